@@ -141,7 +141,7 @@ def in_shell(line):
     ("line", "code", "told"),
     [
         ("a2a-adapters plugins > /dev/full", 1, "No space left on device"),
-        ("a2a-adapters send http://127.0.0.1:9 <&-", 2, "nothing to say"),
+        ("a2a-adapters send http://127.0.0.1:9 <&-", 2, "nothing to send"),
         ("printf 'a\\xff' | a2a-adapters send http://127.0.0.1:9", 2, "input is not text"),
         ("printf 'a\\xff' | LC_ALL=C a2a-adapters send http://127.0.0.1:9", 2, "input is not text"),
         ("a2a-adapters chat http://127.0.0.1:9 <&-", 3, "cannot be reached"),

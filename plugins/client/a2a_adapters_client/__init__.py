@@ -1,4 +1,4 @@
-"""Commands for other people's agents, as the a2a-cli specification 0.2 has them."""
+"""Commands for remote agents, following the a2a-cli specification 0.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 @hookimpl
 def a2a_commands() -> Mapping[str, str]:
-    """Return the commands for agents; `call` is what `send` was called before."""
+    """Return the commands for agents; `call` is the former name of `send`."""
     return {
         "chat": "a2a_adapters_client.chat:chat",
         "send": "a2a_adapters_client.send:app",

@@ -1,4 +1,4 @@
-"""Which agent a command talks to, and how: the options that all of its commands have."""
+"""Common options: the agent of a command, credentials, transport and output."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ _NO_VARIABLES = {"stream", "config"}
 
 
 def bindings(names: list[str] | None) -> list[str]:
-    """Return what transports are called in the protocol.
+    """Return the protocol's names of transports.
 
     Raises:
-        typer.BadParameter: There is none of a name.
+        typer.BadParameter: A transport is unknown.
     """
     for name in names or ():
         if name.lower() not in _BINDINGS:
-            raise typer.BadParameter(f"there is no transport {name!r}; {suggestion(name, _SHOWN)}")
+            raise typer.BadParameter(f"unknown transport {name!r}; {suggestion(name, _SHOWN)}")
     return [_BINDINGS[name.lower()] for name in names or ()]
 
 
 def version(text: str) -> str:
-    """Return a version of A2A as agents' cards begin it: `1`, `1.0` or `0.3`; "" is any 1.x.
+    """Return an A2A version as in cards: `1`, `1.0` or `0.3`; "" means any 1.x.
 
     Raises:
-        typer.BadParameter: It is one that is not spoken here.
+        typer.BadParameter: The version is not supported.
     """
     short = ".".join(text.split(".")[:2])
     if short not in {"", "1", *_VERSIONS}:
-        raise typer.BadParameter(f"A2A {text!r} is not spoken here; {suggestion(text, _VERSIONS)}")
+        raise typer.BadParameter(f"unsupported A2A version {text!r}; {suggestion(text, _VERSIONS)}")
     return short
 
 
 def _option(flag: str, *more: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as in typer
-    """Return an option that can also be set by its variable."""
+    """Return an option that its environment variable can also set."""
     variable = PREFIX + flag.removeprefix("--").replace("-", "_").upper()
     return typer.Option(flag, *more, help=help, envvar=variable, **settings)
 
@@ -66,33 +66,33 @@ Duration: TypeAlias = float
 
 @dataclass(kw_only=True)
 class Access:
-    """What is said of the agent and of the output."""
+    """The agent of a command, how to reach it, and how to print results."""
 
     agent_card: Annotated[
         str,
         _option(
             "--agent-card",
             "-a",
-            help="The agent: a host, an address, its card's address or file, or HOST#NAME of a "
-            "catalog. Without it the first argument names the agent.",
+            help="Agent: a host, a URL, the URL or file of its card, or HOST#NAME of a catalog. "
+            "Default: the first argument.",
         ),
     ] = ""
     output: Annotated[
-        Literal["text", "json"], _option("--output", "-o", help="How the result is printed.")
+        Literal["text", "json"], _option("--output", "-o", help="Format of the result.")
     ] = "text"
     stream: Annotated[
         bool,
-        typer.Option("--stream", help="Print events as they come; with -o json one a line."),
+        typer.Option("--stream", help="Print events as they arrive; with -o json, one per line."),
     ] = False
     verbose: Annotated[
-        bool, _option("--verbose", help="Print everything that is known, metadata included.")
+        bool, _option("--verbose", help="Print all details, including metadata.")
     ] = False
     bearer: Annotated[
         str,
         _option(
             "--bearer",
-            help="A bearer token. On the command line others of this machine can read it: "
-            "set the variable.",
+            help="Bearer token. Other users of this machine can read command lines: prefer "
+            "the variable.",
             show_default=False,
         ),
     ] = ""
@@ -100,28 +100,26 @@ class Access:
         str,
         _option(
             "--api-key",
-            help="An API key, for where the card wants it. The same holds for it.",
+            help="API key, sent as the card requires. Prefer the variable.",
             show_default=False,
         ),
     ] = ""
     svc_param: Annotated[
         list[str] | None,
-        _option(
-            "--svc-param", "--header", help="A service parameter, 'Name: value', to send along."
-        ),
+        _option("--svc-param", "--header", help="Service parameter to send, as 'Name: value'."),
     ] = None
     extension: Annotated[
-        list[str] | None, _option("--extension", help="The URI of an extension to ask for.")
+        list[str] | None, _option("--extension", help="URI of an extension to request.")
     ] = None
     metadata: Annotated[
-        str, _option("--metadata", help="A JSON object that goes along with a message.")
+        str, _option("--metadata", help="Metadata of the message, a JSON object.")
     ] = ""
     transport: Annotated[
         list[str] | None,
         _option(
             "--transport",
-            help="jsonrpc, http+json or grpc, the preferred one first; by default as the card "
-            "orders them.",
+            help="jsonrpc, http+json or grpc, in order of preference. Default: the order of the "
+            "card.",
             callback=bindings,
         ),
     ] = None
@@ -129,40 +127,41 @@ class Access:
         str,
         _option(
             "--a2a-version",
-            help="The version of A2A; by default 1.x, or 0.3 if the agent has no newer one.",
+            help="A2A version. Default: 1.x, or 0.3 for older agents.",
             parser=version,
             metavar="VERSION",
         ),
     ] = ""
     timeout: Annotated[
-        Duration, _option("--timeout", help="How long to wait.", parser=seconds, metavar="TIME")
+        Duration, _option("--timeout", help="Time limit.", parser=seconds, metavar="TIME")
     ] = 900.0
     poll_interval: Annotated[
         Duration,
         _option(
             "--poll-interval",
-            help="How often to ask for a task that is not followed.",
+            help="Interval for polling a task without a stream.",
             parser=seconds,
             metavar="TIME",
         ),
     ] = 2.0
     insecure: Annotated[
-        bool, _option("--insecure", help="Do not verify TLS certificates. For development.")
+        bool, _option("--insecure", help="Skip TLS verification. For development only.")
     ] = False
     client_cert: Annotated[
-        Path | None, _option("--client-cert", help="A PEM file: our certificate, for mutual TLS.")
+        Path | None, _option("--client-cert", help="Client certificate for mutual TLS, a PEM file.")
     ] = None
     client_key: Annotated[
-        Path | None, _option("--client-key", help="A PEM file: its key, if it is not in there.")
+        Path | None,
+        _option("--client-key", help="Key of the client certificate, if in another PEM file."),
     ] = None
     debug: Annotated[
-        bool, _option("--debug", help="Print what is sent and received to standard error.")
+        bool, _option("--debug", help="Print requests and responses to standard error.")
     ] = False
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
-            help="A file of A2ACLI_* lines, in place of the local .env.",
+            help="File with A2ACLI_* variables, replacing the local .env.",
             is_eager=True,
             callback=load_variables,
         ),
@@ -170,15 +169,15 @@ class Access:
 
     @property
     def is_json(self) -> bool:
-        """Whether programs read the output."""
+        """Whether the output is JSON."""
         return self.output == "json"
 
     @cached_property
     def tls(self) -> ssl.SSLContext | None:
-        """How TLS is spoken, None for the usual way; what is unsafe is warned of.
+        """The TLS settings, None for the default; warns of unsafe ones.
 
         Raises:
-            ConfigurationError: A file holds no certificate and key.
+            ConfigurationError: A file lacks the certificate or key.
         """
         if not self.insecure and self.client_cert is None:
             return None
@@ -194,7 +193,7 @@ class Access:
                 context.load_cert_chain(self.client_cert, self.client_key)
             except (OSError, ssl.SSLError) as error:
                 raise ConfigurationError(
-                    f"{self.client_cert} holds no certificate and key"
+                    f"{self.client_cert} does not contain a certificate and key"
                 ) from error
         return context
 
@@ -202,43 +201,43 @@ class Access:
         from a2a_adapters_client.oauth.store import Store  # noqa: PLC0415 - likewise
 
         is_sent = self.bearer or self.api_key or self.svc_param or Store().read()
-        secret = ", and credentials are sent to whoever answers" if is_sent else ""
+        secret = ", and credentials may reach an impostor" if is_sent else ""
         note(f"WARNING: --insecure: certificates are not verified{secret}")
 
     def take(self, words: list[str], most: int) -> list[str]:
-        """Return the arguments that follow the agent's, which is noted if there is one.
+        """Take the agent from the arguments unless an option names it; return the other arguments.
 
         Args:
-            words: What was typed.
-            most: How many arguments there are besides the agent.
+            words: The arguments.
+            most: Maximum number of arguments besides the agent.
 
         Raises:
-            ConfigurationError: There are too many, or no agent is named.
+            ConfigurationError: There are too many arguments, or the agent is missing.
         """
         if not self.agent_card:
             if not words:
-                raise ConfigurationError("name an agent: --agent-card, or the first argument")
+                raise ConfigurationError("name an agent with --agent-card or as the first argument")
             self.agent_card, *words = words
         if len(words) > most:
-            raise ConfigurationError(f"there is an argument too many: {words[most]!r}")
+            raise ConfigurationError(f"unexpected argument {words[most]!r}")
         return words
 
     def request_metadata(self) -> dict[str, Any]:
-        """Return what `--metadata` says.
+        """Return the value of `--metadata`.
 
         Raises:
-            ConfigurationError: It is no JSON object.
+            ConfigurationError: It is not a JSON object.
         """
         try:
             said = json.loads(self.metadata or "{}")
         except (ValueError, RecursionError) as error:
             raise ConfigurationError("--metadata is not JSON") from error
         if not isinstance(said, dict):
-            raise ConfigurationError("--metadata is a JSON object, as in '{\"k\": 1}'")
+            raise ConfigurationError("--metadata must be a JSON object such as '{\"k\": 1}'")
         return said
 
     def again(self, command: str, *options: str, argument: str = "") -> str:
-        """Return another command on the same agent, quoted for a shell and without secrets."""
+        """Return a shell command for the same agent, without secrets."""
         words = ["a2a-adapters", *command.split()]
         last = ["-a", self.agent_card]
         if argument.startswith("-"):
@@ -249,7 +248,7 @@ class Access:
 
 
 def client_settings() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the value and the origin of what is set or has a default; no secrets."""
+    """Yield name, value and origin of settings with a value; secrets are left out."""
     files = read_variables()
     for each in fields(Access):
         if each.name in _NO_VARIABLES:

@@ -1,4 +1,4 @@
-"""Shows an agent's answer in the terminal."""
+"""Prints an agent's answer in the terminal."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class AnswerPrinter:
-    """Prints the answer to standard output, what happens meanwhile to standard error.
+    """Prints the answer to standard output and progress to standard error.
 
     Args:
-        stream: Whether text is printed as it comes.
-        as_json: Whether the whole answer is printed as JSON instead.
-        folder: Where files are saved; None does not save them.
+        stream: Whether to print text as it arrives.
+        as_json: Whether to print the whole answer as JSON instead.
+        folder: Folder for received files; None discards them.
     """
 
     def __init__(self, *, stream: bool, as_json: bool, folder: Path | None) -> None:
@@ -36,7 +36,7 @@ class AnswerPrinter:
         self._is_within_line = False
 
     async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
-        """Print events as they come; return the whole answer."""
+        """Print events as they arrive; return the whole answer."""
         reply = AgentReply(text="")
         async with aclosing(events):
             async for event in events:
@@ -62,7 +62,7 @@ class AnswerPrinter:
         echo(text, nl=False)
 
     def end_line(self) -> None:
-        """End the line of an answer that broke off."""
+        """End the line of an interrupted answer."""
         if self._is_within_line:
             self._is_within_line = False
             echo()
@@ -78,7 +78,7 @@ class AnswerPrinter:
         for value in reply.data:
             echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
         for file in reply.files:
-            about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
+            about = file.url or f"{file.filename or 'unnamed'}, {len(file.content or b'')} bytes"
             echo(one_line(f"[file: {about}]"))
 
 

@@ -33,36 +33,36 @@ def login(
     access: Access,
     words: Words = None,
     client_id: Annotated[
-        str, typer.Option(help="What the server knows us as.", envvar="A2ACLI_CLIENT_ID")
+        str, typer.Option(help="Client id at the authorization server.", envvar="A2ACLI_CLIENT_ID")
     ] = "",
     client_secret: Annotated[
         str,
         typer.Option(
-            help="Our secret, if we have one. On the command line others of this machine can "
-            "read it: set the variable.",
+            help="Client secret, if any. Other users of this machine can read command lines: "
+            "prefer the variable.",
             envvar="A2ACLI_CLIENT_SECRET",
             show_default=False,
         ),
     ] = "",
     scope: Annotated[
-        list[str] | None, typer.Option(help="What to ask for, in place of what the card says.")
+        list[str] | None, typer.Option(help="Scope to request, replacing the card's. Repeatable.")
     ] = None,
     flow: Annotated[
         Literal["client-credentials", "device-code"] | None,
-        typer.Option(help="How; by default with the secret if there is one, or by a browser."),
+        typer.Option(help="Grant. Default: client-credentials with a secret, else device-code."),
     ] = None,
     trust: Annotated[
         list[str] | None,
         typer.Option(
-            help="A server with a private address to log in at, HOST or HOST:PORT; those at "
-            "public addresses and at the agent's own host are asked in any case."
+            help="Authorization server with a private address to trust, HOST or HOST:PORT; "
+            "public addresses and the agent's own host are always trusted."
         ),
     ] = None,
 ) -> None:
-    """Get a token for an agent, as its card says, and keep it for the commands that follow."""
+    """Get an OAuth token for an agent and store it for later commands."""
     access.take(words or [], most=0)
     if not client_id:
-        raise ConfigurationError("name the client: --client-id, or A2ACLI_CLIENT_ID")
+        raise ConfigurationError("name the client with --client-id or A2ACLI_CLIENT_ID")
     client = (client_id, client_secret)
     asyncio.run(_login(access, client, scope or [], flow, trust or []))
 
@@ -100,16 +100,16 @@ async def _login(
             if chosen is None:
                 wanted = wanted_credentials(card) or "no credentials"
                 raise ConfigurationError(
-                    f"the card offers no {flow or 'OAuth'} to log in by; it wants {wanted}"
+                    f"the card offers no {flow or 'OAuth'} login; it requires {wanted}"
                 )
-            note(f"logging in at {httpx.URL(chosen.token_url).host}, which the card names")
+            note(f"logging in at {httpx.URL(chosen.token_url).host}, as named by the card")
             scope = " ".join(scopes or chosen.scopes)
             if chosen.flow == "client-credentials":
                 token = await client_credentials_token(http, chosen.token_url, client, scope)
             else:
-                token = await DeviceLogin(http, chosen, client, _tell).token(scope)
+                token = await DeviceLogin(http, chosen, client, _show_code).token(scope)
     except TimeoutError as error:
-        raise RemoteTimeoutError("nobody has logged in before the time was over") from error
+        raise RemoteTimeoutError("the login was not completed within the time limit") from error
     made = Login(
         flow=chosen.flow,
         client_id=client[0],
@@ -129,14 +129,14 @@ async def _login(
 def _chosen(
     offered: Sequence[LoginFlow], flow: Flow | None, *, has_secret: bool
 ) -> LoginFlow | None:
-    """Return the flow that was asked for, or the one that fits best."""
+    """Return the requested flow, or the best match."""
     if flow is not None:
         return next((each for each in offered if each.flow == flow), None)
     best = "client-credentials" if has_secret else "device-code"
     return min(offered, key=lambda each: each.flow != best, default=None)
 
 
-def _tell(code: DeviceCode) -> None:
+def _show_code(code: DeviceCode) -> None:
     note(f"open {code.verification_uri} and enter {code.user_code}")
     if code.verification_uri_complete:
         note(f"or open {code.verification_uri_complete}")
@@ -145,13 +145,13 @@ def _tell(code: DeviceCode) -> None:
 @auth.command(cls=ClientCommand)
 @client_command
 def logout(access: Access, words: Words = None) -> None:
-    """Forget the token for an agent; its server is not told."""
+    """Delete the stored token for an agent; the server does not revoke it."""
     access.take(words or [], most=0)
     from a2a_adapters_client.oauth.store import origin_named
 
     origin = origin_named(access.agent_card)
     if not asyncio.run(_forget(origin)):
-        raise ConfigurationError(f"nobody is logged in at {origin}; auth status says where")
+        raise ConfigurationError(f"not logged in at {origin}; list logins with `auth status`")
     note(f"logged out at {origin}")
 
 
@@ -169,7 +169,7 @@ async def _forget(origin: str) -> bool:
 @auth.command(cls=ClientCommand)
 @client_command
 def status(access: Access, words: Words = None) -> None:
-    """Print where one is logged in, and until when; no token is shown."""
+    """List logins and their expiry, without tokens."""
     from a2a_adapters_client.oauth.store import Store, origin_named
 
     if words:
@@ -214,7 +214,7 @@ def _lines(origin: str, login: Login) -> Iterator[str]:
 
 
 def _time(login: Login) -> str | None:
-    """Return when a token ends, in UTC."""
+    """Return the expiry of a token in UTC."""
     if login.expires_at is None:
         return None
     return datetime.fromtimestamp(login.expires_at, UTC).isoformat(timespec="seconds")

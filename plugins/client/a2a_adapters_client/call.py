@@ -1,4 +1,4 @@
-"""`a2a-adapters call`, what `send` was called before: an answer as plain text."""
+"""`a2a-adapters call`, the former `send`: prints an answer as plain text."""
 
 from __future__ import annotations
 
@@ -29,34 +29,31 @@ app = typer.Typer()
 
 @app.command(hidden=True)
 def call(
-    url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.")],
-    text: Annotated[
-        str, typer.Argument(help="What to say; by default, and by -, what is piped in.")
-    ] = "",
-    stream: Annotated[bool, typer.Option(help="Print the answer as it comes.")] = True,
-    context: Annotated[str, typer.Option(help="The conversation to go on with.")] = "",
-    task: Annotated[str, typer.Option(help="The task whose question this answers.")] = "",
-    file: Annotated[list[Path] | None, typer.Option(help="A file to send along.")] = None,
-    data: Annotated[list[str] | None, typer.Option(help="JSON to send along.")] = None,
+    url: Annotated[str, typer.Argument(help="URL of the agent or of its card.")],
+    text: Annotated[str, typer.Argument(help="Text to send; - or none reads standard input.")] = "",
+    stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = True,
+    context: Annotated[str, typer.Option(help="Context id of the conversation to continue.")] = "",
+    task: Annotated[str, typer.Option(help="Id of the task to answer.")] = "",
+    file: Annotated[list[Path] | None, typer.Option(help="File to send. Repeatable.")] = None,
+    data: Annotated[list[str] | None, typer.Option(help="JSON to send. Repeatable.")] = None,
     header: Annotated[
-        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+        list[str] | None,
+        typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="The folder to save files of the answer in.")
-    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Folder for the files of the answer.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer as JSON.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="How many seconds the answer may take.")
+        float, typer.Option(min=0.1, help="Time limit for the answer, in seconds.")
     ] = 900,
     _verbose: Verbose = False,
 ) -> None:
-    """Send a message to an agent and print its answer. It is `send` now."""
-    echo("`call` is now `send`, and goes with the next release", err=True)
+    """Send a message to an agent and print its answer (deprecated: use `send`)."""
+    echo("`call` is deprecated and will be removed in the next release; use `send`", err=True)
     if save is not None and save.exists() and not save.is_dir():
-        raise ConfigurationError(f"{save} is no folder")
-    # The client costs a second that --help need not wait.
+        raise ConfigurationError(f"{save} is not a folder")
+    # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters_check.host import as_url  # noqa: PLC0415
 
     from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
@@ -85,7 +82,7 @@ def _converse(
     context_id: str,
     task_id: str,
 ) -> None:
-    """Send a message, show the answer, and ask the user whatever the agent asks."""
+    """Send a message, print the answer, and pass the agent's questions to the user."""
     from a2a_adapters import RemoteAgentError  # noqa: PLC0415
 
     conversation = agent.conversation(context_id=context_id)
@@ -97,7 +94,7 @@ def _converse(
             reply = asyncio.run(printer.show(conversation.stream(answer)))
         if reply.is_question:
             hint = shlex.join(["--task", reply.task_id, "--context", reply.context_id])
-            note(f"the agent waits for an answer: call again with {hint}")
+            note(f"the agent is waiting for input: call again with {hint}")
     except RemoteAgentError:
         printer.end_line()
         raise

@@ -1,4 +1,4 @@
-"""`a2a-adapters card get`: what an agent says of itself (a2a-cli 0.2, section 10.1)."""
+"""`a2a-adapters card get`: prints agent cards (a2a-cli 0.2, section 10.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNSUPPORTED = -32004
 
 
 class CardGroup(TyperGroup):
-    """`card URL`, as it was called before, is still `card get URL`."""
+    """Accepts the former `card URL` as `card get URL`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
@@ -37,7 +37,7 @@ class CardGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-card = typer.Typer(help="What agents say of themselves.", cls=CardGroup, no_args_is_help=True)
+card = typer.Typer(help="Show agent cards.", cls=CardGroup, no_args_is_help=True)
 
 
 @card.callback()
@@ -52,13 +52,13 @@ def get(
         list[str] | None, typer.Argument(metavar="AGENT|MODULE:ATTRIBUTE", show_default=False)
     ] = None,
     validate: Annotated[
-        bool, typer.Option("--validate", help="Hold it against the schema of A2A.")
+        bool, typer.Option("--validate", help="Validate the card against the A2A schema.")
     ] = False,
     extended: Annotated[
-        bool, typer.Option("--extended", help="Print the card for callers that are known.")
+        bool, typer.Option("--extended", help="Print the extended card for authenticated callers.")
     ] = False,
 ) -> None:
-    """Print the card of a running agent, or the one that a target would get."""
+    """Print the card of a running agent, or of a target without serving it."""
     access.take(words or [], most=0)
     asyncio.run(_get(access, validate=validate, extended=extended))
 
@@ -88,14 +88,14 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
 
 
 def _validate(card: AgentCard) -> None:
-    """Refuse a card that lacks what one has to have (A2A 1.0, section 4.4.1)."""
+    """Raise an error if required fields are missing (A2A 1.0, section 4.4.1)."""
     from a2a_adapters_check.schema import missing
 
     from a2a_adapters.calling.card import InvalidCardError
     from a2a_adapters.protocol.wire import to_dict
 
     if lacking := list(missing(to_dict(card), card.DESCRIPTOR)):
-        raise InvalidCardError(f"the card lacks what A2A 1.0 wants: {', '.join(lacking)}")
+        raise InvalidCardError(f"the card lacks fields required by A2A 1.0: {', '.join(lacking)}")
 
 
 async def _extended(access: Access) -> tuple[AgentCard, Any]:
@@ -116,7 +116,7 @@ async def _extended(access: Access) -> tuple[AgentCard, Any]:
 
 
 def _is_target(reference: str) -> bool:
-    """Tell whether a reference is `module:attribute`; `host:8000` is none."""
+    """Return whether a reference is `module:attribute` and not `host:port`."""
     source, _, attribute = reference.rpartition(":")
     return "://" not in reference and bool(source) and attribute.replace(".", "").isidentifier()
 
@@ -138,8 +138,8 @@ def _profile(card: AgentCard, signature: str, *, verbose: bool) -> Iterator[str]
 
     Args:
         card: The card.
-        signature: What is to be said of its signatures.
-        verbose: Whether all of its skills are shown, not only their names.
+        signature: The verdict on its signatures.
+        verbose: Whether to print full skills instead of their names.
     """
     from a2a_adapters.calling.auth import wanted_credentials
     from a2a_adapters_client.output import field

@@ -26,32 +26,31 @@ if TYPE_CHECKING:
     from a2a_adapters_client.answer import AnswerPrinter
 
 _HELP = """\
-/new          begin a new conversation
+/new          start a new conversation
 /file PATH    send a file with the next message
-/task         show the conversation and the task that waits
-/cancel       give up the task that waits
-/raw          show every answer as JSON as well, or no more
-/quit         leave, as Ctrl-D does
-//...         send a line that begins with /
-Ctrl-C stops an answer."""
+/task         show the conversation and its waiting task
+/cancel       cancel the waiting task
+/raw          toggle JSON output of every answer
+/quit         quit, like Ctrl-D
+//...         send a line that starts with /
+Ctrl-C interrupts an answer."""
 
 
 def chat(
     agent: Annotated[str, typer.Argument(metavar="URL|MODULE:ATTRIBUTE", show_default=False)],
     header: Annotated[
-        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+        list[str] | None,
+        typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
-    context: Annotated[str, typer.Option(help="The conversation to go on with.")] = "",
-    save: Annotated[
-        Path | None, typer.Option(help="The folder to save files of the answers in.")
-    ] = None,
+    context: Annotated[str, typer.Option(help="Context id of the conversation to continue.")] = "",
+    save: Annotated[Path | None, typer.Option(help="Folder for the files of answers.")] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="How many seconds an answer may take.")
+        float, typer.Option(min=0.1, help="Time limit for an answer, in seconds.")
     ] = 900,
     _verbose: Verbose = False,
 ) -> None:
-    """Talk with an agent, or with a target that is served for as long as that lasts."""
-    # The client costs a second that --help need not wait.
+    """Chat with an agent, or with a target served for the duration of the chat."""
+    # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters_check.host import as_url, is_address  # noqa: PLC0415
 
     from a2a_adapters_client.local import served  # noqa: PLC0415
@@ -64,7 +63,7 @@ def chat(
             found, about = await find_agent(address, read_parameters(header or []), timeout)
             if sys.stdin.isatty():
                 echo(one_line(f"{about.name}: {about.description}"), err=True, bold=True)
-                echo("/help tells what else can be typed", err=True, dim=True)
+                echo("type /help for commands", err=True, dim=True)
             chat = Chat(found, reader, printer, context)
             await chat.run()
             return chat.exit_code
@@ -75,10 +74,10 @@ def chat(
 
 
 class Reader(Protocol):
-    """Where lines come from."""
+    """Source of input lines."""
 
     async def read(self, choices: Sequence[str]) -> str | None:
-        """Return the next line, None when there are no more; `choices` may answer a question."""
+        """Return the next line, None at the end; `choices` are possible answers."""
 
 
 class Chat:
@@ -86,9 +85,9 @@ class Chat:
 
     Args:
         agent: The agent.
-        reader: Where lines come from.
-        printer: Where answers go.
-        context_id: The conversation to go on with; empty begins one.
+        reader: Source of input lines.
+        printer: Prints the answers.
+        context_id: The conversation to continue; "" starts a new one.
     """
 
     def __init__(
@@ -102,10 +101,10 @@ class Chat:
         self._reply: AgentReply | None = None
         self._shows_raw = False
         self.exit_code = 0
-        """What a program is told that types: of the last thing that went wrong."""
+        """Exit code for piped input: that of the last error."""
 
     async def run(self) -> None:
-        """Read and answer lines until there are no more."""
+        """Handle lines until the end of the input."""
         async with self._agent:
             while (line := await self._reader.read(_choices(self._reply))) is not None:
                 try:
@@ -118,7 +117,7 @@ class Chat:
                     self.exit_code = UNREACHABLE if is_away else FAILED
 
     async def _do(self, line: str) -> bool:
-        """Do what a line says; tell whether the conversation goes on."""
+        """Handle a line; return whether the conversation continues."""
         command, _, argument = line.partition(" ")
         match command:
             case "/quit":
@@ -137,7 +136,7 @@ class Chat:
             case "/cancel":
                 await self._cancel()
             case _ if command.startswith("/") and not command.startswith("//"):
-                echo(f"there is no {command}; /help tells what there is", err=True)
+                echo(f"unknown command {command}; type /help for commands", err=True)
             case _ if line or self._files:
                 await self._say(line.removeprefix("/") if line.startswith("//") else line)
         return True
@@ -164,18 +163,18 @@ class Chat:
         try:
             file = Path(path).expanduser()
         except RuntimeError as error:
-            raise ConfigurationError(f"{path}: nobody has that name here") from error
+            raise ConfigurationError(f"{path}: unknown user") from error
         self._files.append(read_file(file))
-        echo("it is sent with the next message")
+        echo("attached to the next message")
 
     def _show_task(self) -> None:
         context_id, task_id = self._conversation.context_id, self._conversation.task_id
-        echo(one_line(f"conversation {context_id or 'has not begun'}"))
-        echo(one_line(f"task {task_id} waits") if task_id else "no task waits")
+        echo(one_line(f"conversation {context_id or 'not started'}"))
+        echo(one_line(f"task {task_id} is waiting for input") if task_id else "no task is waiting")
 
     async def _cancel(self) -> None:
         if not self._conversation.task_id:
-            echo("no task waits")
+            echo("no task is waiting")
             return
         await self._agent.cancel(self._conversation.task_id)
         self._conversation.task_id = ""
@@ -184,8 +183,8 @@ class Chat:
 
 
 def make_printer(folder: Path | None) -> AnswerPrinter:
-    """Return what formats answers on a terminal, and prints them plainly elsewhere."""
-    # The client and rich cost a second that --help need not wait.
+    """Return a printer that formats answers on a terminal and prints plain text elsewhere."""
+    # Importing the client and rich takes a second, which --help must not wait for.
     if not sys.stdout.isatty():
         from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
 
@@ -196,10 +195,10 @@ def make_printer(folder: Path | None) -> AnswerPrinter:
 
 
 def make_reader() -> Reader:
-    """Return what reads lines, with history and completion on a terminal.
+    """Return a line reader, with history and completion on a terminal.
 
     Raises:
-        MissingExtraError: There is a terminal, and prompt_toolkit is not installed.
+        MissingExtraError: prompt_toolkit is missing on a terminal.
     """
     if not sys.stdin.isatty():
         return _Lines()
@@ -210,7 +209,7 @@ class _Prompt:
     """Reads lines with history and completion.
 
     Args:
-        commands: Words that are completed at the beginning of a line.
+        commands: Words to complete at the start of a line.
 
     Raises:
         MissingExtraError: prompt_toolkit is not installed.
@@ -227,7 +226,7 @@ class _Prompt:
         self._session: PromptSession[str] = PromptSession()
 
     async def read(self, choices: Sequence[str]) -> str | None:
-        """Return the next line, None at Ctrl-D; Ctrl-C begins it anew."""
+        """Return the next line, None at Ctrl-D; Ctrl-C discards the current line."""
         completer = self._completer([*choices, *self._commands], sentence=True)
         while True:
             try:
@@ -239,14 +238,14 @@ class _Prompt:
 
 
 class _Lines:
-    """Lines of a file or another program."""
+    """Reads piped lines."""
 
     async def read(self, choices: Sequence[str]) -> str | None:  # noqa: ARG002 - as `Reader`
         return await asyncio.to_thread(sys.stdin.readline) or None
 
 
 def _choices(reply: AgentReply | None) -> list[str]:
-    """Return the answers that a question offers, where a schema says so."""
+    """Return the possible answers to a question, taken from its schema."""
     if reply is None or not reply.is_question:
         return []
     schemas = (part.value for part in reply.status_parts if isinstance(part, Data))
@@ -254,7 +253,7 @@ def _choices(reply: AgentReply | None) -> list[str]:
 
 
 def _enumerated(schema: object) -> Iterator[str]:
-    """Yield the texts below each `enum` of a JSON Schema."""
+    """Yield the strings of all `enum`s in a JSON Schema."""
     match schema:
         case {"enum": [*choices]}:
             yield from (choice for choice in choices if isinstance(choice, str))

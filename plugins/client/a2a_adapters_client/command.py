@@ -1,4 +1,4 @@
-"""Makes commands of functions: the common options, and errors as programs and people read them."""
+"""Turns functions into commands with the common options and error output."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TaskArgument = Annotated[
 ]
 
 UsageError: Any = typer.BadParameter.__mro__[1]
-"""What all errors of a command line are; typer names only this kind of it."""
+"""Base class of command line errors, of which typer exports only a subclass."""
 
 
 class ClientCommand(TyperCommand):
-    """A command whose wrong usage is told as JSON where JSON is asked for."""
+    """A command that reports usage errors as JSON if JSON output is requested."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
@@ -46,7 +46,7 @@ class ClientCommand(TyperCommand):
             hint, message = None, str(error)
             if not isinstance(error, ConfigurationError):
                 hint, message = f"{ctx.command_path} --help", error.format_message()
-            _tell(Problem("A2ACLI_ERR_USAGE", message, USAGE, hint), is_json=True)
+            _report(Problem("A2ACLI_ERR_USAGE", message, USAGE, hint), is_json=True)
             raise typer.Exit(USAGE) from error
         return rest
 
@@ -59,7 +59,7 @@ def _wants_json(args: Sequence[str]) -> bool:
 
 
 def client_command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that takes the fields of `Access` as options, in place of `access`."""
+    """Return a function with the fields of `Access` as options instead of `access`."""
     own_hints = get_type_hints(function, localns={"Access": Access}, include_extras=True)
     own = [
         parameter.replace(annotation=own_hints[name])
@@ -92,14 +92,14 @@ def client_command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def task_id_of(access: Access, words: list[str] | None) -> str:
-    """Return the task that the arguments name.
+    """Return the task id in the arguments.
 
     Raises:
-        ConfigurationError: They name none.
+        ConfigurationError: It is missing.
     """
     rest = access.take(words or [], most=1)
     if not rest:
-        raise ConfigurationError("name a task")
+        raise ConfigurationError("name a task: [AGENT] TASK")
     return rest[0]
 
 
@@ -109,11 +109,11 @@ def _end(error: A2AAdaptersError, access: Access) -> None:
     if access.debug:
         echo("".join(traceback.format_exception(error)), err=True, nl=False)
     problem = problem_of(error, access)
-    _tell(problem, is_json=access.is_json)
+    _report(problem, is_json=access.is_json)
     raise typer.Exit(problem.exit_code) from error
 
 
-def _tell(problem: Problem, *, is_json: bool) -> None:
+def _report(problem: Problem, *, is_json: bool) -> None:
     if is_json:
         echo(problem.to_json())
         return

@@ -1,4 +1,4 @@
-"""The connection to an agent for one command (a2a-cli 0.2, section 13)."""
+"""Connection of a command to an agent (a2a-cli 0.2, section 13)."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _VERSION_NOT_SUPPORTED = -32009
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent that a command talks to.
+    """The agent of a command.
 
     Attributes:
-        card: Its card, as far as it is used: the interfaces of the version that is spoken.
-        client: What calls it.
-        context: The extensions that are asked for.
-        poll_interval: How many seconds to wait before asking for a task again.
+        card: Its card, limited to the interfaces of the selected version.
+        client: The client that calls it.
+        context: The requested extensions.
+        poll_interval: Seconds between polls of a task.
     """
 
     card: AgentCard
@@ -55,10 +55,10 @@ class Agent:
     poll_interval: float
 
     async def call(self, operation: Callable[[], Awaitable[T]]) -> T:
-        """Return what an operation returns.
+        """Return the result of an operation.
 
         Raises:
-            RemoteAgentError: It fails.
+            RemoteAgentError: The operation fails.
         """
         try:
             return await operation()
@@ -66,10 +66,10 @@ class Agent:
             reraise(error, translate(error, self.card))
 
     async def task(self, task_id: str, history: int | None = None) -> Task:
-        """Return a task as it is now.
+        """Return the current state of a task.
 
         Raises:
-            RemoteAgentError: The agent does not know it, or does not answer.
+            RemoteAgentError: The task is unknown, or the agent does not answer.
         """
         request = GetTaskRequest(id=task_id)
         if history is not None:
@@ -81,14 +81,14 @@ class Agent:
 
 @asynccontextmanager
 async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator[Agent]:
-    """Connect to the agent of the command line.
+    """Connect to the agent named on the command line.
 
     Args:
         access: The options.
-        streaming: Whether streams are used where the agent has them.
+        streaming: Whether to use streams if the agent supports them.
 
     Raises:
-        RemoteAgentError: It has no card, or does not support the version that was asked for.
+        RemoteAgentError: The card is missing, or the requested version unsupported.
     """
     options = remote_options(access)
     credentials = Credentials(access, options)
@@ -101,7 +101,7 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
     if access.transport:
         options = replace(options, trusted_hosts=_own_addresses(card, found.origin))
     auth = credentials if credentials.is_needed(found.url) else None
-    origin = found.origin if credentials.is_given else found.url  # a login knows whose it is
+    origin = found.origin if credentials.is_given else found.url  # logins are bound to an origin
     connections = Connections(found.url, card, auth, options, origin)
     try:
         client = (await connections.get()).client
@@ -111,7 +111,7 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
 
 
 def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOptions:
-    """Return the limits and choices of the command line."""
+    """Return the client options given on the command line."""
     return RemoteOptions(
         timeout=access.timeout,
         connect_timeout=min(access.timeout, 10),
@@ -122,14 +122,14 @@ def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOption
 
 
 def _spoken(card: AgentCard, version: str) -> AgentCard:
-    """Return a card with the interfaces of one version only.
+    """Return a card limited to the interfaces of one version.
 
     Args:
         card: The agent's card.
-        version: The version that was asked for; "" means 1.x, or 0.3 if the agent has no newer one.
+        version: The requested version; "" means 1.x, or 0.3 for older agents.
 
     Raises:
-        RemoteRefusedError: The agent does not support the version that was asked for.
+        RemoteRefusedError: The agent does not support the requested version.
     """
     every = card.supported_interfaces
     if version:
@@ -141,7 +141,7 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
         offered = sorted({each.protocol_version for each in every})
         raise RemoteRefusedError(
             f"the agent supports A2A {', '.join(offered)}, not {version}; "
-            f"give --a2a-version {shlex.quote(offered[-1])}, or leave the option out",
+            f"use --a2a-version {shlex.quote(offered[-1])} or omit the option",
             code=_VERSION_NOT_SUPPORTED,
         )
     spoken = AgentCard()
@@ -152,7 +152,7 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
 
 
 def _bindings(card: AgentCard, wanted: Sequence[str]) -> list[str]:
-    """Return the bindings to use, the preferred one first."""
+    """Return the bindings to use, in order of preference."""
     has_grpc = find_spec("grpc") is not None
     offered = [each.protocol_binding for each in card.supported_interfaces]
     usable = [each for each in offered if each != "GRPC" or has_grpc]
@@ -160,7 +160,7 @@ def _bindings(card: AgentCard, wanted: Sequence[str]) -> list[str]:
 
 
 def _own_addresses(card: AgentCard, url: httpx.URL | None) -> list[str]:
-    """Return the servers of a card at the agent's own host: they are trusted if asked for."""
+    """Return a card's interface hosts that equal the agent's host and are therefore trusted."""
     parsed = [
         urlsplit(each.url if "://" in each.url else f"//{each.url}")
         for each in (card.supported_interfaces)

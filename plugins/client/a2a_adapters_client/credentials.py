@@ -1,4 +1,4 @@
-"""Credentials as an agent's card wants them, and what is shown of its requests."""
+"""Adds the credentials required by an agent's card, and prints requests for `--debug`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SHOWN = 20_000
 
 
 class Credentials(httpx.Auth):
-    """What goes along with every request to the agent's own host.
+    """Credentials for requests to the agent's own host.
 
-    The endpoint of a card gets no token and no key unless it asks for one by a challenge
+    Requests for the card carry no token or key unless the server sends a challenge
     (a2a-cli 0.2, `A2ACLI_AUTH_008`).
 
-    What `auth login` got goes along where nothing else is given.
+    The token of `auth login` is used unless other credentials are given.
 
     Args:
         access: The options.
-        options: How a login is renewed.
+        options: Client options for renewing a login.
     """
 
     def __init__(self, access: Access, options: RemoteOptions) -> None:
@@ -41,21 +41,21 @@ class Credentials(httpx.Auth):
         self._parameters = read_parameters(access.svc_param or [])
         self._options = options
         self.is_given = bool(self._bearer or self._api_key or self._parameters)
-        """Whether the command line has any, in place of those of a login."""
+        """Whether the command line provides credentials, which override a login."""
         self._stored = None if self.is_given else stored_token(None, options)
         self._shows = access.debug
         self.card: AgentCard | None = None
-        """The agent's card, once that is known."""
+        """The agent's card, once it is known."""
 
     def is_needed(self, url: httpx.URL | None) -> bool:
-        """Tell whether there is anything to send to an agent, or to show; None is any agent."""
+        """Return whether requests need credentials or debug output; None means any agent."""
         has_login = self._stored is not None and stored_token(url, self._options) is not None
         return self.is_given or self._shows or has_login
 
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Add them."""
+        """Add the credentials (httpx's protocol)."""
         self._show(f"> {request.method} {request.url}", request.content)
         request.headers.update(self._parameters)
         if self.card is not None:
@@ -71,7 +71,7 @@ class Credentials(httpx.Auth):
             self._show(f"< HTTP {response.status_code}", body)
 
     async def _add_now(self, request: httpx.Request, refusal: httpx.Response) -> bool:
-        """Add to a request what it was refused without; tell whether there is anything."""
+        """Add credentials to a refused request; return whether there are any."""
         if self._stored is not None:
             return await self._stored.add_other(request)
         if self.card is not None or not refusal.headers.get("www-authenticate"):
@@ -101,7 +101,7 @@ class Credentials(httpx.Auth):
             echo(self.redacted(f"{line}\n{text}" if text else line), err=True)
 
     def redacted(self, text: str) -> str:
-        """Return text without anything secret."""
+        """Return text with secrets redacted."""
         stored = self._stored.secrets if self._stored else ()
         for secret in (self._bearer, self._api_key, *self._parameters.values(), *stored):
             if secret:
@@ -110,7 +110,7 @@ class Credentials(httpx.Auth):
 
 
 def _key_scheme(card: AgentCard) -> APIKeySecurityScheme | None:
-    """Return where a card wants an API key."""
+    """Return the API key scheme of a card."""
     for scheme in card.security_schemes.values():
         if scheme.HasField("api_key_security_scheme"):
             return scheme.api_key_security_scheme

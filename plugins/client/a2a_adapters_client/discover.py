@@ -1,4 +1,4 @@
-"""`a2a-adapters discover`: which agents a host has."""
+"""`a2a-adapters discover`: lists the agents of a host."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def discover(
     access: Access,
     host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
-    """List the agents of a host: those of its AI Catalog, or the only one."""
+    """List the agents of a host from its AI Catalog, or its single agent."""
     from a2a_adapters_check.host import as_web_url
 
     typed = host or access.agent_card

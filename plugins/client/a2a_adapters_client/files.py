@@ -1,4 +1,4 @@
-"""What a task has made, as files, and saving them."""
+"""Artifacts of a task as files, and saving them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _STEM_BYTES = 180
 _SUFFIX_BYTES = 40
-"""Together with a number they stay below the 255 bytes that most file systems allow."""
+"""Leaves room for a number within the 255 bytes allowed by most file systems."""
 
 
 def results(task: Task) -> Iterator[File]:
-    """Yield the parts of a task's artifacts; text and data are called as their artifact is."""
+    """Yield a task's artifacts as files; text and data take the name of their artifact."""
     for artifact in task.artifacts:
         name = artifact.name or artifact.artifact_id
         for part in artifact.parts:
@@ -39,11 +39,11 @@ def results(task: Task) -> Iterator[File]:
 
 
 def save(files: Iterable[File], folder: Path) -> Iterator[Path]:
-    """Write files that came by their bytes, never over one that exists; yield where they are.
+    """Save files with inline content without overwriting; yield their paths.
 
     Raises:
-        ConfigurationError: The folder, or one of the files, could not be written. The other files
-            are written in any case.
+        ConfigurationError: The folder or a file cannot be written. The other files
+            are saved regardless.
     """
     failure = None
     try:
@@ -65,17 +65,17 @@ def _written(folder: Path, file: File, content: bytes) -> Path:
     for number in count(1):
         name = f"{wanted.stem}-{number}{wanted.suffix}" if number > 1 else wanted.name
         try:
-            target = (folder / name).open("xb")  # follows no link, even one that leads nowhere
+            target = (folder / name).open("xb")  # does not follow symlinks, even dangling ones
         except FileExistsError:
             continue
         with target:
             target.write(content)
         return folder / name
-    raise AssertionError  # pragma: no cover - numbers do not end
+    raise AssertionError  # pragma: no cover - the numbers are endless
 
 
 def _name(file: File) -> PurePath:
-    """Return the last part of the agent's name for a file, without what a file cannot have."""
+    """Return a safe file name from the agent's name for a file."""
     last = PurePath(file.filename.replace("\\", "/")).name
     name = PurePath("".join(c for c in last if c.isprintable()).lstrip("."))
     if not name.name:

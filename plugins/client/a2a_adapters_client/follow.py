@@ -1,4 +1,4 @@
-"""Follows a task until it ends or waits (a2a-cli 0.2, section 9)."""
+"""Follows a task until it is terminal or interrupted (a2a-cli 0.2, section 9)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _LONGEST_SECONDS = 30.0
 
 
 class Following:
-    """Yields what happens to a task, by streams as long as these work.
+    """Yields the events of a task from streams, and by polling if streams fail.
 
     Args:
-        agent: Whose task it is.
-        task_id: The task; "" before it is known.
+        agent: The agent that runs the task.
+        task_id: The task id; "" until it is known.
     """
 
     def __init__(self, agent: Agent, task_id: str = "") -> None:
@@ -42,22 +42,22 @@ class Following:
         self.task_id = task_id
         self.context_id = ""
         self.is_settled = False
-        """Whether the task has ended or waits, or there was none."""
+        """Whether the task is terminal or interrupted, or the answer was a message."""
         self._state: TaskState = states.UNSPECIFIED
         self._last: StreamResponse | None = None
 
-    def told(self) -> Task:
-        """Return what is known of the task: its ids and its state."""
+    def task(self) -> Task:
+        """Return the known ids and state of the task."""
         status = TaskStatus(state=self._state)
         return Task(id=self.task_id, context_id=self.context_id, status=status)
 
     async def sent(
         self, request: SendMessageRequest, *, only_first: bool = False
     ) -> AsyncGenerator[StreamResponse]:
-        """Send a message; yield everything until its task is settled, or what comes at once.
+        """Send a message; yield events until its task is settled, or only the first one.
 
         Raises:
-            RemoteAgentError: It cannot be sent, or its task cannot be followed.
+            RemoteAgentError: Sending the message or following its task fails.
         """
         replied_to = request.message.task_id
         responses = self._agent.client.send_message(request, context=self._agent.context)
@@ -73,10 +73,10 @@ class Following:
                 yield response
 
     async def subscribed(self) -> AsyncGenerator[StreamResponse]:
-        """Yield the task, and what happens to it until it is settled.
+        """Yield the task and its events until it is settled.
 
         Raises:
-            RemoteAgentError: There is no such task, it has ended, or it cannot be followed.
+            RemoteAgentError: The task is unknown, terminal, or cannot be followed.
         """
         if self._agent.card.capabilities.streaming:
             try:
@@ -90,7 +90,7 @@ class Following:
                 yield response
 
     async def rest(self) -> AsyncGenerator[StreamResponse]:
-        """Yield everything from now on until the task is settled.
+        """Yield further events until the task is settled.
 
         Raises:
             RemoteAgentError: The task cannot be followed.
@@ -111,15 +111,15 @@ class Following:
             delay = await self._paused(delay)
 
     async def _paused(self, delay: float) -> float:
-        """Wait unless the task is settled; return how long to wait the next time."""
+        """Wait unless the task is settled; return the next delay."""
         await asyncio.sleep(0 if self.is_settled else delay)
         return min(delay * _GROWTH, _LONGEST_SECONDS)
 
     async def subscription(self) -> AsyncGenerator[StreamResponse]:
-        """Yield the task and what happens to it, as long as the stream lasts.
+        """Yield the task and its events until the stream ends.
 
         Raises:
-            RemoteAgentError: It cannot be subscribed to, or the stream breaks.
+            RemoteAgentError: Subscribing fails, or the stream breaks.
         """
         request = SubscribeToTaskRequest(id=self.task_id)
         responses = self._agent.client.subscribe(request, context=self._agent.context)
@@ -130,7 +130,7 @@ class Following:
             reraise(error, translate(error, self._agent.card))
 
     async def asked(self) -> StreamResponse | None:
-        """Return the task, None if it is as it was when it was last asked for."""
+        """Poll the task; return None if it has not changed."""
         before = self._last
         response = StreamResponse(task=await self._agent.task(self.task_id))
         self._note(response)
@@ -139,7 +139,7 @@ class Following:
     async def _noted(
         self, responses: AsyncIterator[StreamResponse], replied_to: str = ""
     ) -> AsyncGenerator[StreamResponse]:
-        """Yield responses until one settles the task; what it was before a reply does not."""
+        """Yield responses until one settles the task; the state before a reply is ignored."""
         async for response in responses:
             self._note(response)
             yield response
@@ -170,10 +170,10 @@ class Following:
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncGenerator[None]:
-        """Stop after a time; the task goes on.
+        """Limit the time to follow the task, which keeps running.
 
         Raises:
-            RemoteTimeoutError: The time was over. It names the task, if that is known.
+            RemoteTimeoutError: The time is up; the error names the task if it is known.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -181,7 +181,9 @@ class Following:
         except TimeoutError as error:
             if isinstance(error, RemoteAgentError):
                 raise
-            raise self._named(RemoteTimeoutError(f"no end within {seconds:g} s")) from error
+            raise self._named(
+                RemoteTimeoutError(f"the task did not end within {seconds:g} s")
+            ) from error
         except RemoteAgentError as error:
             self._named(error)
             raise
@@ -193,7 +195,7 @@ class Following:
 
 
 def _has_broken_off(failure: RemoteAgentError) -> bool:
-    """Tell whether a stream ended although its task may go on."""
+    """Return whether a stream broke while its task may still be running."""
     if isinstance(failure, RemoteRefusedError):
         return failure.code == SERVER_ERROR
     return isinstance(failure, RemoteConnectionError)

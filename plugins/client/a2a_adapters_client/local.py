@@ -1,4 +1,4 @@
-"""A target that is served to this process alone."""
+"""Serves a target to this process only."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LOOK_SECONDS = 0.01
 
 @contextmanager
 def served(path: str) -> Generator[str]:
-    """Serve `module:attribute` on a free port, in a thread, and yield its address.
+    """Serve `module:attribute` in a thread on a free port and yield its URL.
 
     Raises:
-        ConfigurationError: It cannot be imported or served.
+        ConfigurationError: The target cannot be imported or served.
     """
     options = ServerOptions(storage="memory:")
     target = load_target(path)
@@ -39,13 +39,13 @@ def served(path: str) -> Generator[str]:
         logging.getLogger(logger).setLevel(logging.WARNING)
     sockets = listen("127.0.0.1", 0)
     host, port = sockets[0].getsockname()[:2]
-    # In a thread nobody takes Ctrl-C away from the conversation.
+    # In a thread, the server does not capture Ctrl-C.
     with ThreadPoolExecutor(1) as thread:
         serving = thread.submit(asyncio.run, server.serve(sockets))
         while not (server.started or serving.done()):
             time.sleep(_LOOK_SECONDS)
         if serving.done():
-            serving.result()  # which raises what went wrong
+            serving.result()  # raises the server's error
         try:
             yield f"http://{host}:{port}"
         finally:

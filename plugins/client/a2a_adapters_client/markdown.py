@@ -1,4 +1,4 @@
-"""Shows an answer in Markdown while it comes."""
+"""Renders an answer as Markdown while it arrives."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 class MarkdownPrinter(AnswerPrinter):
-    """Formats each paragraph as it grows, and leaves it alone when the next begins.
+    """Renders the current paragraph live and freezes it when the next one starts.
 
     Args:
-        folder: Where files are saved; None does not save them.
+        folder: Folder for received files; None discards them.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -41,7 +41,7 @@ class MarkdownPrinter(AnswerPrinter):
         self._live.update(_End(_formatted(self._growing)))
 
     def end_line(self) -> None:
-        """Print what is left, as it stays."""
+        """Print the remaining text."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -51,7 +51,7 @@ class MarkdownPrinter(AnswerPrinter):
 
 
 class _End:
-    """As much of something's end as fits: what has scrolled away cannot be written anew."""
+    """The last lines that fit on the screen; lines scrolled away cannot be redrawn."""
 
     def __init__(self, inner: Markdown) -> None:
         self._inner = inner
@@ -65,11 +65,11 @@ class _End:
 
 
 def _formatted(text: str) -> Markdown:
-    return Markdown(text, hyperlinks=False)  # so that one sees where a link leads
+    return Markdown(text, hyperlinks=False)  # show the targets of links
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Split at the last empty line that is within no block of code."""
+    """Split at the last empty line outside code blocks."""
     end = text.rfind("\n\n")
     while end >= 0 and len(_FENCE.findall(text, 0, end)) % 2:
         end = text.rfind("\n\n", 0, end)

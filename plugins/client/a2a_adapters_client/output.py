@@ -1,4 +1,4 @@
-"""Prints results: text, or the protocol's own JSON (a2a-cli 0.2, section 11)."""
+"""Prints results as text or protocol JSON (a2a-cli 0.2, section 11)."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from a2a_adapters_client.access import Access
 
 _ADVICE = {
-    states.INPUT_REQUIRED: "waits for an answer",
-    states.AUTH_REQUIRED: "waits for credentials, which its message tells how to give",
-    states.FAILED: "has failed",
+    states.INPUT_REQUIRED: "is waiting for input",
+    states.AUTH_REQUIRED: "is waiting for credentials; follow its message",
+    states.FAILED: "failed",
     states.REJECTED: "was rejected",
     states.CANCELED: "was cancelled",
 }
 
 
 class Output:
-    """Where results go, in the form that was asked for.
+    """Prints results in the requested format.
 
     Args:
         access: The options.
-        history: Whether the history of a task is printed as text, too.
+        history: Whether text output includes the history of a task.
     """
 
     def __init__(self, access: Access, *, history: bool = False) -> None:
@@ -60,7 +60,7 @@ class Output:
             _lines(self._formatter.response(response))
 
     def sent(self, response: SendMessageResponse) -> None:
-        """Print what a message has come to."""
+        """Print the answer to a message."""
         if self._access.is_json:
             self._json(to_dict(response))
         elif response.HasField("task"):
@@ -75,18 +75,18 @@ class Output:
         self.advise(task)
 
     def fields(self, message: ProtocolMessage, lines: Iterable[str]) -> None:
-        """Print any message of the protocol: as JSON, or as these lines."""
+        """Print a protocol message as JSON, or the given lines."""
         self.document(to_dict(message), lines)
 
     def document(self, content: object, lines: Iterable[str]) -> None:
-        """Print JSON, or lines in its place."""
+        """Print JSON, or the given lines."""
         if self._access.is_json:
             self._json(content)
         else:
             _lines(lines)
 
     def advise(self, task: Task) -> None:
-        """Say on standard error what a task has come to that has no answer, and what to do."""
+        """Explain on standard error why a task has no answer, and how to proceed."""
         state = task.status.state
         if state not in _ADVICE:
             return
@@ -107,11 +107,11 @@ def _lines(lines: Iterable[str]) -> None:
 
 
 class Formatter:
-    """Makes lines of what an agent sends.
+    """Formats protocol objects as lines.
 
     Args:
-        verbose: Whether everything is shown, metadata and history included.
-        history: Whether the history is, in any case.
+        verbose: Whether to include metadata and history.
+        history: Whether to include the history regardless.
     """
 
     def __init__(self, *, verbose: bool, history: bool = False) -> None:
@@ -141,7 +141,7 @@ class Formatter:
         yield from self._metadata(task.metadata)
 
     def message(self, message: Message) -> Iterator[str]:
-        """Yield the lines of a message that is no task's."""
+        """Yield the lines of a message without a task."""
         yield from _ids(message.task_id, message.context_id)
         yield from self._said("Message", message)
 
@@ -194,25 +194,25 @@ class Formatter:
 
 
 def heading(task: Task) -> Iterator[str]:
-    """Yield the lines that say which task it is, and how it stands."""
+    """Yield the lines with a task's ids and state."""
     yield from _ids(task.id, task.context_id)
     yield field("State", state_name(task.status.state))
 
 
 def field(label: str, value: object) -> str:
-    """Return a field's line."""
+    """Return the line of a field."""
     return f"{label}: {one_line(' '.join(str(value).split()))}"
 
 
 def block(label: str, text: str) -> Iterator[str]:
-    """Yield the lines of a block; a blank one ends it."""
+    """Yield the lines of a block and a blank line."""
     yield f"{label}:"
     yield text
     yield ""
 
 
 def state_name(state: TaskState) -> str:
-    """Return a state as it is called in the protocol, also one that we do not know."""
+    """Return the protocol's name of a state, the number of an unknown one."""
     try:
         return str(TaskState.Name(state))
     except ValueError:
@@ -227,7 +227,7 @@ def _ids(task_id: str, context_id: str) -> Iterator[str]:
 
 
 def _file(part: Part, size: str) -> str:
-    return ", ".join(filter(None, (part.filename or "no name", part.media_type, size)))
+    return ", ".join(filter(None, (part.filename or "unnamed", part.media_type, size)))
 
 
 def _json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a message, in the order they are typed in (a2a-cli 0.2, section 10.2)."""
+"""Parts of a message in command line order (a2a-cli 0.2, section 10.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLAGS = {"text", "file", "data", "media_type"}
 
 
 class MessageCommand(ClientCommand):
-    """A command that knows in which order the flags of parts came."""
+    """A command that records the order of the part flags."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
@@ -36,20 +36,20 @@ class MessageCommand(ClientCommand):
 
 
 def typed_parts(context: Any) -> list[tuple[str, str]]:
-    """Return the flags of parts and their values, in their order."""
+    """Return the part flags and their values in order."""
     found: list[tuple[str, str]] = context.meta[_ORDER]
     return found
 
 
 def read_parts(words: Sequence[str], flags: Iterable[tuple[str, str]]) -> list[Part]:
-    """Return the parts of a message: the words, then what the flags say.
+    """Return the parts of a message: first the words, then the flags.
 
     Args:
-        words: Texts; `-` is standard input. Without words and flags it is what is piped in.
-        flags: Flags and their values, as `typed_parts` returns them.
+        words: Texts; `-` reads standard input, as do no words and flags with piped input.
+        flags: Flags and values from `typed_parts`.
 
     Raises:
-        ConfigurationError: A file cannot be read, something is not JSON, or there is nothing.
+        ConfigurationError: A file is unreadable, JSON is invalid, or there is no input.
     """
     parts: list[Part] = [Text(_standard_input() if word == "-" else word) for word in words]
     has_flag = False
@@ -57,14 +57,14 @@ def read_parts(words: Sequence[str], flags: Iterable[tuple[str, str]]) -> list[P
         if flag != "media_type":
             parts.append(_part(flag, value))
         elif not has_flag:
-            raise ConfigurationError("--media-type stands behind the part that it is about")
+            raise ConfigurationError("--media-type must follow the part that it describes")
         else:
             parts[-1] = replace(parts[-1], media_type=value)
         has_flag = flag != "media_type"
     if not parts and not sys.stdin.isatty() and (said := _standard_input()):
         parts.append(Text(said))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
-        raise ConfigurationError("nothing to say: give a text, --text, --file or --data")
+        raise ConfigurationError("nothing to send: pass a text, --text, --file or --data")
     return parts
 
 
@@ -81,10 +81,10 @@ def _part(flag: str, value: str) -> Part:
 
 
 def read_file(path: Path) -> File:
-    """Return a file to send.
+    """Read a file to send.
 
     Raises:
-        ConfigurationError: It cannot be read.
+        ConfigurationError: The file cannot be read.
     """
     try:
         content = path.read_bytes()
@@ -98,7 +98,7 @@ def _guessed(name: str) -> str:
 
 
 def _json(value: str) -> Any:
-    """Return the JSON of a file, of standard input (`-`), or of the word itself."""
+    """Parse JSON from a file, standard input (`-`), or the argument itself."""
     text = value
     if value == "-":
         text = _standard_input()
@@ -116,7 +116,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        ConfigurationError: It cannot be read, or is not text.
+        ConfigurationError: The file cannot be read or is not text.
     """
     try:
         return path.read_text("utf-8")
@@ -129,7 +129,7 @@ def read_text(path: Path) -> str:
 def _standard_input() -> str:
     try:
         text = sys.stdin.read()
-        text.encode()  # where Python lets wrong bytes pass
+        text.encode()  # detect invalid bytes accepted by Python
     except UnicodeError as error:
-        raise ConfigurationError("standard input is not text; send it by --file") from error
+        raise ConfigurationError("standard input is not text; use --file") from error
     return text

@@ -1,4 +1,4 @@
-"""From this package's errors to what a command says (a2a-cli 0.2, section 11.4 and appendix D)."""
+"""Maps exceptions to error output and exit codes (a2a-cli 0.2, section 11.4, appendix D)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from a2a_adapters_client.oauth.store import Store, origin_named
 if TYPE_CHECKING:
     from a2a_adapters_client.access import Access
 
-_DEBUG = "--debug shows what was sent and received"
+_DEBUG = "use --debug to show requests and responses"
 _NAMES = {code: kind.__name__ for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
 
 
 def problem_of(error: A2AAdaptersError, access: Access) -> Problem:
-    """Return what a command ends with, and says."""
+    """Return the problem to report for an error."""
     if isinstance(error, RemoteAgentError):
         return _remote(error, access)
     return Problem("A2ACLI_ERR_USAGE", located(error), USAGE)
@@ -67,18 +67,18 @@ def _credentials(text: str, access: Access) -> Problem:
     if access.bearer or access.api_key or access.svc_param or access.client_cert:
         return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED)
     if _is_logged_in(access.agent_card):
-        return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED, f"log in anew: {login}")
-    hint = f"give --bearer or --api-key, or their variables, or log in by OAuth: {login}"
+        return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED, f"log in again: {login}")
+    hint = f"pass --bearer or --api-key, set their variables, or log in with OAuth: {login}"
     return Problem("A2ACLI_ERR_CREDENTIALS_MISSING", text, UNAUTHENTICATED, hint)
 
 
 def _is_logged_in(reference: str) -> bool:
     try:
         return origin_named(reference) in Store().read()
-    except ConfigurationError:  # a file, or one that cannot be read
+    except ConfigurationError:  # a card file, or an unreadable login file
         return False
 
 
 def _follow(error: RemoteConnectionError | RemoteTimeoutError, access: Access) -> str | None:
-    """Say how to go on with a task that is still worked on."""
+    """Return the command that resumes following a running task."""
     return access.again("task get", "--wait", argument=error.task_id) if error.task_id else None

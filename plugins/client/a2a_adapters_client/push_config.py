@@ -1,4 +1,4 @@
-"""`a2a-adapters task push-config`: where changes of a task are sent (A2A 1.0, section 3.1.7)."""
+"""`a2a-adapters task push-config`: push notifications of tasks (A2A 1.0, section 3.1.7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - as in `task`
 
-push_config = typer.Typer(help="Where changes of a task are sent.", no_args_is_help=True)
+push_config = typer.Typer(help="Manage push notifications of tasks.", no_args_is_help=True)
 
 ConfigArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[AGENT] TASK CONFIG", show_default=False)
@@ -33,14 +33,14 @@ _PUSH_NOT_SUPPORTED = -32003
 
 @asynccontextmanager
 async def _connected(access: Access) -> AsyncGenerator[Agent]:
-    """Connect to an agent that sends notifications."""
+    """Connect to an agent that supports push notifications."""
     from a2a_adapters_client.connect import connected
     from a2a_adapters_client.follow import Following
 
     async with connected(access) as agent, Following(agent).within(access.timeout):
         if not agent.card.capabilities.push_notifications:
             raise RemoteRefusedError(
-                "the agent sends no push notifications, its card says", code=_PUSH_NOT_SUPPORTED
+                "the agent's card does not declare push notifications", code=_PUSH_NOT_SUPPORTED
             )
         yield agent
 
@@ -50,14 +50,16 @@ async def _connected(access: Access) -> AsyncGenerator[Agent]:
 def create(
     access: Access,
     words: TaskArgument = None,
-    url: Annotated[str, typer.Option(help="Where changes are sent.", show_default=False)] = "",
-    token: Annotated[str, typer.Option(help="What they carry in X-A2A-Notification-Token.")] = "",
-    config_id: Annotated[str, typer.Option("--id", help="What it is called.")] = "",
+    url: Annotated[
+        str, typer.Option(help="URL that receives the notifications.", show_default=False)
+    ] = "",
+    token: Annotated[str, typer.Option(help="Value of X-A2A-Notification-Token.")] = "",
+    config_id: Annotated[str, typer.Option("--id", help="Id of the config.")] = "",
 ) -> None:
-    """Have the changes of a task sent somewhere."""
+    """Send push notifications of a task to a URL."""
     task_id = task_id_of(access, words)
     if not url:
-        raise ConfigurationError("say where to: --url")
+        raise ConfigurationError("pass the receiver's URL with --url")
     asyncio.run(_create(access, task_id, url, token, config_id))
 
 
@@ -79,7 +81,7 @@ async def _create(access: Access, task_id: str, url: str, token: str, config_id:
 @push_config.command(cls=ClientCommand)
 @client_command
 def get(access: Access, words: ConfigArgument = None) -> None:
-    """Print where changes of a task are sent."""
+    """Print a push notification config of a task."""
     task_id, config_id = _ids(access, words)
     asyncio.run(_get(access, task_id, config_id))
 
@@ -100,7 +102,7 @@ async def _get(access: Access, task_id: str, config_id: str) -> None:
 @push_config.command("list", cls=ClientCommand)
 @client_command
 def list_(access: Access, words: TaskArgument = None) -> None:
-    """Print everywhere that changes of a task are sent."""
+    """List the push notification configs of a task."""
     asyncio.run(_list(access, task_id_of(access, words)))
 
 
@@ -120,7 +122,7 @@ async def _list(access: Access, task_id: str) -> None:
 @push_config.command(cls=ClientCommand)
 @client_command
 def delete(access: Access, words: ConfigArgument = None) -> None:
-    """Have the changes of a task sent there no more."""
+    """Delete a push notification config of a task."""
     task_id, config_id = _ids(access, words)
     asyncio.run(_delete(access, task_id, config_id))
 
@@ -143,7 +145,7 @@ async def _delete(access: Access, task_id: str, config_id: str) -> None:
 def _ids(access: Access, words: list[str] | None) -> tuple[str, str]:
     rest = access.take(words or [], most=2)
     if len(rest) < 2:
-        raise ConfigurationError("name a task, and one of its configs")
+        raise ConfigurationError("name a task and one of its configs: [AGENT] TASK CONFIG")
     return rest[0], rest[1]
 
 

@@ -1,4 +1,4 @@
-"""From what names an agent to its card, or to the agent (a2a-cli 0.2, section 10.1)."""
+"""Resolves references to agents (a2a-cli 0.2, section 10.1)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands where a card should be.
+    """The content found at a reference.
 
     Attributes:
-        content: The JSON.
-        url: The agent's address; None of a card in a file.
-        origin: What was typed, and gets the credentials; None of a card in a file.
+        content: The JSON of the card.
+        url: URL of the agent; None for a card file.
+        origin: The referenced origin, which receives the credentials; None for a card file.
     """
 
     content: bytes
@@ -40,12 +40,12 @@ class Found:
 
 
 async def find_card(reference: str, credentials: Credentials, options: RemoteOptions) -> Found:
-    """Return the card that a host, an address, a file or `HOST#NAME` of a catalog leads to.
+    """Return the card for a host, a URL, a file or `HOST#NAME` of a catalog.
 
     Raises:
-        ConfigurationError: It is none of these.
-        NoCardError: There is no card.
-        RemoteAgentError: The host does not answer, or wants credentials.
+        ConfigurationError: The reference is invalid.
+        NoCardError: No card was found.
+        RemoteAgentError: The host does not answer or requires credentials.
     """
     if (file := _file(reference)) is not None:
         return Found(_read(file))
@@ -59,7 +59,7 @@ async def find_card(reference: str, credentials: Credentials, options: RemoteOpt
 
 
 def _file(reference: str) -> Path | None:
-    """Return the file that a reference names, None if it names none."""
+    """Return the file named by a reference, None for other references."""
     if reference.startswith("file:"):
         return Path(unquote(urlsplit(reference).path))
     path = Path(reference)
@@ -70,19 +70,19 @@ def _read(file: Path) -> bytes:
     try:
         return file.expanduser().read_bytes()
     except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or "nobody has that name here"
+        reason = getattr(error, "strerror", None) or "unknown user"
         raise NoCardError(f"{file} cannot be read: {reason}") from error
 
 
 async def find_agent(
     reference: str, headers: Mapping[str, str], seconds: float
 ) -> tuple[RemoteAgent, AgentDescription]:
-    """Return the agent at an address, or the one that `HOST#NAME` names, and what it is.
+    """Return the agent at a URL or `HOST#NAME`, and its description.
 
     Raises:
-        ConfigurationError: It is no address.
-        NoCardError: There is no card; the hint names the agents that the host has.
-        RemoteAgentError: The host does not answer, or wants credentials.
+        ConfigurationError: The reference is not a URL.
+        NoCardError: No card was found; the hint lists the host's agents.
+        RemoteAgentError: The host does not answer or requires credentials.
     """
     options = RemoteOptions(timeout=seconds, progress=True)
     typed = agent_url(as_web_url(reference))

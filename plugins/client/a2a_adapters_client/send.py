@@ -1,4 +1,4 @@
-"""`a2a-adapters send`: a message to an agent, and what comes of it (a2a-cli 0.2, section 10.2)."""
+"""`a2a-adapters send`: sends a message to an agent (a2a-cli 0.2, section 10.2)."""
 
 from __future__ import annotations
 
@@ -34,38 +34,44 @@ def send(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[AGENT] [TEXT]", help="What to say; by default, and by -, what is piped in."
+            metavar="[AGENT] [TEXT]", help="Text to send; - or none reads standard input."
         ),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option(help="A text to send.")] = None,
-    file: Annotated[list[str] | None, typer.Option(help="A file to send, or its address.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Text to send. Repeatable.")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="File to send, or its URL. Repeatable.")
+    ] = None,
     data: Annotated[
-        list[str] | None, typer.Option(help="JSON to send: a file, - or the JSON itself.")
+        list[str] | None,
+        typer.Option(help="JSON to send: a file, - or the JSON itself. Repeatable."),
     ] = None,
     media_type: Annotated[
-        list[str] | None, typer.Option(help="Of the part before it, in place of a guess.")
+        list[str] | None, typer.Option(help="Media type of the preceding part. Default: guessed.")
     ] = None,
     context_id: Annotated[
-        str, typer.Option(help="The conversation to go on with.", envvar="A2ACLI_CONTEXT_ID")
+        str,
+        typer.Option(
+            help="Context id of the conversation to continue.", envvar="A2ACLI_CONTEXT_ID"
+        ),
     ] = "",
     task_id: Annotated[
-        str, typer.Option(help="The task that this answers.", envvar="A2ACLI_TASK_ID")
+        str, typer.Option(help="Id of the task to answer.", envvar="A2ACLI_TASK_ID")
     ] = "",
     is_async: Annotated[
         bool,
         typer.Option(
             "--async/--wait",
-            help="Do not wait for the end; print what the task is called.",
+            help="Print the task id without waiting for the result.",
             envvar="A2ACLI_ASYNC",
         ),
     ] = False,
 ) -> None:
-    """Send a message to an agent, and print what comes of it.
+    """Send a message to an agent and print the answer.
 
-    Waits until the task ends or asks something. What it has come to is in its state: the exit
-    code only says whether this command could do its job.
+    Waits until the task ends or asks for input. The exit code reports errors of this command;
+    the outcome of the task is its state.
     """
-    del text, file, data, media_type  # `typed_parts` has them in their order
+    del text, file, data, media_type  # read in order by `typed_parts`
     [*said] = access.take(words or [], most=1)
     parts = read_parts(said, typed_parts(context))
     asyncio.run(_send(access, parts, context_id, task_id, is_async=is_async))
@@ -74,7 +80,7 @@ def send(
 async def _send(
     access: Access, parts: Sequence[Part], context_id: str, task_id: str, *, is_async: bool
 ) -> None:
-    # The client costs a second that --help need not wait.
+    # Importing the client takes a second, which --help must not wait for.
     from a2a.types import SendMessageResponse  # noqa: PLC0415
 
     from a2a_adapters_client.connect import connected  # noqa: PLC0415
@@ -85,7 +91,7 @@ async def _send(
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
         following = Following(agent, task_id)
-        async with following.within(access.timeout), _told_at_ctrl_c(following, access):
+        async with following.within(access.timeout), _hint_at_ctrl_c(following, access):
             last = None
             async for event in following.sent(request, only_first=is_async):
                 if access.stream:
@@ -95,7 +101,7 @@ async def _send(
                 last = event
             assert last is not None  # noqa: S101 - a message without an answer raises
             if access.stream:
-                output.advise(following.told())
+                output.advise(following.task())
             elif last.HasField("message"):
                 output.sent(SendMessageResponse(message=last.message))
             else:
@@ -104,15 +110,17 @@ async def _send(
 
 
 @asynccontextmanager
-async def _told_at_ctrl_c(following: Following, access: Access) -> AsyncGenerator[None]:
-    """Say how to go on with a task, or end it, when the user does not wait for it any longer."""
+async def _hint_at_ctrl_c(following: Following, access: Access) -> AsyncGenerator[None]:
+    """On Ctrl-C, print how to resume following the task and how to cancel it."""
     try:
         yield
     except asyncio.CancelledError:
         if following.task_id and not following.is_settled:
             task_id = following.task_id
-            note(f"the task goes on: {access.again('task get', '--wait', argument=task_id)}")
-            note(f"end it: {access.again('task cancel', argument=task_id)}")
+            note(
+                f"the task is still running: {access.again('task get', '--wait', argument=task_id)}"
+            )
+            note(f"cancel it: {access.again('task cancel', argument=task_id)}")
         raise
 
 

@@ -1,4 +1,4 @@
-"""Whether a card is signed, and by whom (A2A 1.0, section 8.4.3)."""
+"""Verification of card signatures (A2A 1.0, section 8.4.3)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
 
 async def verdict(card: Mapping[str, Any], url: httpx.URL | None, options: RemoteOptions) -> str:
-    """Say whether a card's signatures hold: verified, unverifiable, or absent.
+    """Describe a card's signatures: verified, unverifiable, or absent.
 
-    Keys are fetched from the host of the card alone: another one, that only the card itself
-    names, vouches for nothing.
+    Keys are fetched only from the host of the card: another host, named only by the card
+    itself, proves nothing.
 
     Args:
         card: The card as JSON.
-        url: Where it came from; None of one in a file.
-        options: How keys are fetched.
+        url: URL of the card; None for a file.
+        options: Client options for fetching keys.
     """
     if not card.get("signatures"):
         return "absent"
-    told = "its key is not at the agent's own host"
+    reason = "its key is not at the agent's own host"
     for _, signature, header in signatures(card):
         if header is None or not _is_own(jku := str(header.get("jku", "")), url):
             continue
         try:
             key = key_of(await _fetched(jku, url, options), header)
-            copy = from_json(to_json(card))  # parsing changes what it is given
+            copy = from_json(to_json(card))  # parsing modifies its argument
             if key is not None and is_signed(copy, signature, header, key):
                 return f"verified by the key at {jku}"
         except ImportError:
             return "unverifiable: pip install 'a2a-adapters[signing]'"
         if key is not None:
-            told = "no signature fits the card"
-    return f"unverifiable: {told}"
+            reason = "no signature matches the card"
+    return f"unverifiable: {reason}"
 
 
 def _is_own(jku: str, url: httpx.URL | None) -> bool:
@@ -51,7 +51,7 @@ def _is_own(jku: str, url: httpx.URL | None) -> bool:
 
 
 async def _fetched(jku: str, url: httpx.URL | None, options: RemoteOptions) -> object:
-    """Return the key set at an address, None if there is none."""
+    """Return the key set at a URL, None if missing."""
     try:
         async with make_client(url, options, None) as http:
             response = await http.get(jku, extensions={MAX_BYTES: options.card_bytes})

@@ -1,4 +1,4 @@
-"""`a2a-adapters task`: tasks of an agent (a2a-cli 0.2, sections 7.1, 10.3 and 10.4)."""
+"""`a2a-adapters task`: tasks of a remote agent (a2a-cli 0.2, sections 7.1, 10.3, 10.4)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from a2a_adapters_client.push_config import push_config
 if TYPE_CHECKING:
     from a2a_adapters_client.access import Access
 
-# What calls agents costs a second that --help need not wait: it is imported where it is used.
+# Importing the client takes a second, which --help must not wait for: functions import it.
 # ruff: noqa: PLC0415
 
-task = typer.Typer(help="For callers: your own tasks at any agent.", no_args_is_help=True)
+task = typer.Typer(
+    help="Show, follow and cancel your tasks at a remote agent.", no_args_is_help=True
+)
 task.add_typer(push_config, name="push-config")
 
 History = Annotated[
-    int | None, typer.Option("--history", min=0, help="How many messages to print with it.")
+    int | None, typer.Option("--history", min=0, help="Number of history messages to print.")
 ]
 
 
@@ -35,10 +37,10 @@ def get(
     words: TaskArgument = None,
     history: History = None,
     wait: Annotated[
-        bool, typer.Option("--wait", "--watch", help="Wait until it ends or asks something.")
+        bool, typer.Option("--wait", "--watch", help="Wait until the task ends or asks for input.")
     ] = False,
 ) -> None:
-    """Print a task: its state, what it has made, and its history."""
+    """Print a task with its state, artifacts and history."""
     asyncio.run(_get(access, task_id_of(access, words), history, wait=wait))
 
 
@@ -60,7 +62,7 @@ async def _get(access: Access, task_id: str, history: int | None, *, wait: bool)
 @task.command(cls=ClientCommand)
 @client_command
 def cancel(access: Access, words: TaskArgument = None) -> None:
-    """Stop the work on a task, and print it."""
+    """Cancel a task and print it."""
     asyncio.run(_cancel(access, task_id_of(access, words)))
 
 
@@ -82,7 +84,7 @@ async def _cancel(access: Access, task_id: str) -> None:
 @task.command(cls=ClientCommand)
 @client_command
 def subscribe(access: Access, words: TaskArgument = None) -> None:
-    """Follow a task until it ends or asks something; with --stream event by event."""
+    """Follow a task until it ends or asks for input; with --stream, print each event."""
     asyncio.run(_subscribe(access, task_id_of(access, words)))
 
 
@@ -94,7 +96,7 @@ async def _subscribe(access: Access, task_id: str) -> None:
     output = Output(access)
     async with connected(access) as agent:
         if not agent.card.capabilities.streaming:
-            note("the agent has no streams: it is asked for the task again and again")
+            note("the agent does not support streams; polling the task")
         following = Following(agent, task_id)
         async with following.within(access.timeout):
             async for event in following.subscribed():
@@ -110,17 +112,17 @@ def list_(
     access: Access,
     words: Annotated[list[str] | None, typer.Argument(metavar="AGENT")] = None,
     status: Annotated[
-        str, typer.Option(help="Only tasks of this state, as in completed or input-required.")
+        str, typer.Option(help="Only tasks in this state, such as completed or input-required.")
     ] = "",
-    context_id: Annotated[str, typer.Option(help="Only tasks of this conversation.")] = "",
-    page_size: Annotated[int, typer.Option(min=1, max=100, help="How many to print.")] = 50,
-    page_token: Annotated[str, typer.Option(help="The page, as the one before it named it.")] = "",
+    context_id: Annotated[str, typer.Option(help="Only tasks of this context.")] = "",
+    page_size: Annotated[int, typer.Option(min=1, max=100, help="Number of tasks to print.")] = 50,
+    page_token: Annotated[
+        str, typer.Option(help="Token of the page, printed with the previous one.")
+    ] = "",
     history: History = None,
-    artifacts: Annotated[
-        bool, typer.Option("--artifacts", help="Print what they have made as well.")
-    ] = False,
+    artifacts: Annotated[bool, typer.Option("--artifacts", help="Include artifacts.")] = False,
 ) -> None:
-    """List tasks, the newest ones first."""
+    """List tasks, newest first."""
     access.take(words or [], most=0)
     said: dict[str, Any] = {
         "context_id": context_id,
@@ -157,7 +159,7 @@ async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
 
 
 def _state(status: str) -> str | None:
-    """Return a state as the protocol calls it, None for any."""
+    """Return the protocol's name of a state, None for any."""
     from a2a.types import TaskState
 
     if not status:
@@ -165,7 +167,7 @@ def _state(status: str) -> str | None:
     name = "TASK_STATE_" + status.upper().replace("-", "_").removeprefix("TASK_STATE_")
     if name not in dict(TaskState.items()):
         known = [_shown(each) for each, number in TaskState.items() if number]
-        raise ConfigurationError(f"there is no state {status!r}; {suggestion(status, known)}")
+        raise ConfigurationError(f"unknown state {status!r}; {suggestion(status, known)}")
     return name
 
 
@@ -178,9 +180,9 @@ def _shown(state: str) -> str:
 def download(
     access: Access,
     words: TaskArgument = None,
-    folder: Annotated[Path, typer.Option("--folder", "-d", help="Where to.")] = Path(),
+    folder: Annotated[Path, typer.Option("--folder", "-d", help="Target folder.")] = Path(),
 ) -> None:
-    """Save what a task has made: files as they are called, never over one that exists."""
+    """Save the artifacts of a task as files, without overwriting any."""
     asyncio.run(_download(access, task_id_of(access, words), folder))
 
 

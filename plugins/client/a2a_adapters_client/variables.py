@@ -13,21 +13,21 @@ from a2a_adapters.cli.terminal import echo, note, one_line
 from a2a_adapters.contract.errors import ConfigurationError
 
 PREFIX = "A2ACLI_"
-"""What the names of variables begin with."""
+"""Prefix of the variables."""
 
 SECRETS = frozenset({f"{PREFIX}BEARER", f"{PREFIX}API_KEY", f"{PREFIX}SVC_PARAM"})
 GLOBAL_FILE = Path("~/.config/a2a-cli/.env")
 
 _CREDENTIALS = ("bearer", "api_key", "svc_param", "client_cert", "client_key", "client_secret")
 _of_folder: dict[str, Path] = {}
-"""The variables that the `.env` of a folder has set."""
+"""Variables set by a folder's `.env`, by name."""
 
 
 def load_variables(config: Path | None) -> Path | None:
-    """Set the variables of `.env` files that are not set; return `config`.
+    """Load unset variables from `.env` files; return `config`.
 
     Raises:
-        typer.BadParameter: There is no file `config`.
+        typer.BadParameter: The file `config` does not exist.
     """
     for name, (value, file) in read_variables(config).items():
         if name not in os.environ:
@@ -38,17 +38,17 @@ def load_variables(config: Path | None) -> Path | None:
 
 
 def check_trust(context: typer.Context) -> None:
-    """Keep the `.env` of a folder from choosing who gets the user's credentials.
+    """Prevent a folder's `.env` from redirecting the user's credentials.
 
-    The command line, the environment, `--config` and the global file are the user's. The file of
-    a folder came with the folder: the agent that it names gets its own credentials alone, unless
-    the user agrees at a terminal, and it cannot turn off the verification of certificates.
+    The command line, the environment, `--config` and the global file belong to the user. A
+    folder's file may come from elsewhere: its agent gets only the credentials in that file, unless
+    the user agrees at a terminal, and it cannot disable certificate verification.
 
     Raises:
-        ConfigurationError: The agent that the folder names would get credentials of the user.
+        ConfigurationError: The folder's agent would get the user's credentials.
     """
     if (file := _source(context, "insecure")) and context.params["insecure"]:
-        note(f"{PREFIX}INSECURE in {file} is ignored; --insecure does not verify certificates")
+        note(f"{PREFIX}INSECURE in {file} is ignored; pass --insecure instead")
         context.params["insecure"] = False
     file = _source(context, "agent_card")
     secrets = [
@@ -59,16 +59,16 @@ def check_trust(context: typer.Context) -> None:
     agent = context.params["agent_card"]
     named = ", ".join(f"--{name.replace('_', '-')}" for name in secrets)
     if sys.stdin.isatty():
-        echo(one_line(f"{file} names the agent {agent}."), err=True)
+        echo(one_line(f"{file} selects the agent {agent}."), err=True)
         if typer.confirm(f"Send it your {named}?", err=True):
             return
     raise ConfigurationError(
-        f"{file} names the agent {agent}, which does not get your {named}: name it by --agent-card"
+        f"{file} selects the agent {agent}; to send it your {named}, pass --agent-card"
     )
 
 
 def _source(context: typer.Context, name: str) -> Path | None:
-    """Return the file of a folder that an option's value comes from, None if it is another's."""
+    """Return the folder's file that set an option, None for other origins."""
     source = context.get_parameter_source(name)
     if source is None or source.name != "ENVIRONMENT":
         return None
@@ -76,15 +76,15 @@ def _source(context: typer.Context, name: str) -> Path | None:
 
 
 def read_variables(config: Path | None = None) -> dict[str, tuple[str, Path]]:
-    """Return what files say, and which of them: `config` or the local `.env`, then the global one.
+    """Return values and their files: `config` or the local `.env`, then the global one.
 
-    The local one is that of this folder or of one above, if it is the user's own.
+    The local file is that of this or a parent folder, if the user owns it.
 
     Raises:
-        typer.BadParameter: There is no file `config`.
+        typer.BadParameter: The file `config` does not exist.
     """
     if config is not None and not config.is_file():
-        raise typer.BadParameter(f"there is no file {config}")
+        raise typer.BadParameter(f"file not found: {config}")
     local = config or _local()
     files = [file for file in (local, GLOBAL_FILE.expanduser()) if file and file.is_file()]
     found: dict[str, tuple[str, Path]] = {}
@@ -96,7 +96,7 @@ def read_variables(config: Path | None = None) -> dict[str, tuple[str, Path]]:
 
 
 def _local() -> Path | None:
-    """Return the nearest `.env`; one of somebody else says nothing, whatever folder this is."""
+    """Return the nearest `.env`, ignored if another user owns it."""
     name = find_dotenv(usecwd=True)
     if not name or (hasattr(os, "getuid") and Path(name).stat().st_uid != os.getuid()):
         return None

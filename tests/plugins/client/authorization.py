@@ -16,10 +16,10 @@ SECRET = "s3cret/+ü"
 
 @dataclass
 class AuthorizationServer:
-    """What it answers next, and what it has seen."""
+    """A configurable server that records its requests."""
 
     answers: list[str] = field(default_factory=list)
-    """Errors of RFC 8628 before the person has agreed."""
+    """Errors of RFC 8628 returned before the user's consent."""
     expires_in: float | None = 3600
     gives_refresh: bool = True
     issuer: str = ""
@@ -71,7 +71,7 @@ class AuthorizationServer:
         return error("invalid_grant")
 
     async def client(self, request) -> str:
-        """Return who asks, "" if that is nobody."""
+        """Return the authenticated client, "" if there is none."""
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         if scheme == "Basic":
             name, _, secret = base64.b64decode(value).decode().partition(":")

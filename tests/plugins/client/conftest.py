@@ -1,4 +1,4 @@
-"""An agent, and how commands are run."""
+"""Fixtures: an agent and runners for commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`a2a-adapters auth`, and the tokens that other commands send then."""
+"""`a2a-adapters auth`, and the use of its tokens by other commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PERSON = {"A2ACLI_CLIENT_ID": "person"}
 
 
 class Tokens(Authenticator):
-    """Takes what an authorization server gave."""
+    """Accepts the tokens of an authorization server."""
 
     def __init__(self, server, url, kind):
         self.server, self.url, self.kind = server, url, kind
@@ -70,7 +70,7 @@ class Tokens(Authenticator):
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def place():
-    """Return what starts an agent and its authorization server."""
+    """Return a factory of agents with an authorization server."""
     async with AsyncExitStack() as stack:
 
         async def place(kind):
@@ -85,7 +85,7 @@ async def place():
 
 
 def listing(agent):
-    """Return an app that lists an agent elsewhere, and the credentials that it gets."""
+    """Return an app whose catalog lists another agent, and the credentials it receives."""
     entry = {"displayName": "echo", "mediaType": CARD_TYPE, "url": agent}
     seen = []
 
@@ -96,7 +96,7 @@ def listing(agent):
     return Starlette(routes=[Route(CATALOG_PATH, catalog)]), seen
 
 
-async def test_the_client_itself(place, run, run_json, tmp_path):
+async def test_client_credentials(place, run, run_json, tmp_path):
     url, server, _ = await place("machine")
     refused = await run_json("send", url, "hi")
     assert refused["error"]["code"] == "A2ACLI_ERR_CREDENTIALS_MISSING"
@@ -105,7 +105,7 @@ async def test_the_client_itself(place, run, run_json, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "t0ken" not in done.stdout + done.stderr
     assert server.scopes == ["ask tell"]
-    assert "logging in at 127.0.0.1, which the card names" in done.stderr
+    assert "logging in at 127.0.0.1, as named by the card" in done.stderr
     sent = await run("send", url, "hi", "--debug")
     assert "You said hi" in sent.stdout
     assert "t0ken" not in sent.stderr
@@ -122,7 +122,7 @@ async def test_the_client_itself(place, run, run_json, tmp_path):
     assert (await run("auth", "logout", url)).returncode == 2
 
 
-async def test_a_person(place, run):
+async def test_a_device_login(place, run):
     url, server, _ = await place("person")
     server.answers = ["authorization_pending"]
     done = await run("auth", "login", url, **PERSON)
@@ -135,18 +135,18 @@ async def test_a_person(place, run):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"), [("access_denied", "was denied"), ("expired_token", "in time")]
+    ("answer", "output"), [("access_denied", "was denied"), ("expired_token", "in time")]
 )
-async def test_a_person_who_does_not_agree(place, run, run_json, answer, told):
+async def test_a_device_login_without_consent(place, run, run_json, answer, output):
     url, server, _ = await place("person")
     server.answers = [answer]
     done = await run("auth", "login", url, **PERSON)
     assert done.returncode == 4
-    assert told in done.stderr
+    assert output in done.stderr
     assert await run_json("auth", "status") == []
 
 
-async def test_waiting_longer_is_obeyed():
+async def test_slow_down_is_obeyed():
     server, waited = AuthorizationServer(), []
     server.answers = ["slow_down", "authorization_pending", "slow_down"]
 
@@ -172,7 +172,7 @@ async def test_tokens_are_renewed(place, run, tmp_path):
     several = await asyncio.gather(*(run("send", url, "hi") for _ in range(3)))
     assert [each.returncode for each in several] == [0, 0, 0]
     assert server.seen["refresh_token"] == 1
-    server.valid.clear()  # it is revoked before its time
+    server.valid.clear()  # revoked before its expiry
     assert (await run("send", url, "hi")).returncode == 0
     assert server.seen["refresh_token"] == 2
     server.valid.clear()
@@ -183,7 +183,7 @@ async def test_tokens_are_renewed(place, run, tmp_path):
     assert "t0ken" not in done.stderr
 
 
-async def test_a_token_that_has_ended_and_cannot_be_renewed(place, run, run_json):
+async def test_an_expired_token_that_cannot_be_renewed(place, run, run_json):
     url, server, tokens = await place("person")
     server.expires_in, server.gives_refresh = 1, False
     await run("auth", "login", url, **PERSON)
@@ -194,14 +194,14 @@ async def test_a_token_that_has_ended_and_cannot_be_renewed(place, run, run_json
     assert not any(tokens.seen)
 
 
-async def test_nobody_else_gets_a_token(place, run):
+async def test_tokens_go_to_their_origin_only(place, run):
     url, _, _ = await place("machine")
     other, _, others = await place("machine")
     await run("auth", "login", url, **MACHINE)
     assert (await run("send", other, "hi")).returncode == 4
     assert not any(others.seen)
     given = await run("send", url, "hi", A2ACLI_BEARER="mine")
-    assert given.returncode == 4  # what is given goes before
+    assert given.returncode == 4  # given credentials take precedence
 
 
 async def test_a_login_goes_to_an_agent_that_another_host_lists(place, run):
@@ -216,7 +216,7 @@ async def test_a_login_goes_to_an_agent_that_another_host_lists(place, run):
     assert not any(seen)
 
 
-async def test_a_login_stays_at_its_host_whatever_that_lists(place, run, tmp_path):
+async def test_a_login_stays_at_its_host(place, run, tmp_path):
     url, _, _ = await place("machine")
     other, _, others = await place("machine")
     catalog, seen = listing(other)
@@ -242,7 +242,7 @@ async def test_openid_connect(place, run, run_json):
     assert "another issuer" in done.stderr
 
 
-async def test_what_cannot_be(place, run, url, tmp_path):
+async def test_invalid_logins(place, run, url, tmp_path):
     there, _, _ = await place("machine")
     assert "--client-id" in (await run("auth", "login", there)).stderr
     nothing = await run("auth", "login", url, **PERSON)

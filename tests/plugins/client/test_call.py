@@ -1,4 +1,4 @@
-"""`a2a-adapters call`, as `send` was called before, run as a user runs it."""
+"""`a2a-adapters call`, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from a2a_adapters.testing import running
 from tests.support.servers.guarded import api_key
 from tests.support.warm import warm
 
-NOTICE = "`call` is now `send`, and goes with the next release\n"
+NOTICE = "`call` is deprecated and will be removed in the next release; use `send`\n"
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
 async def weather(request: AgentRequest):
-    """Tell the weather."""
+    """Report the weather."""
     yield ToolCall("1", "look", {"at": "the sky"})
     if "refuse" in request.text:
         yield Rejected("Not today\x1b[2J.")
@@ -78,7 +78,7 @@ async def test_an_address_of_this_machine_needs_no_scheme(url):
 
 
 @pytest.mark.parametrize("how", ["--stream", "--no-stream", "--json"])
-async def test_a_failure_is_said_once(url, how):
+async def test_a_failure_is_reported_once(url, how):
     async def fails(text: str):
         raise RuntimeError("secret")
 
@@ -108,12 +108,12 @@ async def test_a_server_with_several_agents_names_them():
     assert done.stderr.splitlines() == [
         f"a2a-adapters: there are several agents at {url}",
         "hint: name one of them:",
-        f"  {url}#rain  Tell the weather.",
-        f"  {url}#sun  Tell the weather.",
+        f"  {url}#rain  Report the weather.",
+        f"  {url}#sun  Report the weather.",
     ]
 
 
-async def test_files_and_data_go_along_and_come_back(url, tmp_path):
+async def test_files_and_data_are_sent_and_received(url, tmp_path):
     photo = tmp_path / "photo.png"
     photo.write_bytes(b"\x89PNG")
     done = await call(url, "--file", photo, "--data", '{"a": 1}', "--data", "[2]")
@@ -136,7 +136,7 @@ async def test_json(url):
     assert answer["task_id"]
 
 
-async def test_a_question_without_a_terminal_tells_how_to_answer(url):
+async def test_a_question_without_a_terminal_hints_at_the_answer(url):
     asked = await call(url, "ask me")
     assert (asked.returncode, asked.stdout) == (0, "Where?\n")
     hint = asked.stderr.split("call again with ")[1].split()
@@ -165,12 +165,12 @@ async def test_a_question_is_asked_in_the_terminal(url):
 @pytest.mark.parametrize(
     ("arguments", "code", "remedy"),
     [
-        (["{url}"], 2, "nothing to say"),
+        (["{url}"], 2, "nothing to send"),
         (["{url}", "x", "--data", "{"], 2, "neither a file nor JSON"),
         (["{url}", "--data", "[" * 60 + "]" * 60], 2, "nested too deeply"),
         (["{url}", "--data", "[" * 9999 + "]" * 9999], 2, "nested too deeply"),
         (["{url}", "\udcff"], 2, "unpaired surrogates"),
-        (["{url}", "draw", "--save", "/dev/null"], 2, "/dev/null is no folder"),
+        (["{url}", "draw", "--save", "/dev/null"], 2, "/dev/null is not a folder"),
         (["http://127.0.0.1:99999", "x"], 2, "is not of the form"),
         (["http://xn--a/", "x"], 2, "is not a URL"),
         (["{url}", "x", "--file", "nowhere.png"], 2, "cannot be read"),
@@ -180,7 +180,7 @@ async def test_a_question_is_asked_in_the_terminal(url):
         (["{url}", "x", "--task", "unknown"], 1, "refused"),
     ],
 )
-async def test_what_goes_wrong_is_one_line(url, arguments, code, remedy):
+async def test_an_error_is_one_line(url, arguments, code, remedy):
     done = await call(*(argument.replace("{url}", url) for argument in arguments))
     assert done.returncode == code
     [line] = [line for line in done.stderr.splitlines() if not line.startswith("·")]

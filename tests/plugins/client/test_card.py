@@ -1,4 +1,4 @@
-"""`a2a-adapters card get`, and what names an agent."""
+"""`a2a-adapters card get` and references to agents."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="modul
 
 async def test_text_and_json(url, run, run_json):
     shown = (await run("card", "get", url)).stdout
-    assert shown.startswith("Name: weather\nDescription: Tell the weather.\n")
+    assert shown.startswith("Name: weather\nDescription: Report the weather.\n")
     assert "\nSignature: absent\n" in shown
     assert (await run_json("card", "get", "-a", url, "--validate"))["name"] == "weather"
 
 
-async def test_a_card_in_a_file_is_one_to_call(url, run, tmp_path):
+async def test_a_card_file_can_be_called(url, run, tmp_path):
     card = (await run("card", "get", url, "-o", "json")).stdout
     (tmp_path / "card.json").write_text(card)
     for reference in ("card.json", f"file://{tmp_path}/card.json"):
@@ -45,7 +45,7 @@ async def test_an_agent_of_a_catalog(server, run):
     assert "it lists parts, weather" in unknown.stderr
 
 
-async def test_a_host_with_several_agents_says_how_to_name_one(server, run):
+async def test_a_host_with_several_agents_lists_them(server, run):
     for command in (["card", "get", server], ["send", server, "Rome"], ["chat", server]):
         done = await run(*command)
         assert done.returncode == 3
@@ -53,8 +53,8 @@ async def test_a_host_with_several_agents_says_how_to_name_one(server, run):
         assert first == f"a2a-adapters: there are several agents at {server}"
         assert how == "hint: name one of them:", command
         assert listed == [
-            f"  {server}#weather  Tell the weather.",
-            f"  {server}#parts  Say what came.",
+            f"  {server}#weather  Report the weather.",
+            f"  {server}#parts  List the received parts.",
         ]
     assert (
         await run("chat", f"{server}#weather", text="Rome")
@@ -62,21 +62,21 @@ async def test_a_host_with_several_agents_says_how_to_name_one(server, run):
     assert "parts" in (await run("check", f"{server}#parts")).stdout
 
 
-async def test_agents_whose_names_are_no_names_are_named_by_their_addresses(run):
+async def test_agents_with_ambiguous_names_are_listed_by_url(run):
     agents = {
         "one": NamedTarget(lambda text: text, name="The Same"),
         "two": NamedTarget(lambda text: text, name="The Same"),
         "odd": NamedTarget(lambda text: text, name="50% off"),
     }
     async with running(build_app(agents)) as url:
-        told = (await run("card", "get", url)).stderr
-        assert f"  {url}/agents/one  " in told
-        assert f"  {url}/agents/two  " in told
-        assert f"  '{url}#50%25 off'" in told
+        output = (await run("card", "get", url)).stderr
+        assert f"  {url}/agents/one  " in output
+        assert f"  {url}/agents/two  " in output
+        assert f"  '{url}#50%25 off'" in output
         assert "Name: 50% off" in (await run("card", "get", f"{url}#50%25 off")).stdout
 
 
-async def test_the_address_that_a_card_in_a_catalog_has_is_shown_harmless(run):
+async def test_urls_of_catalog_cards_are_sanitised(run):
     card = {"name": "x", "supportedInterfaces": [{"url": "http://x/\x1b]0;harm\x07\nhint: y"}]}
     entry = {"mediaType": CARD_TYPE, "data": card}
 
@@ -84,12 +84,12 @@ async def test_the_address_that_a_card_in_a_catalog_has_is_shown_harmless(run):
         return JSONResponse({"specVersion": "1.0", "entries": [entry]})
 
     async with running(Starlette(routes=[Route(CATALOG_PATH, catalog)])) as url:
-        told = (await run("card", "get", url)).stderr
-    assert told.splitlines()[-1] == "  'http://x/ ]0;harm hint: y'  "
-    assert "\x1b" not in told
+        output = (await run("card", "get", url)).stderr
+    assert output.splitlines()[-1] == "  'http://x/ ]0;harm hint: y'  "
+    assert "\x1b" not in output
 
 
-async def test_a_host_that_a_catalog_names_gets_no_credentials(run):
+async def test_hosts_in_a_catalog_get_no_credentials(run):
     inner = build_app(lambda text: text)
     sent = []
 
@@ -114,7 +114,7 @@ async def test_a_host_that_a_catalog_names_gets_no_credentials(run):
 
 
 @pytest.mark.parametrize("host", ["agents.invalid", "agents.invalid:8443", "agents.invalid#poet"])
-async def test_a_host_without_a_scheme_is_asked_by_https(run, host):
+async def test_a_host_without_a_scheme_uses_https(run, host):
     address = host.partition("#")[0]
     for command in (["send", host, "hi"], ["call", host, "hi"], ["chat", host], ["check", host]):
         done = await run(*command, text="hi")
@@ -123,13 +123,13 @@ async def test_a_host_without_a_scheme_is_asked_by_https(run, host):
 
 
 @pytest.mark.parametrize("target", ["app.py", "./app.py", "my.app:chain", "app"])
-async def test_what_may_be_a_target_is_no_host(run, target):
+async def test_a_possible_target_is_not_a_host(run, target):
     done = await run("chat", target)
     assert done.returncode == 2
     assert "https://" not in done.stderr
 
 
-async def test_a_card_that_lacks_something(url, run, tmp_path):
+async def test_an_incomplete_card(url, run, tmp_path):
     card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
     del card["version"], card["skills"]
     (tmp_path / "card.json").write_text(json.dumps(card))
@@ -159,16 +159,16 @@ async def test_signatures(run, tmp_path):
         await inner(scope, receive, send)
 
     async with running(app) as url:
-        for jku, told in ((f"{url}/keys.json", "verified by"), ("http://x.example/k", "unver")):
+        for jku, output in ((f"{url}/keys.json", "verified by"), ("http://x.example/k", "unver")):
             signer = card_signer(pem, key_id="k1", jwks_url=jku)
             options = ServerOptions(card_signer=signer)
             inner = build_app(lambda text: text, name="Echo", url=url, options=options)
-            assert f"\nSignature: {told}" in (await run("card", "get", url)).stdout
+            assert f"\nSignature: {output}" in (await run("card", "get", url)).stdout
         card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
     assert card["signatures"]
 
 
-async def test_settings_and_who_says_them(url, run, tmp_path):
+async def test_settings_and_their_origins(url, run, tmp_path):
     settings = tmp_path / ".config" / "a2a-cli" / ".env"
     settings.parent.mkdir(parents=True)
     settings.write_text("A2ACLI_AGENT_CARD=http://127.0.0.1:9\nA2ACLI_BEARER=s3cret\n")

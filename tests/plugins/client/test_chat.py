@@ -1,4 +1,4 @@
-"""`a2a-adapters chat`, as a person uses it."""
+"""`a2a-adapters chat`, in a terminal and with piped input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def chat(*arguments):
 
 
 async def typed(*lines, arguments):
-    """Return what is printed for lines that a program types."""
+    """Return the output for piped lines."""
 
     def run():
         return subprocess.run(
@@ -65,7 +65,7 @@ async def typed(*lines, arguments):
 
 
 class Terminal:
-    """What a person types, and sees."""
+    """A pseudoterminal to type in and read from."""
 
     def __init__(self, leader, process):
         self._leader = leader
@@ -76,7 +76,7 @@ class Terminal:
         os.write(self._leader, text.encode())
 
     def see(self, text):
-        """Read on until a text is seen, and return what came with it."""
+        """Read until a text appears; return everything read."""
         while text not in self.seen:
             assert select.select([self._leader], [], [], PATIENCE)[0], self.seen
             read = os.read(self._leader, 65536).decode()
@@ -92,7 +92,7 @@ def terminal(*arguments, **variables):
     settings = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "80"}
     environment = os.environ | settings | variables
     with subprocess.Popen(
-        # The terminal's Ctrl-C is for the process that has it, so none may stand for that.
+        # Ctrl-C goes to the foreground process of the terminal: run it without a launcher.
         [sys.executable, "-m", "a2a_adapters", "chat", *map(str, arguments)],
         stdin=follower,
         stdout=follower,
@@ -114,7 +114,7 @@ async def test_a_conversation_has_turns_and_questions(url):
     first, *_, last = done.stdout.splitlines()
     assert (first, last) == ("0 before, 1 parts", "6 before, 1 parts")
     assert "What?\n" in done.stdout
-    assert " waits\n" in done.stdout
+    assert " is waiting for input\n" in done.stdout
     assert "Here is **tea**.\n" in done.stdout
 
 
@@ -136,33 +136,33 @@ async def test_commands(url, tmp_path):
     printed = done.stdout.splitlines()
     assert printed[:4] == [
         "0 before, 1 parts",
-        "it is sent with the next message",
+        "attached to the next message",
         "2 before, 2 parts",
-        "conversation has not begun",
+        "conversation not started",
     ]
-    assert printed[4:7] == ["no task waits", "0 before, 1 parts", "2 before, 1 parts"]
+    assert printed[4:7] == ["no task is waiting", "0 before, 1 parts", "2 before, 1 parts"]
     assert '  "text": "4 before, 1 parts",' in printed
-    assert printed[-1] == "Ctrl-C stops an answer."
+    assert printed[-1] == "Ctrl-C interrupts an answer."
 
 
-async def test_a_task_that_waits_is_given_up(url):
+async def test_a_waiting_task_is_cancelled(url):
     done = await typed("/cancel", "serve me", "/cancel", "/task", arguments=[url])
     printed = done.stdout.splitlines()
-    assert printed[0] == "no task waits"
+    assert printed[0] == "no task is waiting"
     assert printed[-3] == "cancelled"
-    assert printed[-1] == "no task waits"
+    assert printed[-1] == "no task is waiting"
 
 
-async def test_what_goes_wrong_does_not_end_the_conversation(url):
+async def test_errors_do_not_end_the_conversation(url):
     lines = ["fail", "/file nowhere", "/file ~nobody-here/x", "/nonsense", "count"]
     done = await typed(*lines, arguments=[url])
     assert done.stdout == "0 before, 1 parts\n"
     assert done.returncode == 1
     failed, unread, unnamed, unknown = done.stderr.splitlines()
-    assert "nobody has that name" in unnamed
+    assert "unknown user" in unnamed
     assert "task failed" in failed
     assert "nowhere cannot be read" in unread
-    assert unknown == "there is no /nonsense; /help tells what there is"
+    assert unknown == "unknown command /nonsense; type /help for commands"
     assert "secret" not in done.stderr
 
 
@@ -187,7 +187,7 @@ async def test_a_target_is_served_for_the_conversation(tmp_path, monkeypatch):
     assert away.returncode == 3
 
 
-async def test_what_an_agent_says_as_data_steers_no_terminal():
+async def test_data_cannot_control_the_terminal():
     async def steers(text: str):
         yield {"word": "\x9b2Jclear\u202e"}
 
@@ -204,7 +204,7 @@ async def test_a_terminal_shows_markdown_and_completes_choices(url):
             person.see("What?")
             person.see(">")
             person.type("te")
-            person.see("tea")  # below what is typed
+            person.see("tea")  # below the typed line
             person.type("\t\r")
             shown = person.see("y = [2]")
             assert "Here is tea." in shown
@@ -231,7 +231,7 @@ async def test_colors_can_be_turned_off(url, no_color, is_red):
     assert ("\x1b[31m" in raw) == is_red
 
 
-async def test_ctrl_c_stops_the_answer_and_not_the_conversation():
+async def test_ctrl_c_interrupts_the_answer_not_the_conversation():
     stopped = asyncio.Event()
 
     async def endless(text: str):

@@ -1,4 +1,4 @@
-"""Files of agents: their names are the agent's, where they go is the user's."""
+"""Saving files of agents under safe names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def saved(folder, *names):
     return [path.name for path in save(files, folder)]
 
 
-def test_names_are_one_visible_word_of_a_length_that_fits(tmp_path):
+def test_names_are_sanitised_and_shortened(tmp_path):
     names = saved(
         tmp_path,
         "a\nb\x1b[2J\u202e.txt",
@@ -33,11 +33,11 @@ def test_names_are_one_visible_word_of_a_length_that_fits(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == set(names)
 
 
-def test_a_name_that_is_taken_gets_a_number(tmp_path):
+def test_a_used_name_gets_a_number(tmp_path):
     assert saved(tmp_path, "a.txt", "a.txt", "a.txt") == ["a.txt", "a-2.txt", "a-3.txt"]
 
 
-def test_no_link_is_followed(tmp_path):
+def test_symlinks_are_not_followed(tmp_path):
     away, folder = tmp_path / "away", tmp_path / "folder"
     folder.mkdir()
     (folder / "a.txt").symlink_to(away)
@@ -45,7 +45,7 @@ def test_no_link_is_followed(tmp_path):
     assert not away.exists()
 
 
-def test_what_cannot_be_written_does_not_stop_the_rest(tmp_path):
+def test_an_unwritable_file_does_not_stop_the_others(tmp_path):
     files = [File(content=b"x" * 200, filename="a.txt"), File(content=b"x", filename="b.txt")]
     before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))

@@ -1,4 +1,4 @@
-"""Nothing that an agent sends steers the terminal or becomes part of a suggested command."""
+"""Agents can neither control the terminal nor inject into suggested commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHELL = "t$(touch x);id"
 
 
 def served(text, state="TASK_STATE_COMPLETED", error=None):
-    """Return an agent that says `text` wherever it can."""
+    """Return an agent that sends `text` in every field."""
 
     def task():
         message = {
@@ -118,7 +118,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("error", [None, -32000])
-async def test_no_command_lets_an_agent_steer_the_terminal(run, command, error):
+async def test_no_command_lets_an_agent_control_the_terminal(run, command, error):
     async with agent(ODD, "TASK_STATE_INPUT_REQUIRED", error) as url:
         done = await run(*command.replace("URL", url).split(), text="hello\n/task\n")
     shown = done.stdout + done.stderr
@@ -129,7 +129,7 @@ async def test_no_command_lets_an_agent_steer_the_terminal(run, command, error):
 
 
 @pytest.mark.parametrize("task_id", [SHELL, "two words", "--insecure", "-x", "'"])
-async def test_suggested_commands_quote_what_an_agent_called_its_task(run, task_id):
+async def test_suggested_commands_quote_task_ids(run, task_id):
     async with agent(task_id, "TASK_STATE_INPUT_REQUIRED") as url:
         asked = await run("send", url, "hello")
         called = await run("call", url, "hello")
@@ -140,7 +140,7 @@ async def test_suggested_commands_quote_what_an_agent_called_its_task(run, task_
 
 
 @pytest.mark.parametrize("task_id", [SHELL, "--insecure"])
-async def test_so_do_those_after_a_timeout(run, task_id):
+async def test_suggestions_after_a_timeout_quote_task_ids(run, task_id):
     async with agent(task_id, "TASK_STATE_WORKING") as url:
         done = await run("send", url, "hello", "--timeout", "2s")
     [hint] = [line for line in done.stderr.splitlines() if line.startswith("hint: ")]
@@ -149,7 +149,7 @@ async def test_so_do_those_after_a_timeout(run, task_id):
     assert words[-2:] == ["--", task_id] or words[3] == task_id == SHELL
 
 
-async def test_letters_of_all_languages_are_shown_as_they_are(run):
+async def test_text_in_all_languages_is_shown_unchanged(run):
     text = "Très\u00a0bien, 東京\u3000👩\u200d🚀 \u0645\u06cc\u200c\u062e"
     async with agent(text) as url:
         done = await run("send", url, "hello")

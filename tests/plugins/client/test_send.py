@@ -1,4 +1,4 @@
-"""`a2a-adapters send`, as the a2a-cli specification 0.2 has it."""
+"""`a2a-adapters send` (a2a-cli 0.2)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_stream_as_text_ends_with_the_state(url, run):
     assert "Text:\nIt rains \n\n" in done.stdout
 
 
-async def test_a_question_is_no_failure_and_says_how_to_go_on(url, run):
+async def test_a_question_prints_the_command_to_answer_it(url, run):
     asked = await run("send", url, "ask me")
     assert asked.returncode == 0
     assert field(asked, "State") == "TASK_STATE_INPUT_REQUIRED"
@@ -70,14 +70,14 @@ async def test_a_question_is_no_failure_and_says_how_to_go_on(url, run):
 
 
 @pytest.mark.parametrize(("text", "state"), [("refuse", "REJECTED"), ("fail", "FAILED")])
-async def test_what_the_agent_decides_is_no_exit_code(url, run, text, state):
+async def test_the_outcome_of_a_task_does_not_change_the_exit_code(url, run, text, state):
     done = await run("send", url, text)
     assert (done.returncode, field(done, "State")) == (0, f"TASK_STATE_{state}")
     assert f"(TASK_STATE_{state})" in done.stderr
     assert "secret" not in done.stdout + done.stderr
 
 
-async def test_not_waiting_tells_the_ids(url, run, run_json):
+async def test_async_prints_the_ids(url, run, run_json):
     task = (await run_json("send", url, "endless", "--async"))["task"]
     assert task["contextId"]
     late = await run("task", "get", url, task["id"], "--wait", "--timeout", "200ms")
@@ -94,16 +94,16 @@ async def test_a_timeout_names_the_task(url, run_json):
     assert task["status"]["state"] == "TASK_STATE_WORKING"
 
 
-async def test_who_does_not_wait_any_longer_is_told_how_to_go_on(url, run):
+async def test_ctrl_c_prints_the_command_to_resume(url, run):
     command = [sys.executable, "-m", "a2a_adapters", "send", url, "endless"]
     process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
     first = await process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    told = (await process.stderr.read()).decode()
+    output = (await process.stderr.read()).decode()
     assert await process.wait() == 130
     task_id = first.decode().split()[1]
-    assert f"the task goes on: a2a-adapters task get {task_id} --wait -a {url}" in told
-    end = told.split("end it: a2a-adapters ")[1].split()
+    assert f"the task is still running: a2a-adapters task get {task_id} --wait -a {url}" in output
+    end = output.split("cancel it: a2a-adapters ")[1].split()
     assert "TASK_STATE_CANCELED" in (await run(*end)).stdout
 
 
@@ -127,7 +127,7 @@ async def test_parts_keep_their_order_and_types(server, run_json, tmp_path):
     ]
 
 
-async def test_what_is_piped_in_is_sent(url, run):
+async def test_standard_input_is_sent(url, run):
     for arguments in ([url], [url, "-"]):
         assert "It rains in Oslo" in (await run("send", *arguments, text="Oslo")).stdout
 
@@ -168,29 +168,29 @@ async def test_errors_are_documents(url, run, tmp_path, arguments, code, name):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "output"),
     [
         ("--transport", "htp", "did you mean http+json?"),
         ("--transport", "smoke", "there are jsonrpc, http+json, grpc"),
         ("--a2a-version", "7", "there are 1.0, 0.3"),
     ],
 )
-async def test_what_we_do_not_speak_is_refused_before_anybody_is_asked(run, option, value, told):
+async def test_unsupported_values_are_refused_before_any_request(run, option, value, output):
     variable = "A2ACLI_" + option.removeprefix("--").replace("-", "_").upper()
     for done in (
         await run("send", "http://127.0.0.1:9", "x", option, value),
         await run("send", "http://127.0.0.1:9", "x", **{variable: value}),
     ):
-        assert (done.returncode, told in done.stderr) == (2, True)
+        assert (done.returncode, output in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("version", ["1", "1.0", "1.0.1", "0.3", "0.3.0"])
-async def test_versions_have_the_names_that_people_know(url, run, version):
+async def test_versions_have_aliases(url, run, version):
     assert "It rains" in (await run("send", url, "Rome", "--a2a-version", version)).stdout
 
 
 @pytest.mark.parametrize("version", ["0.3", "0.3.0"])
-async def test_agents_of_an_older_version_need_no_option(url, run, run_json, tmp_path, version):
+async def test_older_agents_need_no_option(url, run, run_json, tmp_path, version):
     interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
     card = {"name": "x", "capabilities": {"streaming": True}, "supportedInterfaces": [interface]}
     (tmp_path / "old.json").write_text(json.dumps(card))
@@ -202,12 +202,12 @@ async def test_agents_of_an_older_version_need_no_option(url, run, run_json, tmp
     assert "supports A2A 0.3" in refused.stderr
 
 
-async def test_what_is_not_verified_is_warned_of_once(url, run):
+async def test_skipped_verification_is_warned_of_once(url, run):
     done = await run("send", url, "Rome", "--insecure")
     assert done.stderr.count("WARNING") == 1
 
 
-async def test_credentials_go_where_the_card_wants_them(run, run_json):
+async def test_credentials_are_sent_as_the_card_requires(run, run_json):
     async with running(api_key("s3cret", header="X-Secret")) as url:
         assert "pong" in (await run("send", url, "ping", A2ACLI_API_KEY="s3cret")).stdout
         missing = await run("send", url, "ping", "-o", "json")

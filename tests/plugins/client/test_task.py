@@ -1,4 +1,4 @@
-"""`a2a-adapters task`, as the a2a-cli specification 0.2 has it."""
+"""`a2a-adapters task` (a2a-cli 0.2)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ async def test_list(url, run, run_json, task):
     lines = await run("task", "list", url, "--stream", "-o", "json", "--page-size", "1")
     assert [json.loads(line)["id"] for line in lines.stdout.splitlines()]
     wrong = await run("task", "list", url, "--status", "happy")
-    assert (wrong.returncode, "there is no state 'happy'" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "unknown state 'happy'" in wrong.stderr) == (2, True)
 
 
-async def test_subscribe_until_it_waits(url, run, run_json):
+async def test_subscribe_until_input_is_required(url, run, run_json):
     task = (await run_json("send", url, "endless", "--async"))["task"]
     late = await run(
         "task", "subscribe", url, task["id"], "--stream", "-o", "json", "--timeout", "1s"
@@ -47,7 +47,7 @@ async def test_subscribe_until_it_waits(url, run, run_json):
     await run("task", "cancel", url, task["id"])
 
 
-async def test_what_has_ended_cannot_be_cancelled(url, run, task):
+async def test_a_completed_task_cannot_be_cancelled(url, run, task):
     done = await run("task", "cancel", url, task["id"], "-o", "json")
     assert json.loads(done.stdout)["error"]["code"] == "TaskNotCancelableError"
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Credentials of the user go to agents that the user names, not to those of a folder's `.env`."""
+"""The user's credentials go to agents named by the user, not by a folder's `.env`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from a2a_adapters.testing import running
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
 
 SOURCES = ["command line", "environment", "--config", "user", "folder"]
-"""Where a setting may come from."""
+"""Origins of a setting, most trusted first."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -26,7 +26,7 @@ async def url():
 
 @pytest.fixture
 def said(tmp_path):
-    """Return what writes settings where they come from: arguments and variables for `run`."""
+    """Return a writer of settings to their origins; it returns arguments and variables."""
 
     def said(settings):
         files, arguments, variables = {}, [], {}
@@ -50,12 +50,12 @@ def said(tmp_path):
     return said
 
 
-# `--config` is read in place of the folder's file.
+# `--config` replaces the folder's file.
 PAIRS = [pair for pair in itertools.product(SOURCES, SOURCES) if {*pair} != {"--config", "folder"}]
 
 
 @pytest.mark.parametrize(("agent", "token"), PAIRS)
-async def test_a_token_goes_to_agents_of_the_same_source_or_a_more_trusted_one(
+async def test_a_token_goes_to_agents_of_an_equally_or_more_trusted_origin(
     run, url, said, agent, token
 ):
     arguments, variables = said({"agent_card": (url, agent), "bearer": ("s3cret", token)})
@@ -64,14 +64,14 @@ async def test_a_token_goes_to_agents_of_the_same_source_or_a_more_trusted_one(
         assert done.returncode == 2
         [line] = done.stderr.splitlines()
         assert line.startswith("a2a-adapters: ")
-        assert f".env names the agent {url}, which does not get your --bearer" in line
+        assert f".env selects the agent {url}; to send it your --bearer" in line
         assert "s3cret" not in line
     else:
         assert (done.returncode, "\nhello\n" in done.stdout) == (0, True), done.stderr
 
 
 @pytest.mark.parametrize("secret", ["api_key", "svc_param", "client_secret"])
-async def test_so_do_all_other_credentials(run, url, said, secret):
+async def test_other_credentials_are_protected_as_well(run, url, said, secret):
     settings = {"agent_card": (url, "folder"), secret: ("X: s3cret", "user")}
     _, variables = said(settings)
     login = ["auth", "login", "--client-id", "me"]
@@ -79,10 +79,10 @@ async def test_so_do_all_other_credentials(run, url, said, secret):
     done = await run(*command, "-o", "json", **variables)
     assert done.returncode == 2
     message = json.loads(done.stdout)["error"]["message"]
-    assert f"does not get your --{secret.replace('_', '-')}" in message
+    assert f"to send it your --{secret.replace('_', '-')}" in message
 
 
-async def test_a_folder_cannot_turn_off_the_verification_of_certificates(run, url, said):
+async def test_a_folder_cannot_disable_tls_verification(run, url, said):
     said({"insecure": ("1", "folder"), "agent_card": (url, "user"), "bearer": ("s3cret", "user")})
     done = await run("send", "hello")
     assert done.returncode == 0

@@ -1,1 +1,1 @@
-"""Tokens of OAuth 2.0 for agents: where they come from, where they are kept, who gets them."""
+"""OAuth 2.0 tokens for agents: requesting, storing and sending them."""

@@ -1,4 +1,4 @@
-"""Sends the token of `auth login` to the origin that it is for, and nowhere else."""
+"""Sends the token of `auth login` to its origin only."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 _RENEWAL_SECONDS = 30.0
-"""Other commands wait for the renewal."""
+"""Other commands wait for a renewal."""
 
 
 class StoredToken(httpx.Auth):
-    """The token of the origin that a request goes to, renewed if need be.
+    """Adds the token for the origin of a request, renewed if necessary.
 
-    Cards are asked for without it, unless they are answered by a challenge.
+    Requests for cards carry it only after a challenge.
 
     Args:
-        options: How authorization servers are called.
+        options: Client options for authorization servers.
     """
 
     def __init__(self, options: RemoteOptions) -> None:
@@ -49,7 +49,7 @@ class StoredToken(httpx.Auth):
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Add the token, and another one if it is refused."""
+        """Add the token; renew it if it is refused."""
         if not request.url.path.endswith(tuple(WELL_KNOWN_PATHS)):
             await self.add(request)
         response = yield request
@@ -57,20 +57,20 @@ class StoredToken(httpx.Auth):
             yield request
 
     async def add(self, request: httpx.Request) -> None:
-        """Add the token to a request, if there is one for its origin.
+        """Add the token for the request's origin, if any.
 
         Raises:
-            RemoteAgentError: It has ended, and there is no other.
+            RemoteAgentError: It has expired and cannot be renewed.
         """
         token = await self._token(origin_of(request.url), refused="")
         if token is not None:
             self._put(request, token)
 
     async def add_other(self, request: httpx.Request) -> bool:
-        """Add a token to a request that was refused; tell whether there is one to try.
+        """Add a new token to a refused request; return whether there is one.
 
         Raises:
-            RemoteAgentError: It cannot be renewed.
+            RemoteAgentError: The token cannot be renewed.
         """
         refused = request.headers.get("Authorization", "").removeprefix("Bearer ")
         token = await self._token(origin_of(request.url), refused=refused)
@@ -84,7 +84,7 @@ class StoredToken(httpx.Auth):
         request.headers["Authorization"] = f"Bearer {token}"
 
     async def _token(self, origin: str, *, refused: str) -> str | None:
-        """Return the token for an origin that is not the one refused, None if there is none."""
+        """Return the token for an origin unless it is the refused one; None if there is none."""
         login = self._store.read().get(origin)
         if login is None:
             return None
@@ -97,7 +97,7 @@ class StoredToken(httpx.Auth):
             if not login.is_renewable:
                 if refused:
                     return None
-                raise RemoteAuthError(f"the login at {origin} has ended; log in again")
+                raise RemoteAuthError(f"the login at {origin} has expired; log in again")
             login = login.renewed(await self._renewal(login, origin))
             self._store.write(origin, login)
             return login.access_token
@@ -121,7 +121,7 @@ class StoredToken(httpx.Auth):
                 f"the login at {origin} cannot be renewed; log in again: {error}"
             ) from error
         except TimeoutError as error:
-            raise RemoteTimeoutError(f"the login at {origin} is not renewed in time") from error
+            raise RemoteTimeoutError(f"renewing the login at {origin} timed out") from error
 
 
 def _is_unusable(login: Login, refused: str) -> bool:
@@ -129,10 +129,10 @@ def _is_unusable(login: Login, refused: str) -> bool:
 
 
 def stored_token(url: httpx.URL | None, options: RemoteOptions) -> StoredToken | None:
-    """Return the authentication by stored tokens; None without one for a URL (None: any).
+    """Return the stored authentication for a URL (None: any), None if there is no login.
 
     Raises:
-        ConfigurationError: The file of logins cannot be read.
+        ConfigurationError: The login file cannot be read.
     """
     logins = Store().read()
     is_known = bool(logins) if url is None else origin_of(url) in logins

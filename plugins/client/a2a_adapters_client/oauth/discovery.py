@@ -1,4 +1,4 @@
-"""The login flows that a card offers by OAuth 2.0 and OpenID Connect (A2A 1.0, section 4.5)."""
+"""OAuth 2.0 and OpenID Connect flows offered by a card (A2A 1.0, section 4.5)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _Address = Annotated[str, StringConstraints(max_length=2_000)]
 
 @dataclass(frozen=True, slots=True)
 class LoginFlow:
-    """A flow by which an authorization server issues tokens.
+    """A grant offered by an authorization server.
 
     Attributes:
         flow: The grant.
         token_url: The token endpoint.
         refresh_url: The endpoint that renews tokens.
         device_url: The device authorization endpoint (RFC 8628); "" for other grants.
-        scopes: The scopes that the card asks for.
+        scopes: The scopes required by the card.
 
     Raises:
-        RemoteAnswerError: An endpoint is neither https nor on this machine.
+        RemoteAnswerError: An endpoint is neither https nor on loopback.
     """
 
     flow: Flow
@@ -63,10 +63,10 @@ class Metadata(BaseModel):
 
 
 async def login_flows(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[LoginFlow]:
-    """Yield the flows that a card offers, in its order.
+    """Yield the flows offered by a card, in its order.
 
     Raises:
-        RemoteAgentError: An authorization server cannot be reached, or answers something else.
+        RemoteAgentError: An authorization server is unreachable or answers incorrectly.
     """
     for name, scheme in card.security_schemes.items():
         wanted = [
@@ -105,7 +105,7 @@ def _declared_flows(flows: OAuthFlows, scopes: Sequence[str]) -> list[LoginFlow]
 async def _discovered_flows(
     url: str, http: httpx.AsyncClient, scopes: Sequence[str]
 ) -> list[LoginFlow]:
-    """Return the flows of an authorization server, by its metadata."""
+    """Return the flows in an authorization server's metadata."""
     found = await _metadata(url, http)
     token, device = found.token_endpoint, found.device_authorization_endpoint
     grants = found.grant_types_supported
@@ -128,14 +128,14 @@ async def _metadata(url: str, http: httpx.AsyncClient) -> Metadata:
     except ValidationError:
         found = None
     if response.status_code != httpx.codes.OK or found is None:
-        raise RemoteAnswerError(f"{url} has no metadata of an authorization server")
+        raise RemoteAnswerError(f"{url} does not serve authorization server metadata")
     if url not in _metadata_urls(found.issuer):
-        raise RemoteAnswerError(f"{url} speaks for another issuer")
+        raise RemoteAnswerError(f"{url} serves metadata of another issuer")
     return found
 
 
 def _metadata_urls(issuer: str) -> set[str]:
-    """Return the addresses of an issuer's metadata; metadata elsewhere is not trusted."""
+    """Return the URLs of an issuer's metadata; metadata elsewhere is not trusted."""
     try:
         parts = httpx.URL(issuer)
     except httpx.InvalidURL:
@@ -146,10 +146,10 @@ def _metadata_urls(issuer: str) -> set[str]:
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that is reached without encryption.
+    """Raise an error for an unencrypted URL.
 
     Raises:
-        RemoteAnswerError: It is neither https nor this machine.
+        RemoteAnswerError: The URL is neither https nor on loopback.
     """
     try:
         parts = urlsplit(url)
@@ -157,4 +157,4 @@ def check_address(url: str) -> None:
     except ValueError:
         host = ""
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        raise RemoteAnswerError(f"the card names {quote(url)} to log in at, which is not https")
+        raise RemoteAnswerError(f"the login URL {quote(url)} in the card is not https")

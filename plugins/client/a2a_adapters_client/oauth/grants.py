@@ -1,4 +1,4 @@
-"""Tokens from an authorization server (RFC 6749): for the client itself, a device, or a refresh."""
+"""OAuth grants (RFC 6749): client credentials, device code and refresh token."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HeaderSafe = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]+$", max_le
 
 
 class Token(BaseModel):
-    """A token, as a server issues it (RFC 6749, section 5.1)."""
+    """A token response (RFC 6749, section 5.1)."""
 
     access_token: _HeaderSafe
     token_type: Annotated[str, StringConstraints(pattern=r"(?i)^bearer$")]
@@ -53,13 +53,13 @@ class OAuthError(RemoteAuthError):
     """A refusal of an authorization server.
 
     Args:
-        reason: The code of RFC 6749, section 5.2, or RFC 8628, section 3.5.
-        description: Its explanation for people.
+        reason: Error code of RFC 6749, section 5.2, or RFC 8628, section 3.5.
+        description: Human-readable explanation.
     """
 
     def __init__(self, reason: str, description: str = "") -> None:
         about = f": {quote(description)}" if description else ""
-        super().__init__(f"the authorization server refuses ({quote(reason)}){about}")
+        super().__init__(f"the authorization server refused the request ({quote(reason)}){about}")
         self.reason = reason
 
 
@@ -70,24 +70,24 @@ async def post_form(
     client: tuple[str, str],
     kind: type[T],
 ) -> T:
-    """Post a form to an endpoint of OAuth and return its answer.
+    """Post a form to an OAuth endpoint and return its response.
 
     Args:
-        http: Sends the request.
+        http: The HTTP client.
         url: The endpoint.
-        form: The fields; those without a value are left out.
-        client: The client's id, and its secret, "" if it has none.
-        kind: The model of the answer.
+        form: The fields; empty ones are omitted.
+        client: Client id and secret; the secret may be "".
+        kind: Model of the response.
 
     Raises:
-        OAuthError: The server refuses.
-        RemoteAnswerError: It answers something else.
-        RemoteConnectionError: It cannot be reached.
-        RemoteTimeoutError: It does not answer in time.
+        OAuthError: The server refuses the request.
+        RemoteAnswerError: The response is invalid.
+        RemoteConnectionError: The server cannot be reached.
+        RemoteTimeoutError: The server does not answer in time.
     """
     client_id, secret = client
     fields = {key: value for key, value in form.items() if value}
-    # Every server has to support Basic, with both parts form-encoded (RFC 6749, section 2.3.1).
+    # Every server must support Basic, with both parts form-encoded (RFC 6749, section 2.3.1).
     auth = httpx.BasicAuth(quote_plus(client_id), quote_plus(secret)) if secret else httpx.Auth()
     if not secret:
         fields["client_id"] = client_id
@@ -108,19 +108,19 @@ async def post_form(
     if response.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.UNAUTHORIZED}:
         refusal = _read(response, _Error)
         raise OAuthError(refusal.error, refusal.error_description)
-    raise RemoteAnswerError(f"{url} answers HTTP {response.status_code}")
+    raise RemoteAnswerError(f"{url} answered with HTTP {response.status_code}")
 
 
 def _read(response: httpx.Response, kind: type[T]) -> T:
     try:
         return kind.model_validate_json(response.content)
-    except ValidationError:  # which quotes what may be secret
+    except ValidationError:  # its text may contain secrets
         url = response.request.url
-    raise RemoteAnswerError(f"{url} answers something else than OAuth 2.0 has it")
+    raise RemoteAnswerError(f"{url} answered with an invalid OAuth 2.0 response")
 
 
 class DeviceCode(BaseModel):
-    """The answer of a device authorization endpoint (RFC 8628, section 3.2); times in seconds."""
+    """A device authorization response (RFC 8628, section 3.2); times in seconds."""
 
     device_code: str
     user_code: str
@@ -136,7 +136,7 @@ async def client_credentials_token(
     """Return a token for the client itself (RFC 6749, section 4.4).
 
     Raises:
-        RemoteAgentError: The server refuses, or does not answer.
+        RemoteAgentError: The server refuses or does not answer.
     """
     form = {"grant_type": "client_credentials", "scope": scope}
     return await post_form(http, url, form, client, Token)
@@ -145,24 +145,24 @@ async def client_credentials_token(
 async def refreshed_token(
     http: httpx.AsyncClient, url: str, client: tuple[str, str], refresh_token: str
 ) -> Token:
-    """Return a token in place of an expired one (RFC 6749, section 6).
+    """Return a refreshed token (RFC 6749, section 6).
 
     Raises:
-        RemoteAgentError: The server refuses, or does not answer.
+        RemoteAgentError: The server refuses or does not answer.
     """
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
     return await post_form(http, url, form, client, Token)
 
 
 class DeviceLogin:
-    """A login by a person with a browser, on any device (RFC 8628).
+    """A login by the user in a browser on any device (RFC 8628).
 
     Args:
-        http: Sends the requests.
-        flow: The endpoints.
-        client: The client's id, and its secret, "" if it has none.
-        tell: Shows the person the code and where to enter it.
-        sleep: Waits for a number of seconds.
+        http: The HTTP client.
+        flow: The grant's endpoints.
+        client: Client id and secret; the secret may be "".
+        tell: Shows the user the code and the URL to enter it.
+        sleep: Waits a number of seconds.
     """
 
     def __init__(
@@ -180,11 +180,11 @@ class DeviceLogin:
         self._sleep = sleep
 
     async def token(self, scope: str) -> Token:
-        """Return a token once the person has agreed.
+        """Return a token once the user has consented.
 
         Raises:
-            RemoteAuthError: The person did not, or not in time.
-            RemoteAgentError: The server does not answer as RFC 8628 has it.
+            RemoteAuthError: The user denied the login or did not respond in time.
+            RemoteAgentError: The server violates RFC 8628.
         """
         form = {"scope": scope}
         code = await post_form(self._http, self._flow.device_url, form, self._client, DeviceCode)
@@ -193,7 +193,7 @@ class DeviceLogin:
             async with asyncio.timeout(code.expires_in):
                 return await self._polled(code)
         except TimeoutError as error:
-            raise RemoteAuthError("nobody has entered the code in time; log in again") from error
+            raise RemoteAuthError("the code was not entered in time; log in again") from error
 
     async def _polled(self, code: DeviceCode) -> Token:
         form = {"grant_type": _DEVICE_GRANT, "device_code": code.device_code}
@@ -209,10 +209,10 @@ class DeviceLogin:
 
 
 def _slower(error: OAuthError) -> float:
-    """Return by how many seconds to lengthen the polling interval.
+    """Return the increase of the polling interval in seconds.
 
     Raises:
-        RemoteAuthError: Waiting does not help.
+        RemoteAuthError: Polling is pointless.
     """
     match error.reason:
         case "authorization_pending":
@@ -222,6 +222,6 @@ def _slower(error: OAuthError) -> float:
         case "access_denied":
             raise RemoteAuthError("the login was denied") from error
         case "expired_token":
-            raise RemoteAuthError("nobody has entered the code in time; log in again") from error
+            raise RemoteAuthError("the code was not entered in time; log in again") from error
         case _:
             raise error

@@ -1,4 +1,4 @@
-"""The file with the logins of `auth login`, which only its user can read."""
+"""The login file of `auth login`, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if sys.platform != "win32":
     import fcntl
 
 _EARLY_SECONDS = 30
-"""How long before its end a token is renewed, for the time that a request takes."""
+"""Tokens are renewed this long before their expiry, to cover the duration of a request."""
 
 _LONGEST_SECONDS = 10 * 365 * 86_400.0
 
@@ -47,8 +47,8 @@ class Login(BaseModel):
         refresh_url: The endpoint that renews it.
         scope: The granted scopes, or those requested.
         access_token: The token.
-        refresh_token: The refresh token, "" if there is none.
-        expires_at: Its end in seconds since 1970; None if the server named none.
+        refresh_token: The refresh token, "" without one.
+        expires_at: Expiry in seconds since 1970; None if unknown.
     """
 
     flow: Literal["client-credentials", "device-code"]
@@ -63,16 +63,16 @@ class Login(BaseModel):
 
     @property
     def is_expired(self) -> bool:
-        """Whether the token has expired, or is about to."""
+        """Whether the token has expired or is about to."""
         return self.expires_at is not None and self.expires_at - _EARLY_SECONDS < time.time()
 
     @property
     def is_renewable(self) -> bool:
-        """Whether a new token needs no user."""
+        """Whether it can be renewed without the user."""
         return bool(self.refresh_token) or self.flow == "client-credentials"
 
     def renewed(self, token: Token) -> Login:
-        """Return the login with a new token; fields that the server leaves out are kept."""
+        """Return the login with a new token; fields omitted by the server are kept."""
         seconds = token.expires_in
         ends = None if seconds is None else time.time() + min(seconds, _LONGEST_SECONDS)
         return self.model_copy(
@@ -89,7 +89,7 @@ _LOGINS = TypeAdapter(dict[str, Login])
 
 
 class Store:
-    """The logins of this user, by the origins that they are for."""
+    """The logins of this user by origin."""
 
     def __init__(self) -> None:
         self.path = Path(typer.get_app_dir("a2a-adapters")) / "logins.json"
@@ -104,16 +104,16 @@ class Store:
             return _LOGINS.validate_json(self.path.read_bytes())
         except FileNotFoundError:
             return {}
-        except (OSError, ValidationError):  # the latter quotes what is secret
+        except (OSError, ValidationError):  # the latter's text contains secrets
             pass
-        raise ConfigurationError(f"{self.path} cannot be read; remove it, and log in again")
+        raise ConfigurationError(f"{self.path} cannot be read; remove it and log in again")
 
     def write(self, origin: str, login: Login | None) -> None:
-        """Store a login for an origin, or delete it; call it within `locked`."""
+        """Store or delete (None) the login for an origin; call within `locked`."""
         logins = {key: value for key, value in self.read().items() if key != origin}
         if login is not None:
             logins[origin] = login
-        # `mkstemp` lets nobody else read it.
+        # `mkstemp` makes it readable by its owner only.
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".logins-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -125,10 +125,10 @@ class Store:
 
     @asynccontextmanager
     async def locked(self) -> AsyncGenerator[None]:
-        """Lock the file against other commands, so that a token is renewed once.
+        """Lock the file against other commands, so that a token is renewed only once.
 
         Raises:
-            ConfigurationError: The folder cannot be written to.
+            ConfigurationError: The folder is not writable.
         """
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -142,15 +142,15 @@ class Store:
 
 
 def origin_named(reference: str) -> str:
-    """Return the origin of the host or address that names an agent.
+    """Return the origin of an agent's host or URL.
 
     Raises:
-        ConfigurationError: It is neither.
+        ConfigurationError: The reference is neither.
     """
     address = as_url(reference.partition("#")[0])
     return origin_of(agent_url(address if "://" in address else f"https://{address}"))
 
 
 def origin_of(url: httpx.URL) -> str:
-    """Return the scheme, host and port of an address, which a login belongs to."""
+    """Return the scheme, host and port of a URL, to which a login is bound."""
     return f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme, 0)}"
