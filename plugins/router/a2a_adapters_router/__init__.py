@@ -1,7 +1,7 @@
-"""A router: one agent that sends each message to the best of several models and agents.
+"""Router: an agent that sends each message to the best of several models and agents.
 
-`Router.from_file("router.yaml")` is served as anything else: `serve(router)`, `serve router.yaml`.
-It keeps budgets and quotas, falls back, and tells what it did and what that cost.
+Serve `Router.from_file("router.yaml")` with `serve(router)` or `a2a-adapters serve router.yaml`.
+It enforces budgets and quotas, falls back, and reports its decisions and their cost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __getattr__ = lazy_names(
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
     """Serve a `Router`."""
-    loaded = sys.modules.get(f"{__name__}.router")  # as it is where anybody has a router
+    loaded = sys.modules.get(f"{__name__}.router")  # loaded if a router exists
     if loaded is None or not isinstance(target, loaded.Router):
         return None
     from a2a_adapters_router.serving.adapter import RouterAdapter  # noqa: PLC0415
@@ -63,7 +63,7 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the targets served, for messages."""
     return "a router"
 
 
@@ -85,5 +85,5 @@ def a2a_commands() -> Mapping[str, str]:
 
 @hookimpl
 def a2a_frameworks() -> Sequence[str]:
-    """Return what the models are called by."""
+    """Return the names of the frameworks that call the models."""
     return ("litellm",)

@@ -22,7 +22,7 @@ from a2a_adapters_router.calls import (
     Chunk,
     Ended,
     FailedCallError,
-    Others,
+    OtherParts,
     Usage,
     Used,
     text_of,
@@ -41,40 +41,40 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Agent:
-    """One agent, called anew for each message.
+    """A remote agent, called statelessly for each message.
 
     Args:
-        deployment: What the file says of it.
-        timeout: How long it may take, in seconds.
+        deployment: Its settings.
+        timeout: Time limit of a call in seconds.
 
     Raises:
-        ConfigurationError: The variable of its token is not set, or its address is none.
+        ConfigurationError: The variable of its token is unset, or its URL is invalid.
     """
 
     def __init__(self, deployment: Deployment, timeout: float) -> None:
         assert deployment.agent is not None  # noqa: S101 - it has no model
         auth = BearerAuth(str(resolved(deployment.token))) if deployment.token else None
-        # Whether there is another try is decided here.
+        # The router decides on retries.
         options = RemoteOptions(timeout=timeout, retries=0)
         self._metadata = deployment.metadata
         self._timeout = timeout
         self._agent = RemoteAgent(deployment.agent, auth=auth, options=options)
 
     def lacks(self, prompt: Prompt) -> str:
-        """Return the parameters, which are for models."""
+        """Return the parameters of a prompt, which only models support."""
         if not prompt.params:
             return ""
-        return f"it is an agent, which takes no {', '.join(sorted(prompt.params))}"
+        return f"agents do not support {', '.join(sorted(prompt.params))}"
 
     def count(self, prompt: Prompt) -> int:
-        """Return about how many tokens the text of a prompt is."""
+        """Return the approximate number of tokens in a prompt's text."""
         return sum(len(text_of(each)) for each in prompt.messages) // _CHARACTERS_PER_TOKEN
 
     async def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:  # noqa: ARG002
-        """Send messages as text, with the files, and yield the answer.
+        """Send messages as text and files, and yield the answer.
 
         Raises:
-            FailedCallError: There is no answer, or the agent asks something back.
+            FailedCallError: The agent does not answer, or asks a question.
         """
         sent: list[Part] = [Text(_text(prompt.messages)), *prompt.files]
         news = self._agent.stream(sent, metadata=self._metadata)
@@ -91,7 +91,7 @@ class Agent:
             raise _failure(error, self._timeout) from error
 
     async def _give_up(self, reply: AgentReply) -> None:
-        """Cancel a task that waits for an answer, which a router cannot give."""
+        """Cancel a task that waits for input, which a router cannot provide."""
         if reply.is_question and reply.task_id:
             with suppress(RemoteAgentError):
                 await self._agent.cancel(reply.task_id)
@@ -102,7 +102,7 @@ class Agent:
 
 
 def _text(messages: Sequence[Message]) -> str:
-    """Return messages as one text; in a dialogue each begins with who said it."""
+    """Return messages as one text; in a dialogue, each starts with its role."""
     if len(messages) == 1:
         return text_of(messages[0])
     return "\n\n".join(f"{each['role'].capitalize()}: {text_of(each)}" for each in messages)
@@ -110,12 +110,10 @@ def _text(messages: Sequence[Message]) -> str:
 
 def _end(reply: AgentReply) -> list[News]:
     if reply.is_question:
-        raise FailedCallError(
-            "it asks something back, which a router cannot answer", is_callers=True
-        )
+        raise FailedCallError("it asked a question, which a router cannot answer", is_callers=True)
     news: list[News] = [Ended("stop")]
     if others := [part for part in reply.parts if not isinstance(part, Text)]:
-        news.append(Others(others))
+        news.append(OtherParts(others))
     if usage := reply.usage:
         given, made = max(0, usage.input_tokens), max(0, usage.output_tokens)
         news.append(Used(Usage(given, made)))

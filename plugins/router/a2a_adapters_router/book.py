@@ -1,7 +1,7 @@
-"""A page that several processes write at the same time, and none of them loses anything by it.
+"""A page of accounts that several processes update concurrently without lost updates.
 
-What one process wants to change at once goes into one write. That compares and swaps: who comes too
-late reads again, and decides again. Nobody holds a lock, and a process that dies holds nobody up.
+Each process batches its changes into one compare-and-swap write. A process whose write fails
+reads the page and decides again. There are no locks, so dead processes block nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.2
-"""Seconds before another try, at most: doubled each time."""
+"""Maximum seconds between attempts; the delay doubles each time."""
 
 
-class Place(Protocol):
-    """Where a page is kept."""
+class PageStore(Protocol):
+    """Holds a page."""
 
     is_durable: bool
 
@@ -37,11 +37,11 @@ class Place(Protocol):
         """Return the page."""
 
     async def swap(self, expected: bytes | None, body: bytes) -> bool:
-        """Replace the page, unless it has changed; tell whether that was done."""
+        """Replace the page unless it has changed; return whether it was replaced."""
 
 
-class Here:
-    """In this process."""
+class InMemory:
+    """Holds a page in memory."""
 
     is_durable = False
 
@@ -53,19 +53,19 @@ class Here:
         return self._body
 
     async def swap(self, expected: bytes | None, body: bytes) -> bool:
-        """Replace the page, unless it has changed; tell whether that was done."""
+        """Replace the page unless it has changed; return whether it was replaced."""
         if self._body != expected:
             return False
         self._body = body
         return True
 
 
-class Stored:
-    """In a server's storage.
+class InStorage:
+    """Holds a page in a server's storage.
 
     Args:
         storage: The storage.
-        kind: Under which name.
+        kind: Name of the page.
     """
 
     is_durable = True
@@ -79,13 +79,13 @@ class Stored:
         return await self._storage.read_state("", "", self._kind)
 
     async def swap(self, expected: bytes | None, body: bytes) -> bool:
-        """Replace the page, unless it has changed; tell whether that was done."""
+        """Replace the page unless it has changed; return whether it was replaced."""
         return await self._storage.swap_state("", "", self._kind, expected, body)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hold:
-    """What one call may use at worst, and under which keys: none if nothing limits it."""
+    """The maximum a call may use, and the keys to charge; no keys if nothing limits it."""
 
     keys: Sequence[str]
     amount: Amount
@@ -93,12 +93,12 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call may not be made.
+    """The reason why a call is refused.
 
     Attributes:
-        wait: For how many seconds its deployment is left alone; 0 if too little is left for it.
-        short: The quotas that have too little left, in words, and when they begin anew; none if
-            it is the caller's own budget.
+        wait: Remaining cooldown of the deployment in seconds; 0 if a quota or budget is exhausted.
+        short: The exhausted quotas in words, and when they reset; empty if
+            the caller's own budget is.
     """
 
     wait: float = 0.0
@@ -107,41 +107,41 @@ class Refusal:
 
 Answer: TypeAlias = "Hold | Refusal | None"
 Decide: TypeAlias = "Callable[[Page], Answer]"
-Said: TypeAlias = "Answer | Exception"
+Result: TypeAlias = "Answer | Exception"
 Change: TypeAlias = "Callable[[Page], None]"
 
 
 class Book:
-    """Keeps one page.
+    """A shared page.
 
     Args:
-        place: Where it is kept.
-        lease_seconds: How long what this process holds is held after it has died.
+        store: Holds the page.
+        lease_seconds: Time in seconds until the holds of a dead process expire.
 
     Attributes:
-        page: As it was when this process last saw it.
+        page: The page as last seen by this process.
     """
 
-    def __init__(self, place: Place, lease_seconds: float) -> None:
+    def __init__(self, store: PageStore, lease_seconds: float) -> None:
         self.page = Page()
-        self._place = place
+        self._store = store
         self._lease = lease_seconds
         self._process = uuid4().hex
         self._writes = 0
         self._body: bytes | None = None
         self._is_known = False
         self._open: dict[Hold, None] = {}
-        """What this process holds: what is stored of that follows."""
+        """Holds of this process, stored with a delay."""
         self._due: list[Change] = []
-        """What has happened and is not stored yet."""
+        """Changes that are not stored yet."""
         self._asked: list[tuple[Decide, asyncio.Future[Answer]]] = []
         self._writer: asyncio.Task[None] | None = None
         self._renewal: asyncio.TimerHandle | None = None
 
     async def hold(self, decide: Decide) -> Answer:
-        """Hold what `decide` says, by the page as it is for all processes.
+        """Decide on a hold by the current shared page, and store it.
 
-        It may be asked several times; what it said last counts.
+        `decide` may be called repeatedly; its last result counts.
         """
         answer = self._ask(decide)
         try:
@@ -152,21 +152,21 @@ class Book:
 
     def _take_back(self, answer: asyncio.Future[Answer]) -> None:
         if not answer.cancelled() and not answer.exception() and isinstance(answer.result(), Hold):
-            self.let_go(answer.result())
+            self.release(answer.result())
 
-    def let_go(self, hold: Answer, used: Amount | None = None) -> None:
-        """Hold something no longer, and note what was used; `written` waits until it is stored."""
+    def release(self, hold: Answer, used: Amount | None = None) -> None:
+        """Release a hold and record what was used; `written` waits until it is stored."""
         if isinstance(hold, Hold) and hold in self._open:
             del self._open[hold]
             self.change(lambda page: page.use(hold.keys, used) if used else None)
 
     def change(self, change: Change) -> None:
-        """Have something changed; `written` waits until it is stored."""
+        """Apply a change; `written` waits until it is stored."""
         self._due.append(change)
         self._wake()
 
     async def written(self) -> None:
-        """Wait until everything up to now is stored, and what others have stored is known."""
+        """Wait until all changes so far are stored and those of other processes are read."""
         await asyncio.shield(self._ask(lambda _: None))
 
     async def aclose(self) -> None:
@@ -199,48 +199,50 @@ class Book:
             self._renew_later()
 
     async def _write(self) -> bool:
-        """Store what there is to store and answer those who ask; tell whether that went well."""
+        """Store pending changes and answer callers; return whether that succeeded."""
         asked, self._asked = self._asked, []
         try:
-            said = await self._written([decide for decide, _ in asked])
+            result = await self._written([decide for decide, _ in asked])
         except asyncio.CancelledError:
             self._asked = asked + self._asked
             raise
         except Exception as error:
             name = type(error).__name__
-            logger.error("spending cannot be stored: %s", name)  # noqa: TRY400 - no traceback
+            logger.error("cannot store spending: %s", name)  # noqa: TRY400 - no traceback
             for _, answer in asked:
-                _tell(answer, error)
+                _resolve(answer, error)
             return False
-        for (_, answer), each in zip(asked, said, strict=True):
-            _tell(answer, each)
+        for (_, answer), each in zip(asked, result, strict=True):
+            _resolve(answer, each)
         return True
 
-    async def _written(self, asked: Sequence[Decide]) -> Sequence[Said]:
-        """Store what is due, and return what is said to those who ask."""
+    async def _written(self, asked: Sequence[Decide]) -> Sequence[Result]:
+        """Store due changes, and return the answers to callers."""
         pause = _PAUSE
         while True:
             is_new = not self._is_known
             if is_new:
-                self._body, self._is_known = await self._place.read(), True
+                self._body, self._is_known = await self._store.read(), True
             due = self._due[:]
-            page, said, is_changed = self._next(due, asked)
+            page, result, is_changed = self._next(due, asked)
             if not is_changed and is_new:
                 self.page = page
-                return said
+                return result
             if is_changed and await self._swap(page):
                 del self._due[: len(due)]
-                self._open |= {each: None for each in said if isinstance(each, Hold) and each.keys}
-                return said
-            self._is_known = False  # nothing is refused by what is no longer true
+                self._open |= {
+                    each: None for each in result if isinstance(each, Hold) and each.keys
+                }
+                return result
+            self._is_known = False  # do not refuse calls based on outdated data
             if is_changed:
                 await asyncio.sleep(random.uniform(0, pause))  # noqa: S311
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _next(
         self, due: Sequence[Change], asked: Sequence[Decide]
-    ) -> tuple[Page, list[Said], bool]:
-        """Return the page as it is to be, what is said by it, and whether it has to be stored."""
+    ) -> tuple[Page, list[Result], bool]:
+        """Return the next page, the answers, and whether the page must be stored."""
         now = time.time()
         page = Page.of(self._body, now)
         stored = page.held.pop(self._process, None)
@@ -252,22 +254,22 @@ class Book:
         for change in due:
             change(page)
         page.held[self._process] = mine
-        said = []
+        result = []
         for decide in asked:
-            said.append(answer := _said(decide, page))
+            result.append(answer := _result(decide, page))
             if isinstance(answer, Hold) and answer.keys:
                 add(mine.amounts, answer.keys, answer.amount)
                 is_changed = True
         if not mine.amounts:
             del page.held[self._process]
-        return page, said, is_changed
+        return page, result, is_changed
 
     async def _swap(self, page: Page) -> bool:
         self._writes += 1
         page.version = f"{self._process}-{self._writes}"
         body = page.model_dump_json().encode()
         try:
-            is_stored = await self._place.swap(self._body, body)
+            is_stored = await self._store.swap(self._body, body)
         except BaseException:
             self._is_known = False
             raise
@@ -276,25 +278,25 @@ class Book:
         return is_stored
 
     def _renew_later(self) -> None:
-        """Say in time that this process lives, as long as it holds something."""
+        """Schedule the renewal of this process's holds."""
         if self._renewal:
             self._renewal.cancel()
-        if self._place.is_durable and (self._open or self._due):
+        if self._store.is_durable and (self._open or self._due):
             loop = asyncio.get_running_loop()
             self._renewal = loop.call_later(self._lease / 3, self._wake)
 
 
-def _said(decide: Decide, page: Page) -> Said:
-    """Return what one of those who ask is told: what is wrong with it is nobody else's."""
+def _result(decide: Decide, page: Page) -> Result:
+    """Return the answer to a caller, or its exception, which must not affect others."""
     try:
         return decide(page)
     except Exception as error:
         return error
 
 
-def _tell(answer: asyncio.Future[Answer], said: Said) -> None:
-    if isinstance(said, Exception):
-        answer.set_exception(said)
-        answer.exception()  # who asked may have left
+def _resolve(answer: asyncio.Future[Answer], result: Result) -> None:
+    if isinstance(result, Exception):
+        answer.set_exception(result)
+        answer.exception()  # the caller may have left
     else:
-        answer.set_result(said)
+        answer.set_result(result)

@@ -1,4 +1,4 @@
-"""Answers of models, kept in memory to be given again to the same question."""
+"""In-memory cache of models' answers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _WHOLE = frozenset({"stop", "tool_calls"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model has answered.
+    """A cached answer of a model.
 
     Attributes:
-        model: The `id` of its deployment.
+        model: `id` of its deployment.
         text: The text.
         data: The values of its data parts: tool calls.
-        finish_reason: Why it ended, in OpenAI's words.
+        finish_reason: OpenAI's finish reason.
     """
 
     model: str
@@ -39,10 +39,10 @@ class Answer:
 
 
 class Cache:
-    """Keeps the answers of models in this process; agents may act, so theirs are not kept.
+    """Caches answers of models, but not of agents, which may have side effects.
 
     Args:
-        config: How long, how many, and whether callers share them.
+        config: Lifetime, size, and sharing between callers.
     """
 
     def __init__(self, config: CacheConfig) -> None:
@@ -53,21 +53,21 @@ class Cache:
         self._is_shared = config.shared
 
     async def question(self, prompt: Prompt, max_tokens: int | None, owner: str) -> str:
-        """Return a digest of all that decides about an answer except the model."""
+        """Return a digest of everything that determines an answer except the model."""
         asker = "" if self._is_shared else owner
         asked = [asker, prompt.messages, prompt.params, max_tokens]
-        return await asyncio.to_thread(_digest, asked)  # there may be megabytes of files
+        return await asyncio.to_thread(_digest, asked)  # files may have megabytes
 
     def get(self, question: str, group: str, allowed: Sequence[Deployment]) -> Answer | None:
-        """Return the answer of a group; None if none of the allowed deployments gave it."""
+        """Return the cached answer of a group, None unless an allowed deployment gave it."""
         kept = self._answers.get_cache(f"{question} {group}")
         answer = Answer(**kept) if kept else None
         return answer if answer and any(answer.model == each.id for each in allowed) else None
 
     def add(self, question: str, deployment: Deployment, answer: Answer) -> None:
-        """Keep the answer of a deployment, unless it was cut short or is longer than a megabyte."""
+        """Cache the answer of a deployment unless it is truncated or larger than a megabyte."""
         if answer.finish_reason in _WHOLE and deployment.agent is None:
-            body = json.dumps(asdict(answer)).encode()  # litellm knows the size of bytes only
+            body = json.dumps(asdict(answer)).encode()  # litellm measures only bytes
             self._answers.set_cache(f"{question} {deployment.model_name}", body)
 
 

@@ -1,4 +1,4 @@
-"""A call to a deployment: what is sent, what comes back, and how it fails."""
+"""Calls to deployments: prompts, answers and failures."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 _MOST_TOKENS = 10**9
-"""More than any call takes: who tells of more is not to be believed."""
+"""Upper limit of credible token counts."""
 
 
 class Message(TypedDict):
-    """A message as OpenAI's chat models take it; its content is text, or blocks of it and files."""
+    """A message in OpenAI's chat format; the content is text, or blocks of text and files."""
 
     role: str
     content: str | list[dict[str, Any]]
@@ -28,11 +28,11 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """All that is sent in a call.
+    """The input of a call.
 
     Attributes:
         messages: The conversation.
-        files: Those in it, in their order.
+        files: The files in it, in order.
         params: Parameters of OpenAI's chat completions, such as `temperature` and `tools`.
     """
 
@@ -42,7 +42,7 @@ class Prompt:
 
     @property
     def media(self) -> dict[str, list[int]]:
-        """The sizes in bytes of the files that are no text, by what a model needs for them."""
+        """Sizes in bytes of non-text files, by the model capability they need."""
         found: dict[str, list[int]] = {}
         for each in self.files:
             if need := need_of(each.media_type):
@@ -51,10 +51,10 @@ class Prompt:
 
 
 def need_of(media_type: str) -> str:
-    """Return what a model needs for a file, in litellm's words; "" for text.
+    """Return litellm's name of the capability needed for a file; "" for text.
 
     Raises:
-        KeyError: No model takes such files.
+        KeyError: No model supports the media type.
     """
     kind = media_type.partition(";")[0].strip().lower()
     if kind.startswith("text/") or kind in _TEXTS:
@@ -76,7 +76,7 @@ def text_of(message: Message) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of a call, and how many of those sent the provider had in its cache."""
+    """Tokens of a call; `cached` input tokens were in the provider's cache."""
 
     input: int = 0
     output: int = 0
@@ -84,11 +84,11 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Input and output tokens."""
         return self.input + self.output
 
     def is_sensible(self, received: str) -> bool:
-        """Tell whether an answer can have used so much."""
+        """Return whether the numbers are plausible for an answer."""
         is_enough = self.input > 0 and (self.output > 0 or not received)
         return is_enough and min(self.output, self.cached) >= 0 and self.total < _MOST_TOKENS
 
@@ -106,38 +106,38 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
-    """What an answer holds beside its text."""
+class OtherParts:
+    """Parts of an answer other than text."""
 
     parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What the provider says that the call used."""
+    """Usage reported by the provider."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Why the answer ends, in OpenAI's words: "stop", "length", "tool_calls", "content_filter"."""
+    """OpenAI's finish reason: "stop", "length", "tool_calls" or "content_filter"."""
 
     reason: str
 
 
-News: TypeAlias = Chunk | Others | Used | Ended
-"""What a call yields."""
+News: TypeAlias = Chunk | OtherParts | Used | Ended
+"""Items yielded by a call."""
 
 
 class FailedCallError(A2AAdaptersError):
-    """A deployment did not answer, or broke off.
+    """A deployment failed to answer, or its answer broke off.
 
     Attributes:
-        reason: Why, in words that callers may read.
-        is_passing: Whether the same call may go well a little later.
-        is_callers: Whether it lies in what the caller sent: no cooldown for the deployment.
-        wait: How long the deployment wants to be left alone, in seconds; None if it said nothing.
+        reason: The cause, safe to show to callers.
+        is_passing: Whether a retry may succeed.
+        is_callers: Whether the caller's input caused it, so the deployment needs no cooldown.
+        wait: Seconds until the deployment accepts calls again, if it said so.
     """
 
     def __init__(
@@ -156,19 +156,19 @@ class FailedCallError(A2AAdaptersError):
 
 
 class Callee(Protocol):
-    """What is behind a deployment."""
+    """The model or agent of a deployment."""
 
     def lacks(self, prompt: Prompt) -> str:
-        """Return what of a prompt it does not take, as the end of a sentence; "" for nothing."""
+        """Return why it does not support a prompt, as a clause; "" if it does."""
 
     def count(self, prompt: Prompt) -> int:
-        """Return how many tokens the text of a prompt is."""
+        """Return the number of tokens in a prompt's text."""
 
     def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:
-        """Send a prompt and yield the answer. Closing the generator ends the provider's work.
+        """Send a prompt and yield the answer. Closing the generator cancels the call.
 
         Raises:
-            FailedCallError: There is no answer, or no whole one.
+            FailedCallError: The answer is missing or incomplete.
         """
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""What a caller asks of the router, beside the message itself."""
+"""Routing parameters in a caller's message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMART_ROUTING: Final = "smart-routing"
 QUOTA_MANAGEMENT: Final = "quota-management"
 
 _ASKED = ("skill", "model", "combo", "budget", "role")
-"""The keys of which a data part has at least one if it is for the router."""
+"""A data part with at least one of these keys is for the router."""
 
 _PARAMS = frozenset(
     {
@@ -36,7 +36,7 @@ _PARAMS = frozenset(
         "parallel_tool_calls",
     }
 )
-"""Parameters of OpenAI's chat completions that go to the model."""
+"""Parameters of OpenAI's chat completions passed to the model."""
 
 _REFUSED = frozenset(
     {
@@ -52,23 +52,23 @@ _REFUSED = frozenset(
         "web_search_options",
     }
 )
-"""Those that a router does not send: answers have no place for them, or their price is unknown."""
+"""Unsupported parameters: their results do not fit into answers, or their price is unknown."""
 
 SkillId: TypeAlias = Literal["smart-routing", "quota-management"]
 
 
 class Choice(BaseModel):
-    """What is asked, in the words of OmniRoute's description.
+    """Routing parameters, named as in OmniRoute's documentation.
 
     Attributes:
-        skill: What is wanted.
+        skill: The requested skill.
         model: A deployment, a group of them, or "auto".
-        combo: A route of the file.
-        budget: What the answer may cost, in USD.
-        role: What it is for, which may have a route of its own.
-        tags: Only deployments with one of them are asked.
-        max_tokens: The longest answer that is wanted, in tokens.
-        cache: Whether a cached answer will do, if the router keeps any.
+        combo: A route in the file.
+        budget: Maximum cost of the answer in USD.
+        role: Purpose of the message, which may have its own route.
+        tags: Limits the route to deployments with one of these tags.
+        max_tokens: Maximum length of the answer in tokens.
+        cache: Whether to accept a cached answer.
 
     The other attributes are parameters of OpenAI's chat completions, for the model.
     """
@@ -103,7 +103,7 @@ class Choice(BaseModel):
 
 
 def is_choice(part: Part) -> bool:
-    """Tell whether a part is for the router: data that holds a choice, and nothing for a model."""
+    """Return whether a data part holds routing parameters and nothing for a model."""
     return bool(_asked_in(part))
 
 
@@ -116,17 +116,17 @@ def _asked_in(part: Part) -> Mapping[str, JSON]:
 
 
 def read_choice(request: AgentRequest) -> Choice:
-    """Return what the message's metadata asks, or a data part of it.
+    """Return the routing parameters in the message's metadata or a data part.
 
     Raises:
-        InvalidInputError: Something has a wrong type, or is not for routers.
+        InvalidInputError: A parameter has the wrong type or is not supported.
     """
-    said = dict(request.metadata)
-    if refused := _REFUSED & said.keys():
-        raise InvalidInputError(f"a router does not take {', '.join(sorted(refused))}")
-    if "max_completion_tokens" in said:
-        said["max_tokens"] = said["max_completion_tokens"]
-    asked = {key: value for key, value in said.items() if key in Choice.model_fields}
+    given = dict(request.metadata)
+    if refused := _REFUSED & given.keys():
+        raise InvalidInputError(f"the router does not support {', '.join(sorted(refused))}")
+    if "max_completion_tokens" in given:
+        given["max_tokens"] = given["max_completion_tokens"]
+    asked = {key: value for key, value in given.items() if key in Choice.model_fields}
     for part in request.parts:
         asked |= _asked_in(part)
     try:

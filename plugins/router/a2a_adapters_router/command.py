@@ -1,4 +1,4 @@
-"""`a2a-adapters router`: check a router's file, and query its history."""
+"""`a2a-adapters router`: checks a router's file and queries its history."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ def router(
     action: Annotated[
         Literal["check", "spend", "history"],
         typer.Argument(
-            help="check: faults of the file by line, else what each deployment costs; "
-            "spend: the sums of all calls; history: every routing decision."
+            help="check: validate the file and print the price of each deployment; "
+            "spend: total cost of calls; history: all routing decisions."
         ),
     ],
     file: Annotated[str, typer.Argument(help="The router's YAML file.")] = "router.yaml",
     by: Annotated[
-        str, typer.Option(help="For spend: owner, team, model, provider, outcome or day.")
+        str, typer.Option(help="Group spend by owner, team, model, provider, outcome or day.")
     ] = "model",
     since: Annotated[
-        str, typer.Option(help="Only what is younger, as 30m, 12h, 7d, 4w, or since a date (UTC).")
+        str, typer.Option(help="Start: an age such as 30m, 12h, 7d or 4w, or a UTC date.")
     ] = "30d",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line.")
+    ] = False,
 ) -> None:
-    """Check a router's file, and query what it spent and decided."""
+    """Check a router's file, or query its spending and decisions."""
     if action == "check":
         _check(file)
         return
-    from a2a_adapters_router.history import History  # noqa: PLC0415 - only if wanted
+    from a2a_adapters_router.history import History, sums  # noqa: PLC0415 - only if wanted
     from a2a_adapters_router.reading import read_config  # noqa: PLC0415 - only if wanted
-    from a2a_adapters_router.spend import sums  # noqa: PLC0415 - only if wanted
 
     config = read_config(file)
     if config.history is None:
-        raise ConfigurationError(f"{file} has no `history`: add `history: {{folder: history}}`")
+        raise ConfigurationError(f"{file} has no `history`; add `history: {{folder: history}}`")
     begin = _time(since)
     decisions = History(config.history).read(begin)
     if action == "history":
@@ -88,17 +89,17 @@ def _costs(price: Price) -> str:
 
 
 def _time(since: str) -> datetime:
-    """Return the time that an age or a date stands for.
+    """Return the time given by an age or a date.
 
     Raises:
-        typer.BadParameter: It is neither.
+        typer.BadParameter: The text is neither.
     """
     try:
         if age := re.fullmatch(r"(\d+)([mhdw])", since):
             return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         found = datetime.fromisoformat(since)
     except (ValueError, OverflowError):
-        reason = f"{since!r} is neither an age, as in 7d or 12h, nor a date, as in 2026-01-31"
+        reason = f"{since!r} is neither an age such as 7d or 12h nor a date such as 2026-01-31"
         raise typer.BadParameter(reason, param_hint="--since") from None
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -122,5 +123,5 @@ def _cell(value: Any) -> str:
 
 
 def _one_line(text: Iterable[str]) -> str:
-    """Return text without characters that would control a terminal."""
+    """Return text without terminal control characters."""
     return "".join(each if each.isprintable() else " " for each in text)

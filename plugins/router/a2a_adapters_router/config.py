@@ -1,4 +1,4 @@
-"""What a router is made of, as its file says it."""
+"""The settings of a router, as in its file."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 class Quota(BaseModel, extra="forbid", frozen=True):
-    """How much may go to a provider or deployment, or be used by a caller or a team, in some time.
+    """Limit of usage per period, by provider, deployment, caller or team.
 
-    Exactly one of `provider`, `deployment`, `owner`, `team` and `total` is given; "*" means each
-    one for itself, `total: true` all calls together. At least one of `requests`, `tokens` and
-    `usd` is.
+    Set exactly one of `provider`, `deployment`, `owner`, `team` and `total`; "*" applies to each
+    one separately, `total: true` to the sum of all calls. Set at least one of `requests`,
+    `tokens` and `usd`.
     """
 
     provider: str | None = None
@@ -51,22 +51,22 @@ class Quota(BaseModel, extra="forbid", frozen=True):
 
     @property
     def scope(self) -> Scope:
-        """What kind of thing it is about."""
+        """The kind of entity it limits."""
         return next(scope for scope in _SCOPES if getattr(self, scope) is not None)
 
     @model_validator(mode="after")
     def _is_about_one(self) -> Self:
         if sum(getattr(self, scope) is not None for scope in _SCOPES) != 1:
-            raise ValueError("give one of provider, deployment, owner, team and total")
+            raise ValueError("set exactly one of provider, deployment, owner, team and total")
         if self.requests is None and self.tokens is None and self.usd is None:
-            raise ValueError("give requests, tokens or usd")
+            raise ValueError("set requests, tokens or usd")
         return self
 
 
 class Access(BaseModel, extra="forbid", frozen=True):
-    """The models that a caller or the members of a team may use.
+    """Models that a caller or the members of a team may use.
 
-    Exactly one of `owner` and `team` is given; `owner: "*"` means all callers.
+    Set exactly one of `owner` and `team`; `owner: "*"` means all callers.
     """
 
     owner: str | None = None
@@ -76,17 +76,17 @@ class Access(BaseModel, extra="forbid", frozen=True):
     @model_validator(mode="after")
     def _is_about_one(self) -> Self:
         if (self.owner is None) == (self.team is None):
-            raise ValueError("give either owner or team")
+            raise ValueError("set either owner or team")
         return self
 
 
 class HistoryConfig(BaseModel, extra="forbid", frozen=True):
-    """Where decisions and their costs are logged.
+    """The log of decisions and their costs.
 
     Attributes:
-        folder: Its files are named by their day (UTC). A relative path in a router's file begins
+        folder: Folder for one file per day (UTC). A relative path in a router's file starts
             at the folder of that file.
-        days: How many days they are kept.
+        days: Days to keep files.
     """
 
     folder: str = Field(min_length=1)
@@ -94,13 +94,13 @@ class HistoryConfig(BaseModel, extra="forbid", frozen=True):
 
 
 class CacheConfig(BaseModel, extra="forbid", frozen=True):
-    """How the answers of models are kept, to be given again to the same question.
+    """Caching of models' answers.
 
     Attributes:
-        seconds: How long an answer is kept.
-        entries: How many are kept; where there are more, those that expire first are dropped.
-        shared: Whether a caller gets answers that others were given. Whether something was asked
-            before can then be told from the answer.
+        seconds: Lifetime of an answer.
+        entries: Maximum number of answers; those that expire first are dropped.
+        shared: Whether callers share cached answers. This reveals whether a question was asked
+            before.
     """
 
     seconds: PositiveInt = 600
@@ -109,11 +109,11 @@ class CacheConfig(BaseModel, extra="forbid", frozen=True):
 
 
 class Combo(BaseModel, extra="forbid", frozen=True):
-    """A route; one that is a list in the file has the router's strategy.
+    """A named route. A list in the file is a route with the router's strategy.
 
     Attributes:
         route: Groups or deployments, in order.
-        strategy: Overrides the router's.
+        strategy: Overrides the router's strategy.
     """
 
     route: Names
@@ -126,35 +126,35 @@ class Combo(BaseModel, extra="forbid", frozen=True):
 
 
 class RouterConfig(BaseModel, extra="forbid", frozen=True):
-    """A router. The files of litellm's proxy are read as well, as far as they concern routing.
+    """Settings of a router. The routing settings in files of litellm's proxy work as well.
 
     Attributes:
-        name: The agent's name.
-        description: What it says of itself.
-        deployments: The models and agents; litellm's `model_list`.
-        aliases: Other names of groups; litellm's `model_group_alias`.
+        name: Name of the agent.
+        description: Description of the agent.
+        deployments: The models and agents (litellm: `model_list`).
+        aliases: Aliases of groups (litellm: `model_group_alias`).
         combos: Routes by name: groups or deployments, in order.
-        fallbacks: By group, the groups or deployments that are asked after it when a caller asks
-            for that group; those of "*" are asked after the ones of any.
-        active: The combo for who asks for none; without it, all deployments in their order.
+        fallbacks: By group, the groups or deployments to try after it when a caller requests
+            that group; those of "*" come after any others.
+        active: The default combo; without it, all deployments in order.
         roles: The combo of each role.
-        prices: By deployment, group or litellm's model: what litellm's price list does not know.
-        quotas: What may be used.
-        teams: The owners of each team; an owner may be in several.
-        access: Who may use which groups, deployments or aliases; "*" stands for all. A caller may
-            use what any of the rules allows; without rules, everybody may use everything.
-        cache: How answers of models are cached; None for not at all.
-        history: Where decisions and their costs are logged; None for nowhere.
-        strategy: In which order the deployments of a route are tried. Those of one group share
-            its calls by their weights, unless something else decides between them.
-        min_tokens: The shortest answer worth its price: a call that budgets and quotas would cut
-            below it is not made.
-        retries: How often a deployment is tried again before the next one's turn.
-        allowed_fails: How often a deployment may fail within a minute before it is left alone.
-        cooldown_seconds: How long one that failed is left alone.
-        timeout_seconds: How long a model may be silent, or an agent may take.
-        lease_seconds: How long what calls may cost at worst stays reserved after their process
-            has died.
+        prices: Prices by deployment, group or litellm model, overriding litellm's price list.
+        quotas: Limits of usage.
+        teams: Owners by team; an owner may belong to several.
+        access: Allowed groups, deployments or aliases by caller; "*" means all. A caller may
+            use everything allowed by any rule; without rules, all access is allowed.
+        cache: Caching of models' answers; None disables it.
+        history: Log of decisions and costs; None disables it.
+        strategy: Order in which the deployments of a route are tried. Those of a group share
+            its calls by weight unless the strategy decides otherwise.
+        min_tokens: Minimum useful length of an answer: calls that budgets and quotas would limit
+            further are not made.
+        retries: Retries of a deployment before trying the next.
+        allowed_fails: Failures of a deployment per minute before its cooldown.
+        cooldown_seconds: Cooldown of a failed deployment.
+        timeout_seconds: Maximum silence of a model, or duration of an agent's answer.
+        lease_seconds: Time until the reservations of a dead process
+            expire.
     """
 
     name: str = "router"
@@ -187,7 +187,7 @@ class RouterConfig(BaseModel, extra="forbid", frozen=True):
     @field_validator("aliases", mode="before")
     @classmethod
     def _without_details(cls, aliases: Any) -> Any:
-        """Take `{model, hidden}` for its model: no alias is ever listed."""
+        """Reduce `{model, hidden}` to its model, since aliases are never listed."""
         if not isinstance(aliases, dict):
             return aliases
         return {k: v.get("model") if isinstance(v, dict) else v for k, v in aliases.items()}
@@ -195,7 +195,7 @@ class RouterConfig(BaseModel, extra="forbid", frozen=True):
     @field_validator("deployments")
     @classmethod
     def _numbered(cls, deployments: list[Deployment]) -> list[Deployment]:
-        """Give each deployment a name of its own."""
+        """Give each deployment a unique name."""
         taken = {deployment.id for deployment in deployments if deployment.id}
         if len(taken) < sum(bool(deployment.id) for deployment in deployments):
             raise ValueError("two deployments have the same id")
@@ -213,50 +213,50 @@ class RouterConfig(BaseModel, extra="forbid", frozen=True):
         known = {name for each in self.deployments for name in (each.id, each.model_name)}
         for alias, name in self.aliases.items():
             if name not in known:
-                reason = f"alias {alias!r} names {name!r}, which is no deployment"
+                reason = f"alias {alias!r} refers to the unknown deployment {name!r}"
                 raise SettingError(reason, "aliases", alias)
         known |= self.aliases.keys()
         self._check_routes(known)
         self._check_access(known)
         for role, combo in self.roles.items():
             if combo not in self.combos:
-                reason = f"role {role!r} names the combo {combo!r}, which does not exist"
+                reason = f"role {role!r} refers to the unknown combo {combo!r}"
                 raise SettingError(reason, "roles", role)
         self._check_quotas()
         self._check_quality()
         if self.active is not None and self.active not in self.combos:
-            raise SettingError(f"the active combo {self.active!r} does not exist", "active")
+            raise SettingError(f"unknown combo {self.active!r}", "active")
         return self
 
     def _check_routes(self, known: AbstractSet[str]) -> None:
         for combo, names in self.combos.items():
             for at, name in enumerate(names.route):
                 if name not in known:
-                    reason = f"combo {combo!r} names {name!r}, which is no deployment"
+                    reason = f"combo {combo!r} refers to the unknown deployment {name!r}"
                     raise SettingError(reason, "combos", combo, at)
         for model, route in self.fallbacks.items():
             for name in (model, *route) if model != _EVERY else route:
                 if name not in known:
-                    reason = f"the fallbacks of {model!r} name {name!r}, which is no deployment"
+                    reason = f"the fallbacks of {model!r} refer to the unknown deployment {name!r}"
                     raise SettingError(reason, "fallbacks", model)
 
     def _check_access(self, known: AbstractSet[str]) -> None:
         for at, rule in enumerate(self.access):
             if unknown := {*rule.models} - known - {_EVERY}:
-                reason = f"access to {min(unknown)!r}, which is no deployment"
+                reason = f"access to the unknown deployment {min(unknown)!r}"
                 raise SettingError(reason, "access", at, "models")
             if rule.team is not None and rule.team not in self.teams:
-                reason = f"access of {rule.team!r}, which is not one of the teams"
+                reason = f"access of the unknown team {rule.team!r}"
                 raise SettingError(reason, "access", at, "team")
 
     def _check_quality(self) -> None:
         strategies = [self.strategy, *(combo.strategy for combo in self.combos.values())]
         if "quality" in strategies and all(each.quality is None for each in self.deployments):
-            raise SettingError("no deployment has a quality to be chosen by", "strategy")
+            raise SettingError("the strategy quality needs a deployment with a quality", "strategy")
 
     @property
     def limits(self) -> list[Quota]:
-        """The quotas, those that deployments have as `rpm` and `tpm` included."""
+        """The quotas, including `rpm` and `tpm` of deployments."""
         own = [
             Quota(deployment=each.id, per="minute", requests=each.rpm, tokens=each.tpm)
             for each in self.deployments
@@ -269,11 +269,11 @@ class RouterConfig(BaseModel, extra="forbid", frozen=True):
         providers = {_EVERY, *(each.paid_to for each in self.deployments)}
         for at, quota in enumerate(self.quotas):
             if quota.deployment is not None and quota.deployment not in deployments:
-                reason = f"a quota names {quota.deployment!r}, which is no deployment"
+                reason = f"a quota refers to the unknown deployment {quota.deployment!r}"
                 raise SettingError(reason, "quotas", at, "deployment")
             if quota.provider is not None and quota.provider not in providers:
-                reason = f"a quota names {quota.provider!r}, whom nobody pays"
+                reason = f"a quota refers to the unknown provider {quota.provider!r}"
                 raise SettingError(reason, "quotas", at, "provider")
             if quota.team is not None and quota.team not in {_EVERY, *self.teams}:
-                reason = f"a quota names {quota.team!r}, which is not one of the teams"
+                reason = f"a quota refers to the unknown team {quota.team!r}"
                 raise SettingError(reason, "quotas", at, "team")

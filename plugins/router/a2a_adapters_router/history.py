@@ -1,4 +1,4 @@
-"""The history of routing decisions and what they cost: one JSON Lines file a day."""
+"""History of routing decisions and costs in JSON Lines files, one per day."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import json
 import logging
 import os
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from a2a_adapters_router.config import HistoryConfig
 
 logger = logging.getLogger(__name__)
 
+_KEYS = ("owner", "team", "model", "provider", "outcome", "day")
+_SUMMED = ("input_tokens", "output_tokens", "seconds", "usd")
+
 
 class History:
-    """Appends decisions to the file of the day, and deletes files that are too old.
+    """Appends decisions to the day's file, and deletes expired files.
 
-    Several processes may write to one folder: each line is one write to the end of the file.
+    Several processes may share a folder: each line is appended by a single write.
 
     Args:
-        config: The folder, and how many days its files are kept.
+        config: The folder and the days to keep files.
     """
 
     def __init__(self, config: HistoryConfig) -> None:
@@ -32,7 +36,7 @@ class History:
         self._cleaned = date.min
 
     def add(self, decision: dict[str, Any]) -> None:
-        """Append a decision. An error of the file system is logged: the answer goes on."""
+        """Append a decision; file system errors are logged and do not affect the answer."""
         now = datetime.now(UTC)
         line = {"time": now.isoformat(timespec="milliseconds"), **decision}
         try:
@@ -48,7 +52,7 @@ class History:
             logger.error("cannot write the history in %s: %s", self._folder, reason)  # noqa: TRY400
 
     def _clean(self, today: date) -> None:
-        """Delete the files of days that are no longer kept, once a day."""
+        """Delete expired files, once a day."""
         if today == self._cleaned:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +64,7 @@ class History:
     def read(self, since: datetime) -> Iterator[dict[str, Any]]:
         """Yield the decisions since a time, oldest day first.
 
-        A line that a crash or a full disk cut short is left out.
+        Lines truncated by a crash or a full disk are skipped.
 
         Raises:
             OSError: A file cannot be read.
@@ -84,3 +88,35 @@ def _files(folder: Path) -> Iterator[tuple[date, Path]]:
             yield date.fromisoformat(file.stem), file
         except ValueError:
             continue
+
+
+def sums(
+    decisions: Iterable[Mapping[str, Any]], by: Sequence[str], teams: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Return rows of calls, tokens, seconds and USD, most expensive first.
+
+    Args:
+        decisions: Lines of the history.
+        by: Keys to group by: owner, team, model, provider, outcome or day.
+        teams: Owners by team. A call counts for each team of its owner.
+
+    Raises:
+        ValueError: A key is unknown.
+    """
+    if unknown := [key for key in by if key not in _KEYS]:
+        raise ValueError(f"cannot sum by {', '.join(map(repr, unknown))}: use {', '.join(_KEYS)}")
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for decision in decisions:
+        owner = decision["owner"]
+        of_owner = [name for name, members in teams.items() if owner in members]
+        for call in decision["calls"]:
+            about = {**call, "owner": owner, "day": decision["time"][:10]}
+            values = [(of_owner or [""]) if key == "team" else [about[key]] for key in by]
+            for names in product(*values):
+                empty = {**dict(zip(by, names, strict=True)), "calls": 0, "failed": 0}
+                row = rows.setdefault(names, {**empty, **dict.fromkeys(_SUMMED, 0)})
+                row["calls"] += 1
+                row["failed"] += call["outcome"] == "failed"
+                for key in _SUMMED:
+                    row[key] += call[key]
+    return sorted(rows.values(), key=lambda row: -row["usd"])

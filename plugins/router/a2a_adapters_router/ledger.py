@@ -1,7 +1,7 @@
-"""What was spent, by whom and on what; and what may still be.
+"""Accounts of spending and quotas.
 
-Money and tokens are held before a call at their worst, and settled after it: however many calls
-there are at once, in however many processes, they never spend more together than a quota allows.
+Before a call, its maximum cost is reserved; afterwards, the actual cost is settled. Concurrent
+calls of any number of processes can therefore never exceed a quota.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_adapters_router.book import Book, Here, Hold, Refusal, Stored
+from a2a_adapters_router.book import Book, Hold, InMemory, InStorage, Refusal
 from a2a_adapters_router.page import Amount, Term, key_of, times
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from a2a_adapters import StateStorage
-    from a2a_adapters_router.book import Answer, Place
+    from a2a_adapters_router.book import Answer, PageStore
     from a2a_adapters_router.config import Quota
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.page import Page
@@ -29,19 +29,19 @@ _KIND = "router"
 _EVERY = "*"
 _UNITS = {"requests": "{:,} requests", "tokens": "{:,} tokens", "usd": "${:.4g}"}
 _CLOSE = 1e-9
-"""By what share of a limit sums of money may be wrong: they are floating point numbers."""
+"""Relative tolerance of sums of money, which are floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of a quota for somebody.
+class Remainder:
+    """The remainder of a quota.
 
     Attributes:
         quota: The quota.
         about: The provider, deployment, owner or team; "*" for the total.
-        used: What is held for calls included.
-        resets_at: When its time begins anew.
-        key: Under which it is kept.
+        used: Usage, including reservations.
+        resets_at: Start of the next period.
+        key: Its key in the book.
     """
 
     quota: Quota
@@ -52,23 +52,23 @@ class Left:
 
     @property
     def requests(self) -> int | None:
-        """The requests that are left; None for any number."""
+        """Remaining requests; None if unlimited."""
         return _rest(self.quota.requests, self.used.requests)
 
     @property
     def tokens(self) -> int | None:
-        """The tokens that are left; None for any number."""
+        """Remaining tokens; None if unlimited."""
         return _rest(self.quota.tokens, self.used.tokens)
 
     @property
     def usd(self) -> float | None:
-        """The USD that are left; None for any sum."""
+        """Remaining USD; None if unlimited."""
         limit = self.quota.usd
         return None if limit is None else max(0.0, limit - self.used.usd)
 
     @property
     def payable(self) -> float | None:
-        """The USD that a call may cost: what is left, as wrong as such sums may be."""
+        """Maximum USD for a call: the remainder plus the rounding tolerance."""
         limit = self.quota.usd
         return None if limit is None else limit * (1 + _CLOSE) - self.used.usd
 
@@ -76,7 +76,7 @@ class Left:
         quota = self.quota
         limits = {"requests": quota.requests, "tokens": quota.tokens, "usd": quota.usd}
         rests = {"requests": self.requests, "tokens": self.tokens, "usd": self.usd}
-        said = [
+        remainders = [
             f"{_UNITS[name].format(rests[name])} of {_UNITS[name].format(limit)} left"
             for name, limit in limits.items()
             if limit is not None
@@ -84,11 +84,11 @@ class Left:
         names = {"owner": "the caller", "total": "all callers together"}
         who = names.get(quota.scope, f"{quota.scope} {self.about}")
         resets = f"resets {self.resets_at:%Y-%m-%d %H:%M} UTC"
-        return f"quota per {quota.per} of {who}: {', '.join(said)}, {resets}"
+        return f"quota per {quota.per} of {who}: {', '.join(remainders)}, {resets}"
 
     @property
     def share(self) -> float:
-        """How much is left of what is scarcest, from 0 to 1."""
+        """Remaining share of the scarcest unit, from 0 to 1."""
         quota = self.quota
         limits = (quota.requests, quota.tokens, quota.usd)
         rests = (self.requests, self.tokens, self.usd)
@@ -96,7 +96,7 @@ class Left:
         return min(rest / limit for rest, limit in pairs if limit and rest is not None)
 
     def has(self, worst: Amount) -> bool:
-        """Tell whether a call may use so much of it."""
+        """Return whether it covers the maximum usage of a call."""
         usd = self.payable
         pairs = ((self.requests, worst.requests), (self.tokens, worst.tokens), (usd, worst.usd))
         return all(rest is None or rest >= needed for rest, needed in pairs)
@@ -107,32 +107,32 @@ def _rest(limit: int | None, used: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """What is left for one call: tokens and USD, each None for any number."""
+class Available:
+    """Tokens and USD available for a call; None means unlimited."""
 
     tokens: int | None = None
     usd: float | None = None
 
 
-Fit: TypeAlias = "Callable[[Rest], Amount | None]"
-"""Returns what a call may use at worst if so much is left; None if it cannot be made for that."""
+Fit: TypeAlias = "Callable[[Available], Amount | None]"
+"""Returns the maximum usage of a call within a remainder; None if that is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What is held for a call, and in which books."""
+    """The holds for a call and their books."""
 
     amount: Amount
     holds: Sequence[tuple[Book, Hold]]
 
 
 class Ledger:
-    """Keeps accounts for one router, in the server's storage once that is there.
+    """Accounts of one router, kept in the server's storage once it is open.
 
     Args:
-        quotas: What may be used.
-        lease_seconds: How long what a process holds is held after it has died.
-        teams: The owners of each team.
+        quotas: Limits of usage.
+        lease_seconds: Time in seconds until the holds of a dead process expire.
+        teams: Owners by team.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Ledger:
         self._books: dict[str, Book] = {}
 
     async def open(self, storage: StateStorage) -> None:
-        """Go on with what the storage has; one in memory has nothing that is not known here."""
+        """Switch to a storage and its data; an in-memory storage has none."""
         if storage.is_durable:
             self._storage, self._books = storage, {}
         await self._shared.written()
@@ -159,28 +159,28 @@ class Ledger:
         return self._book(_KIND)
 
     def _of(self, owner: str) -> Book:
-        """Return the book of an owner: one of many, so that none grows with all the owners."""
+        """Return the book of an owner; owners are spread over many, which limits their size."""
         return self._book(f"{_KIND}-{hashlib.sha256(owner.encode()).hexdigest()[:2]}")
 
     def _book(self, kind: str) -> Book:
         if kind not in self._books:
-            place: Place = Stored(self._storage, kind) if self._storage else Here()
-            self._books[kind] = Book(place, self._lease)
+            store: PageStore = InStorage(self._storage, kind) if self._storage else InMemory()
+            self._books[kind] = Book(store, self._lease)
         return self._books[kind]
 
     async def refresh(self, owner: str) -> None:
-        """Learn what other processes have spent."""
+        """Read the spending of other processes."""
         books = [self._shared, *([self._of(owner)] if self._of_owners else [])]
         await asyncio.gather(*(book.written() for book in books))
 
-    def left(self, deployment: Deployment, owner: str) -> list[Left]:
-        """Return what is left of each quota that a call by `owner` to a deployment uses."""
+    def left(self, deployment: Deployment, owner: str) -> list[Remainder]:
+        """Return the remainders of all quotas that apply to a call."""
         return [
             *self._left_for(deployment, owner, self._shared.page),
             *(self._left_of(owner, self._of(owner).page) if self._of_owners else ()),
         ]
 
-    def _left_for(self, deployment: Deployment, owner: str, page: Page) -> list[Left]:
+    def _left_for(self, deployment: Deployment, owner: str, page: Page) -> list[Remainder]:
         teams = [name for name, members in self._teams.items() if owner in members]
         scopes = {"provider": [deployment.paid_to], "deployment": [deployment.id], "team": teams}
         found = []
@@ -190,14 +190,14 @@ class Ledger:
             found += [_left(quota, each, page) for each in abouts if named in (_EVERY, each, True)]
         return found
 
-    def _left_of(self, owner: str, page: Page) -> list[Left]:
+    def _left_of(self, owner: str, page: Page) -> list[Remainder]:
         found = [quota for quota in self._of_owners if quota.owner in (_EVERY, owner)]
         return [_left(quota, owner, page) for quota in found]
 
     async def reserve(self, deployment: Deployment, owner: str, fit: Fit) -> Reservation | Refusal:
-        """Take what a call may use at worst out of every quota.
+        """Reserve the maximum usage of a call in all its quotas.
 
-        What `fit` says is the least that all of them have left decides how much that is.
+        `fit` determines it from the smallest remainder.
         """
 
         def by_owner(page: Page) -> Answer:
@@ -223,27 +223,27 @@ class Ledger:
             second = await self._shared.hold(by_others)
         finally:
             if not isinstance(second, Hold):
-                book.let_go(first)
+                book.release(first)
         return _reserved((book, first), (self._shared, second))
 
     async def settle(self, reservation: Reservation, actual: Amount) -> None:
-        """Put what a call did use in the place of what was held for it.
+        """Replace a reservation with the actual usage.
 
-        It is done also if nobody waits for it any more, and later if it cannot be stored now.
+        This completes even if the caller has left, and is retried during outages.
         """
         for book, hold in reservation.holds:
-            book.let_go(hold, actual)
+            book.release(hold, actual)
         await _stored([book for book, hold in reservation.holds if hold.keys])
 
     def cooldown(self, deployment: Deployment) -> float:
-        """Return for how many seconds a deployment is known to be left alone."""
+        """Return the remaining cooldown of a deployment in seconds."""
         term = self._shared.page.cooldowns.get(deployment.id)
         return term.left(time.time()) if term else 0.0
 
     async def cool(self, deployment: Deployment, seconds: float, allowed_fails: int = 0) -> None:
-        """Leave a deployment alone for so long, or longer if that was said before.
+        """Start or extend the cooldown of a deployment.
 
-        Not for its first `allowed_fails` failures of a minute, of all processes together.
+        The first `allowed_fails` failures per minute, over all processes, are tolerated.
         """
         now = time.time()
         term = Term(until=now + seconds, seconds=seconds)
@@ -264,38 +264,38 @@ class Ledger:
 
 
 async def _stored(books: Sequence[Book]) -> None:
-    """Wait until books are written, or cannot be: that is logged, and tried again."""
+    """Wait until books are written; failures are logged and retried."""
     await asyncio.gather(*(book.written() for book in books), return_exceptions=True)
 
 
-def _left(quota: Quota, about: str, page: Page) -> Left:
+def _left(quota: Quota, about: str, page: Page) -> Remainder:
     now = time.time()
     key = key_of(quota.scope, quota.per, about, now)
-    return Left(quota, about, page.taken(key), times(quota.per, now)[1], key)
+    return Remainder(quota, about, page.taken(key), times(quota.per, now)[1], key)
 
 
-def _held(lefts: Sequence[Left], fit: Fit, most: Amount | None = None) -> Answer:
-    """Return what is to be held of quotas for a call that may use so much at most."""
-    tokens = [left.tokens for left in lefts if left.tokens is not None]
-    usd = [left.payable for left in lefts if left.payable is not None]
+def _held(remainders: Sequence[Remainder], fit: Fit, most: Amount | None = None) -> Answer:
+    """Return the hold on quotas for a call."""
+    tokens = [left.tokens for left in remainders if left.tokens is not None]
+    usd = [left.payable for left in remainders if left.payable is not None]
     if most is not None:
         tokens, usd = [*tokens, most.tokens], [*usd, most.usd]
-    worst = fit(Rest(min(tokens, default=None), min(usd, default=None)))
-    if worst is None or not all(left.has(worst) for left in lefts):
-        return Refusal(short=[(str(each), each.resets_at) for each in _short(lefts, fit)])
-    return Hold(list(dict.fromkeys(left.key for left in lefts)), worst)
+    worst = fit(Available(min(tokens, default=None), min(usd, default=None)))
+    if worst is None or not all(left.has(worst) for left in remainders):
+        return Refusal(short=[(str(each), each.resets_at) for each in _short(remainders, fit)])
+    return Hold(list(dict.fromkeys(left.key for left in remainders)), worst)
 
 
-def _short(lefts: Sequence[Left], fit: Fit) -> Sequence[Left]:
-    """Return the quotas that have too little left; none if it is not for any of them."""
-    if fit(Rest()) is None:
+def _short(remainders: Sequence[Remainder], fit: Fit) -> Sequence[Remainder]:
+    """Return the exhausted quotas; empty if the cause is another limit."""
+    if fit(Available()) is None:
         return ()
     found = []
-    for left in lefts:
-        worst = fit(Rest(left.tokens, left.payable))
+    for left in remainders:
+        worst = fit(Available(left.tokens, left.payable))
         if worst is None or not left.has(worst):
             found.append(left)
-    return found or lefts
+    return found or remainders
 
 
 def _reserved(*held: tuple[Book, Answer]) -> Reservation | Refusal:

@@ -1,4 +1,4 @@
-"""litellm's own settings: what they ask for is enforced, or refused by name."""
+"""litellm's settings: translated if supported, refused by name otherwise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOVED = {
     "tpm": "tpm",
     "weight": "weight",
 }
-"""Parameters of a deployment that are for the router, and their names here."""
+"""Router settings in litellm's parameters of a deployment, with their names here."""
 
 _PRICES = {
     "input_cost_per_token": ("input", _MILLION),
@@ -32,23 +32,23 @@ _PRICES = {
 }
 
 _ALIEN = {
-    "budget_duration": "write a quota",
-    "additional_drop_params": "what a model does not take is never dropped",
-    "drop_params": "what a model does not take is never dropped",
-    "default_api_key_rpm_limit": "write a quota of the owner '*'",
-    "default_api_key_tpm_limit": "write a quota of the owner '*'",
-    "fallbacks": "write a combo",
-    "itpm": "write tpm",
-    "litellm_credential_name": "write api_key: os.environ/NAME",
-    "max_budget": "write a quota",
-    "max_parallel_requests": "write rpm",
-    "messages": "callers send them",
-    "otpm": "write tpm",
+    "budget_duration": "use a quota",
+    "additional_drop_params": "unsupported parameters are never dropped",
+    "drop_params": "unsupported parameters are never dropped",
+    "default_api_key_rpm_limit": "use a quota of the owner '*'",
+    "default_api_key_tpm_limit": "use a quota of the owner '*'",
+    "fallbacks": "use a combo",
+    "itpm": "use tpm",
+    "litellm_credential_name": "use api_key: os.environ/NAME",
+    "max_budget": "use a quota",
+    "max_parallel_requests": "use rpm",
+    "messages": "messages come from callers",
+    "otpm": "use tpm",
     "stream": "answers are always streamed",
     "stream_options": "answers are always streamed",
-    "tag_regex": "write tags",
+    "tag_regex": "use tags",
 }
-"""Parameters of a deployment that are not supported, and what to do instead."""
+"""Unsupported parameters of a deployment, with their alternatives."""
 
 _ALIEN_PREFIXES = ("auto_router_", "complexity_router_", "adaptive_router_", "quality_router_")
 
@@ -66,7 +66,7 @@ _ABOUT = frozenset(
         "updated_by",
     }
 )
-"""What `model_info` may say beside what is enforced: it asks for nothing."""
+"""Informational keys of `model_info`, which are ignored."""
 
 _STRATEGIES = {
     "simple-shuffle": "order",
@@ -89,33 +89,33 @@ _SETTINGS = {
 
 _CACHE = frozenset({"cache", "cache_responses", "cache_params"})
 _CACHED = [("type", "local"), ("mode", "default_on")]
-"""The `cache_params` that describe what this router does."""
+"""The `cache_params` that match this router's behaviour."""
 
 _ALWAYS = frozenset({"enable_pre_call_checks", "enable_tag_filtering", "tag_filtering_match_any"})
-"""What this router always does."""
+"""Settings that match this router's behaviour."""
 
 _MEANT_EVEN_IF_OFF = frozenset({"tag_filtering_match_any"})
 
 _SECTIONS = ("router_settings", "litellm_settings", "general_settings", "environment_variables")
 
 _HINTS = {
-    "content_policy_fallbacks": "write fallbacks",
-    "context_window_fallbacks": "write fallbacks: who cannot take a message is passed over",
-    "drop_params": "what a model does not take is never dropped",
-    "general_settings": "callers and their tokens are options of `a2a-adapters serve`",
-    "environment_variables": "set them where the server is started",
-    "redis_host": "processes share `--storage postgresql://...`",
-    "redis_url": "processes share `--storage postgresql://...`",
-    "tag_filtering_match_any": "one of the tags of a request is enough",
-    "set_verbose": "logs are an option of `a2a-adapters serve`",
+    "content_policy_fallbacks": "use fallbacks",
+    "context_window_fallbacks": "use fallbacks; models that do not support a message are skipped",
+    "drop_params": "unsupported parameters are never dropped",
+    "general_settings": "set callers and tokens with options of `a2a-adapters serve`",
+    "environment_variables": "set them in the server's environment",
+    "redis_host": "processes share state with `--storage postgresql://...`",
+    "redis_url": "processes share state with `--storage postgresql://...`",
+    "tag_filtering_match_any": "one matching tag suffices",
+    "set_verbose": "set the log level with an option of `a2a-adapters serve`",
 }
 
 
 class SettingError(ValueError):
-    """A setting is not supported, or names something that does not exist.
+    """A setting is not supported or refers to something unknown.
 
     Attributes:
-        path: Where in the settings, from outside inwards.
+        path: Keys that lead to the setting.
     """
 
     def __init__(self, reason: str, *path: str | int) -> None:
@@ -124,18 +124,18 @@ class SettingError(ValueError):
 
 
 def translated_deployment(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a deployment whose `litellm_params` and `model_info` hold nothing for the router.
+    """Move router settings in `litellm_params` and `model_info` to the deployment.
 
     Raises:
-        ValueError: litellm's router would be asked for something that this one does not do.
+        ValueError: A setting of litellm's router is not supported.
     """
     found = {key: value for key, value in settings.items() if key != "model_info"}
     about, params = settings.get("model_info") or {}, settings.get("litellm_params")
     if not isinstance(about, dict):
-        raise ValueError("model_info is a mapping")  # noqa: TRY004 - pydantic explains it
+        raise ValueError("model_info must be a mapping")  # noqa: TRY004 - pydantic explains it
     if isinstance(params, dict):
         found["litellm_params"] = {}
-        # Answers are streamed: the time for streams is the one that counts.
+        # Answers are always streamed, so the stream timeout applies.
         for name in sorted(params, key=lambda name: name != "stream_timeout"):
             if params[name] is not None:
                 _take_param(found, str(name), params[name])
@@ -145,7 +145,7 @@ def translated_deployment(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_param(found: dict[str, Any], name: str, value: Any) -> None:
-    """Take an entry of `litellm_params`."""
+    """Translate an entry of `litellm_params`."""
     if name in _ALIEN or name.startswith(_ALIEN_PREFIXES):
         hint = _ALIEN.get(name, "list the models")
         raise ValueError(f"litellm_params.{name} is not supported: {hint}")
@@ -158,7 +158,7 @@ def _take_param(found: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _take_about(found: dict[str, Any], name: str, value: Any) -> None:
-    """Take an entry of `model_info`."""
+    """Translate an entry of `model_info`."""
     if name in _PRICES:
         _add_price(found, name, value)
     elif name == "id":
@@ -170,7 +170,7 @@ def _take_about(found: dict[str, Any], name: str, value: Any) -> None:
     elif name.startswith("supports_"):
         found.setdefault("supports", {})[name.removeprefix("supports_")] = value
     elif name == "mode" and value not in ("chat", "completion", None):
-        raise ValueError(f"model_info.mode is {value!r}: only chat models are routed")
+        raise ValueError(f"model_info.mode is {value!r}; only chat models are supported")
     elif name != "mode" and name not in _ABOUT:
         raise ValueError(f"model_info.{name} is not supported")
 
@@ -180,15 +180,15 @@ def _add_price(found: dict[str, Any], name: str, value: Any) -> None:
     try:
         price = float(value) * factor
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is a number of USD") from None
+        raise ValueError(f"{name} must be a number of USD") from None
     found["price"] = {key: price, **found.get("price", {})}
 
 
 def translated_file(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file of litellm's proxy or Router as those of this router.
+    """Translate a file of litellm's proxy or Router to this router's settings.
 
     Raises:
-        SettingError: It asks for something that this router does not do.
+        SettingError: A setting is not supported.
     """
     found = {key: value for key, value in content.items() if key not in _SECTIONS}
     if "model_list" in found:
@@ -198,9 +198,9 @@ def translated_file(content: Mapping[str, Any]) -> dict[str, Any]:
     for section in _SECTIONS:
         settings = content.get(section) or {}
         if section in _HINTS and settings:
-            raise SettingError(f"it is not supported: {_HINTS[section]}", section)
+            raise SettingError(f"not supported: {_HINTS[section]}", section)
         if not isinstance(settings, dict):
-            raise SettingError("it is a mapping", section)
+            raise SettingError("must be a mapping", section)
         for name, value in settings.items():
             _take_setting(found, section, str(name), value)
         if settings.get("cache") or settings.get("cache_responses"):
@@ -216,7 +216,7 @@ def _take_setting(found: dict[str, Any], section: str, name: str, value: Any) ->
     elif name == "routing_strategy":
         if value not in _STRATEGIES:
             known = ", ".join(_STRATEGIES)
-            raise SettingError(f"{value!r} is none of {known}", section, name)
+            raise SettingError(f"{value!r} is not one of {known}", section, name)
         found.setdefault("strategy", _STRATEGIES[value])
     elif name == "disable_cooldowns":
         found["cooldown_seconds"] = 0
@@ -226,15 +226,15 @@ def _take_setting(found: dict[str, Any], section: str, name: str, value: Any) ->
         _fallbacks(found)["*"] = value
     elif name not in _CACHE and (name not in _ALWAYS or value is not True):
         hint = f": {_HINTS[name]}" if name in _HINTS else ""
-        raise SettingError(f"it is not supported{hint}", section, name)
+        raise SettingError(f"not supported{hint}", section, name)
 
 
 def _cache(section: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how answers are cached, as litellm's `cache_params` say it."""
+    """Translate litellm's `cache_params`."""
     for name, value in params.items():
         is_of_chats = name == "supported_call_types" and "acompletion" in (value or ())
         if not (name == "ttl" or (name, value) in _CACHED or is_of_chats):
-            reason = f"{value!r} is not supported: all answers are cached, in memory"
+            reason = f"{value!r} is not supported; all answers are cached in memory"
             raise SettingError(reason, section, "cache_params", name)
     return {"seconds": params["ttl"]} if params.get("ttl") else {}
 
@@ -242,5 +242,5 @@ def _cache(section: str, params: Mapping[str, Any]) -> dict[str, Any]:
 def _fallbacks(found: dict[str, Any]) -> dict[str, Any]:
     fallbacks = found.setdefault("fallbacks", {})
     if not isinstance(fallbacks, dict):
-        raise SettingError("it is a mapping", "fallbacks")
+        raise SettingError("must be a mapping", "fallbacks")
     return fallbacks

@@ -1,4 +1,4 @@
-"""Routing decisions, calls and their cost as metrics of Prometheus' default registry."""
+"""Prometheus metrics of routing decisions, calls and costs, in the default registry."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Metrics:
     """Counts the decisions of one router.
 
     Args:
-        router: The router's name.
+        router: Name of the router.
     """
 
     def __init__(self, router: str) -> None:
         self._router = router
 
     def add(self, decision: Mapping[str, Any]) -> None:
-        """Count a decision, given as `Attempts.decision` returns it."""
+        """Count a decision of `Attempts.decision`."""
         _DECISIONS.labels(self._router, decision["outcome"]).inc()
         for event in decision["trace"]:
             _EVENTS.labels(*self._deployment(event), event["event"]).inc()

@@ -1,4 +1,4 @@
-"""Models, called by litellm."""
+"""Models called through litellm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from a2a_adapters import Data, MissingExtraError
-from a2a_adapters_router.calls import Chunk, Ended, FailedCallError, Others, Usage, Used, text_of
+from a2a_adapters_router.calls import (
+    Chunk,
+    Ended,
+    FailedCallError,
+    OtherParts,
+    Usage,
+    Used,
+    text_of,
+)
 from a2a_adapters_router.secrets import resolved
 
 if TYPE_CHECKING:
@@ -28,22 +36,22 @@ logger = logging.getLogger(__name__)
 _BUSY = 429
 _LONGEST_WAIT = 3600.0
 _CALLERS = frozenset({400, 413, 422})
-"""The HTTP statuses of what is wrong with the messages."""
+"""HTTP statuses of errors caused by the messages."""
 
 _BROKE_OFF = "its stream broke off"
 
 _FLAGS = {"tools": "supports_function_calling", "tool_choice": "supports_function_calling"}
-"""What litellm says of models whose providers take a parameter for others."""
+"""litellm's error for providers that support a parameter for other models only."""
 
 _WORDS = {"vision": "images", "pdf_input": "PDF files", "audio_input": "audio"}
 
 
 @cache
 def litellm() -> Any:
-    """Import litellm: it takes seconds, and would fetch its price list from the network.
+    """Import litellm on first use, which takes seconds, and prevent its download of prices.
 
     Raises:
-        MissingExtraError: It is not installed.
+        MissingExtraError: litellm is not installed.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOG", "ERROR")
@@ -57,33 +65,33 @@ def litellm() -> Any:
 
 
 def model_info(model: str) -> dict[str, Any] | None:
-    """Return what litellm knows of a model; None if it knows nothing."""
+    """Return litellm's information about a model; None if unknown."""
     try:
         info: dict[str, Any] = litellm().get_model_info(model)
-    except Exception:  # its own way of saying no
+    except Exception:  # raised for unknown models
         return None
     return info
 
 
 class Model:
-    """One deployment of a model.
+    """A model of a deployment.
 
-    litellm's own Router would choose, fall back and cool down among models only, by what one
-    process has seen of them, and takes a stream that breaks off for a whole one: that is done in
-    this package.
+    litellm's own Router routes among models only, with the knowledge of a single process,
+    and treats broken streams as complete; hence this package does the
+    routing.
 
     Args:
-        deployment: What the file says of it.
-        timeout: How long it may be silent, in seconds.
+        deployment: Its settings.
+        timeout: Maximum silence in seconds.
 
     Raises:
-        ConfigurationError: A variable of the environment is not set.
+        ConfigurationError: An environment variable is not set.
     """
 
     def __init__(self, deployment: Deployment, timeout: float) -> None:
         assert deployment.litellm_params is not None  # noqa: S101 - it is no agent
         params = resolved(deployment.litellm_params)
-        # Whether there is another try is decided by the router.
+        # The router decides on retries.
         self._params = {**params, "timeout": timeout, "max_retries": 0, "num_retries": 0}
         self._timeout = timeout
         self._model = deployment.model
@@ -94,23 +102,23 @@ class Model:
         self._supports = {**(info or {}), **own}
 
     def lacks(self, prompt: Prompt) -> str:
-        """Return the parameters and files that the model does not take."""
+        """Return the parameters and files that the model does not support."""
         allowed = self._params.get("allowed_openai_params", ())
         taken = {*(litellm().get_supported_openai_params(self._model) or ()), *allowed}
         lacking = [name for name in prompt.params if not self._takes(name, taken)]
         lacking += [
             _WORDS[need] for need in prompt.media if not self._supports.get(f"supports_{need}")
         ]
-        return f"it takes no {', '.join(lacking)}" if lacking else ""
+        return f"it does not support {', '.join(lacking)}" if lacking else ""
 
     def _takes(self, name: str, taken: Container[str]) -> bool:
         takes = self._supports.get(_FLAGS.get(name, ""))
-        if takes is None:  # litellm leaves out what a model lacks
+        if takes is None:  # litellm omits missing capabilities
             return name in taken and not (self._is_known and name in _FLAGS)
         return bool(takes)
 
     def count(self, prompt: Prompt) -> int:
-        """Return how many tokens the text of a prompt is, its tools included."""
+        """Return the number of tokens in a prompt's text and tools."""
         tokens: int = litellm().token_counter(
             model=self._counted_as,
             messages=[{**each, "content": text_of(each)} for each in prompt.messages],
@@ -119,10 +127,10 @@ class Model:
         return tokens
 
     async def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:
-        """Send a prompt and yield the answer, its tool calls at the end.
+        """Send a prompt and yield the answer, with tool calls last.
 
         Raises:
-            FailedCallError: There is no answer, or no whole one.
+            FailedCallError: The answer is missing or incomplete.
         """
         try:
             answer = await litellm().acompletion(
@@ -146,20 +154,22 @@ class Model:
         except Exception as error:
             if not answer.received_finish_reason:
                 raise _failure(error, self._timeout, is_begun=True) from error
-            # The answer is whole: what comes after it, as a usage that is none, spoils nothing.
-            logger.warning("%s: what follows an answer is %s", self._model, type(error).__name__)
+            # The answer is complete; errors after it, such as invalid usage, are harmless.
+            logger.warning(
+                "%s: ignored %s after a complete answer", self._model, type(error).__name__
+            )
         finally:
             with suppress(Exception):
                 await answer.aclose()
-        # litellm ends a stream that broke off as if it were whole.
+        # litellm ends broken streams like complete ones.
         if not answer.received_finish_reason:
             raise FailedCallError(_BROKE_OFF, is_passing=True)
         if calls:
-            yield Others([Data({"tool_calls": list(calls.values())})])
+            yield OtherParts([Data({"tool_calls": list(calls.values())})])
         yield Ended("tool_calls" if calls else str(answer.received_finish_reason))
 
     async def aclose(self) -> None:
-        """Do nothing: litellm's connections are the process's."""
+        """Do nothing, because litellm's connections belong to the process."""
 
 
 def _usage(usage: Any) -> Usage:
@@ -169,7 +179,7 @@ def _usage(usage: Any) -> Usage:
 
 
 def _collect(calls: dict[int, dict[str, Any]], deltas: Iterable[Any]) -> None:
-    """Add pieces of tool calls to those that came before."""
+    """Merge fragments of tool calls."""
     for delta in deltas:
         empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
         call = calls.setdefault(delta.index, empty)
@@ -199,7 +209,7 @@ def _failure(error: Exception, timeout: float, *, is_begun: bool = False) -> Fai
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and those that it hides: litellm wraps some twice."""
+    """Yield an error and its causes; litellm wraps some errors twice."""
     while error is not None:
         yield error
         original = getattr(error, "original_exception", None)
@@ -207,12 +217,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Return for how many seconds a provider wants to be left alone (RFC 9110, section 10.2.3)."""
-    told = (getattr(error, "litellm_response_headers", None) or {}).get("retry-after", "")
-    if told.isdecimal():
-        return min(float(told), _LONGEST_WAIT)
+    """Return the seconds in Retry-After (RFC 9110, section 10.2.3), if any."""
+    header = (getattr(error, "litellm_response_headers", None) or {}).get("retry-after", "")
+    if header.isdecimal():
+        return min(float(header), _LONGEST_WAIT)
     try:
-        until = parsedate_to_datetime(told).timestamp()
+        until = parsedate_to_datetime(header).timestamp()
     except ValueError:
         return None
     return min(max(0.0, until - time.time()), _LONGEST_WAIT)

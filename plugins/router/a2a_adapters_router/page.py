@@ -1,4 +1,4 @@
-"""What is kept of spending: one page of JSON, read and written as a whole."""
+"""A page of accounts, stored as one JSON document."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic import BaseModel
 Per: TypeAlias = Literal["minute", "day", "month"]
 
 _LONGEST: dict[str, float] = {"minute": 60, "day": 86_400, "month": 31 * 86_400}
-"""How many seconds the time of a quota takes at most."""
+"""Maximum length of a quota period in seconds."""
 
 _SKEW = 60.0
-"""How many seconds the clocks of two machines may differ."""
+"""Tolerated clock difference between machines in seconds."""
 
 
 class Amount(BaseModel):
@@ -32,35 +32,35 @@ class Amount(BaseModel):
 
 
 class Term(BaseModel):
-    """Some time that ends by itself; also if a clock is set back meanwhile."""
+    """A time span that expires even if a clock is set back."""
 
     until: float
-    """In seconds since 1970."""
+    """End in seconds since 1970."""
     seconds: float
-    """How long it was when it began."""
+    """Initial length in seconds."""
 
     def left(self, now: float) -> float:
-        """Return for how many seconds it goes on; 0 if it is over."""
+        """Return the remaining seconds; 0 if it has expired."""
         rest = self.until - now
         return rest if 0 < rest <= self.seconds + _SKEW else 0.0
 
 
 class Held(Term):
-    """What the calls of one process that are under way may use at worst.
+    """Maximum usage of a process's running calls.
 
-    A process that lives renews it; that of one that died ends.
+    Live processes renew it; otherwise it expires.
     """
 
     amounts: dict[str, Amount] = {}
 
 
 class Page(BaseModel):
-    """All that is kept in one place."""
+    """The content of a page."""
 
     version: str = ""
-    """Another one for each write."""
+    """Changes with each write."""
     used: dict[str, Amount] = {}
-    """By what a quota is about and the beginning of its time: `key_of`."""
+    """By quota and start of its period; see `key_of`."""
     held: dict[str, Held] = {}
     """By process."""
     cooldowns: dict[str, Term] = {}
@@ -68,7 +68,7 @@ class Page(BaseModel):
 
     @classmethod
     def of(cls, body: bytes | None, now: float) -> Self:
-        """Return a page as it was stored, without what is over at that time."""
+        """Parse a stored page, dropping expired entries."""
         page = cls() if body is None else cls.model_validate_json(body)
         page.used = {key: used for key, used in page.used.items() if not _is_past(key, now)}
         page.held = {name: held for name, held in page.held.items() if held.left(now)}
@@ -76,7 +76,7 @@ class Page(BaseModel):
         return page
 
     def taken(self, key: str) -> Amount:
-        """Return what was used and may be used by calls that are under way."""
+        """Return usage plus the maximum usage of running calls."""
         amount = Amount()
         for each in (self.used, *(held.amounts for held in self.held.values())):
             if key in each:
@@ -84,34 +84,34 @@ class Page(BaseModel):
         return amount
 
     def cool(self, deployment: str, term: Term) -> None:
-        """Leave a deployment alone for so long, or longer if that was said before."""
+        """Start or extend the cooldown of a deployment."""
         before = self.cooldowns.get(deployment, term)
         self.cooldowns[deployment] = max(before, term, key=lambda each: each.until)
 
     def use(self, keys: Iterable[str], amount: Amount) -> None:
-        """Note what a call has used."""
+        """Record the usage of a call."""
         add(self.used, keys, amount)
 
 
 def add(amounts: dict[str, Amount], keys: Iterable[str], amount: Amount) -> None:
-    """Add something under each of some keys."""
+    """Add an amount to several keys."""
     for key in keys:
         amounts.setdefault(key, Amount()).add(amount)
 
 
 def key_of(scope: str, per: Per, about: str, now: float) -> str:
-    """Return under what is kept what somebody, or something, uses at a time."""
+    """Return the key of an entity's usage in the period of a time."""
     return f"{scope} {per} {int(times(per, now)[0].timestamp())} {about}"
 
 
 def _is_past(key: str, now: float) -> bool:
-    """Tell whether a time is over for so long that no clock is set back to it."""
+    """Return whether a period ended long enough ago to survive clock differences."""
     _, per, begun, _ = key.split(" ", 3)
     return now - int(begun) > 2 * _LONGEST[per]
 
 
 def times(per: Per, now: float) -> tuple[datetime, datetime]:
-    """Return when the minute, day or month of a time begins and ends, in UTC."""
+    """Return the start and end of the minute, day or month of a time, in UTC."""
     minute = datetime.fromtimestamp(now, UTC).replace(second=0, microsecond=0)
     if per == "minute":
         return minute, minute + timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""A router's file: YAML, and which line of it is wrong."""
+"""Reading of a router's YAML file, with errors by line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _LITELLMS = {"deployments": "model_list", "aliases": "model_group_alias"}
-"""Names of settings in litellm's files."""
+"""Top-level keys of litellm's files."""
 
 
 def read_config(path: str | Path) -> RouterConfig:
     """Read a router's file.
 
     Raises:
-        ConfigurationError: It cannot be read, or something in it is wrong; with the lines.
+        ConfigurationError: The file is unreadable or invalid; the message names the lines.
     """
     file = Path(path)
     try:
@@ -33,19 +33,19 @@ def read_config(path: str | Path) -> RouterConfig:
         content = yaml.SafeLoader("").construct_document(node) if node else None
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:  # its text shows the line
+    except yaml.MarkedYAMLError as error:  # its text quotes the line
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigurationError(f"{file}:{line}: it is not YAML: {error.problem}") from None
+        raise ConfigurationError(f"{file}:{line}: invalid YAML: {error.problem}") from None
     except (yaml.YAMLError, UnicodeDecodeError):
-        raise ConfigurationError(f"{file} is not YAML: it is no text") from None
+        raise ConfigurationError(f"{file} is not a text file") from None
     if not isinstance(content, dict):
-        begins = "`deployments:` or `model_list:`"
-        raise ConfigurationError(f"{file} holds no settings: it begins with {begins}")
+        keys = "`deployments:` or `model_list:`"
+        raise ConfigurationError(f"{file} has no settings; start with {keys}")
     try:
         config = RouterConfig.model_validate(content)
     except ValidationError as error:
         lines = [_explained(file, node, wrong) for wrong in error.errors(include_url=False)]
-        raise ConfigurationError("\n".join(lines)) from None  # its text shows values
+        raise ConfigurationError("\n".join(lines)) from None  # its text quotes values
     if config.history is None:
         return config
     folder = str(file.absolute().parent / config.history.folder)
@@ -62,7 +62,7 @@ def _explained(file: Path, node: yaml.Node | None, wrong: ErrorDetails) -> str:
 
 
 def _line_of(node: yaml.Node | None, path: Sequence[int | str]) -> int:
-    """Return the line of a value, or of the nearest thing around it."""
+    """Return the line of a value or of its nearest parent."""
     line = node.start_mark.line + 1 if node else 1
     for step in path:
         match node:

@@ -1,9 +1,11 @@
-"""Which deployments are tried for a message, in which order, and why."""
+"""Selection and order of the deployments for a message."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+import time
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -18,16 +20,18 @@ if TYPE_CHECKING:
     from a2a_adapters_router.config import RouterConfig, Strategy
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Ledger
-    from a2a_adapters_router.pace import Pace
     from a2a_adapters_router.pricing import Tariff
 
+_REMEMBERED = 600.0
+"""Lifetime of a measurement in seconds; deployments without one are tried first."""
+
 _TYPICAL = Usage(input=1000, output=1000)
-"""What prices are compared by."""
+"""Usage by which prices are compared."""
 
 _EVERY = "*"
 
 _DEFAULT = "default"
-"""The tag of deployments for requests that ask for none."""
+"""Tag of the deployments for requests without tags."""
 
 _WHY = {
     "order": "the first",
@@ -42,12 +46,12 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The deployments that may answer a message.
+    """The candidate deployments for a message.
 
     Attributes:
-        groups: Those that share calls, in the order of the route: at least one deployment.
-        strategy: What decides between them.
-        rule: Why the first of them to be tried is the first, as part of a sentence.
+        groups: Groups of deployments in route order; at least one deployment.
+        strategy: Orders the deployments.
+        rule: Why the first deployment comes first, as a phrase.
     """
 
     groups: Sequence[Sequence[Deployment]]
@@ -55,17 +59,56 @@ class Route:
     rule: str
 
 
+@dataclass(slots=True)
+class _Measured:
+    seconds: float
+    at: float
+
+
+@dataclass(slots=True)
+class Pace:
+    """Running calls and recent times to the first token by deployment.
+
+    Attributes:
+        running: Number of running calls by deployment.
+    """
+
+    running: Counter[str] = field(default_factory=Counter)
+    _warm: set[str] = field(default_factory=set)
+    _measured: dict[str, _Measured] = field(default_factory=dict)
+
+    def seconds(self, name: str) -> float:
+        """Return the recent time to the first token in seconds; 0 without a measurement."""
+        found = self._measured.get(name)
+        is_recent = found is not None and time.monotonic() - found.at < _REMEMBERED
+        return found.seconds if found is not None and is_recent else 0.0
+
+    def note(self, name: str, seconds: float) -> None:
+        """Record a time to the first token, except for the first call, which imports libraries."""
+        if name in self._warm:
+            self._add(name, seconds)
+        self._warm.add(name)
+
+    def fail(self, name: str, seconds: float) -> None:
+        """Record a failed call as a time in seconds."""
+        self._add(name, seconds)
+
+    def _add(self, name: str, seconds: float) -> None:
+        before = self.seconds(name) or seconds
+        self._measured[name] = _Measured(0.7 * before + 0.3 * seconds, time.monotonic())
+
+
 class Routes:
     """Finds the route of a message.
 
-    litellm's strategies know models only, and what the process at hand has seen of them; those
-    here know agents as well, and what all processes have spent.
+    litellm's strategies know only models and the observations of one process; these
+    also know agents and the spending of all processes.
 
     Args:
-        config: The router's.
-        tariffs: What its deployments cost.
-        ledger: What was used of them.
-        pace: How they did lately.
+        config: Settings of the router.
+        tariffs: Tariffs by deployment.
+        ledger: Accounts of usage.
+        pace: Recent latencies.
     """
 
     def __init__(
@@ -91,10 +134,10 @@ class Routes:
         return [d for d in config.deployments if d.id in names or d.model_name in names]
 
     def find(self, choice: Choice, owner: str) -> Route:
-        """Return the route of what is asked: by model, else combo, else role, else the active one.
+        """Return the route by model, else combo, else role, else the active combo.
 
         Raises:
-            InvalidInputError: There is no such model, combo, role or tag, or the caller may not
+            InvalidInputError: The model, combo, role or tag is unknown, or the caller may not
                 use it.
         """
         config, strategy = self._config, self._config.strategy
@@ -108,19 +151,19 @@ class Routes:
         elif combo is None:
             names, about = list(dict.fromkeys(d.model_name for d in config.deployments)), "all"
         elif combo not in config.combos:
-            raise InvalidInputError(f"there is no combo {combo!r}; {self._offer()}")
+            raise InvalidInputError(f"unknown combo {combo!r}; {self._offer()}")
         else:
             names, about = config.combos[combo].route, f"the combo {combo!r}"
             strategy = config.combos[combo].strategy or strategy
         found = [[d for d in group if d.id in allowed] for group in self._groups(names)]
         if not any(found):
-            raise InvalidInputError("this caller may use no model of the route")
+            raise InvalidInputError("this caller may not use any model of the route")
         groups = self._tagged(found, choice.tags)
         return Route(groups, strategy, f"{_WHY[strategy]} of {about}")
 
     def _with_fallbacks(self, model: str) -> list[str]:
         if not self._named(model):
-            raise InvalidInputError(f"there is no model {model!r}; {self._offer()}")
+            raise InvalidInputError(f"unknown model {model!r}; {self._offer()}")
         fallbacks = self._config.fallbacks
         group = self._config.aliases.get(model, model)
         return [model, *fallbacks.get(model, fallbacks.get(group, [])), *fallbacks.get("*", [])]
@@ -136,10 +179,10 @@ class Routes:
     def _tagged(
         self, groups: Sequence[Sequence[Deployment]], tags: Sequence[str]
     ) -> list[list[Deployment]]:
-        """Return those with one of the tags, else the default ones.
+        """Return the deployments with one of the tags; without tags, the default ones.
 
         Raises:
-            InvalidInputError: There are none.
+            InvalidInputError: No deployment has a matching tag.
         """
         wanted = [
             [[d for d in group if not {*each}.isdisjoint(d.tags)] for group in groups]
@@ -147,7 +190,7 @@ class Routes:
         ]
         found = next((each for each in wanted if any(each)), None)
         if found is None and tags:
-            raise InvalidInputError(f"no model of the route has a tag of {', '.join(tags)}")
+            raise InvalidInputError(f"no model of the route has one of the tags {', '.join(tags)}")
         return [group for group in found or map(list, groups) if group]
 
     def _of_role(self, role: str | None) -> str | None:
@@ -155,7 +198,7 @@ class Routes:
             return None
         if self._config.roles and role not in self._config.roles:
             known = ", ".join(self._config.roles)
-            raise InvalidInputError(f"there is no role {role!r}; there are {known}")
+            raise InvalidInputError(f"unknown role {role!r}; known roles: {known}")
         return self._config.roles.get(role)
 
     def _named(self, name: str) -> list[Deployment]:
@@ -165,19 +208,19 @@ class Routes:
     def _offer(self) -> str:
         models = dict.fromkeys(d.model_name for d in self._config.deployments)
         combos = "".join(f", combo {name}" for name in self._config.combos)
-        return f"there are {', '.join(models)}{combos}"
+        return f"available: {', '.join(models)}{combos}"
 
     async def ordered(self, route: Route, owner: str) -> Sequence[Deployment]:
-        """Return the deployments of a route in the order in which they are tried now."""
+        """Return the deployments of a route in the order to try now."""
         found = [each for group in route.groups for each in _shuffled(group)]
         if route.strategy == "weighted":
             return _shuffled(found)
         if route.strategy == "most-quota":
             await self._ledger.refresh(owner)
-        return sorted(found, key=lambda d: self._place(route.strategy, d, owner))
+        return sorted(found, key=lambda d: self._sort_key(route.strategy, d, owner))
 
-    def _place(self, strategy: Strategy, deployment: Deployment, owner: str) -> float:
-        """Return by what deployments are sorted, those that are equal as they were."""
+    def _sort_key(self, strategy: Strategy, deployment: Deployment, owner: str) -> float:
+        """Return the sort key of a deployment; equal ones keep their order."""
         match strategy:
             case "least-busy":
                 return self._pace.running[deployment.id]
@@ -197,7 +240,7 @@ class Routes:
 
 
 def _shuffled(deployments: Iterable[Deployment]) -> list[Deployment]:
-    """Return deployments by their order, those of one order drawn by weight as litellm does."""
+    """Sort deployments by `order`, and draw equal ones by weight, like litellm."""
     ranked = sorted(deployments, key=_rank)
     found = []
     for _, same in groupby(ranked, key=_rank):

@@ -1,4 +1,4 @@
-"""A router: its deployments, what they cost, and what was spent on them."""
+"""A router: its deployments, tariffs and accounts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from a2a_adapters_router.cache import Cache
 from a2a_adapters_router.history import History
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.models import Model
-from a2a_adapters_router.pace import Pace
 from a2a_adapters_router.pricing import tariff_of
 from a2a_adapters_router.reading import read_config
-from a2a_adapters_router.route import Routes
+from a2a_adapters_router.route import Pace, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,14 +24,14 @@ __all__ = ["Router"]
 
 
 class Router:
-    """Sends each message to the best of several models and agents; served as an agent itself.
+    """Target that sends each message to the best of several models and agents.
 
     Args:
-        config: What it is made of.
+        config: Its settings.
 
     Raises:
-        ConfigurationError: The price of a deployment is not known, or a variable of the
-            environment is not set.
+        ConfigurationError: The price of a deployment is unknown, or an environment variable is
+            not set.
         MissingExtraError: litellm is not installed.
     """
 
@@ -53,16 +52,16 @@ class Router:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Return the router that a YAML file describes.
+        """Create a router from a YAML file.
 
         Raises:
-            ConfigurationError: The file cannot be read, or something in it is wrong: each fault
+            ConfigurationError: The file is unreadable or invalid; the message lists each error
                 with its line.
         """
         return cls(read_config(path))
 
     async def aclose(self) -> None:
-        """Store what was spent, and close what was opened for calls."""
+        """Store the accounts and close the deployments."""
         await self.ledger.aclose()
         for callee in self.callees.values():
             await callee.aclose()

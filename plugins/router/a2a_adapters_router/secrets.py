@@ -1,4 +1,4 @@
-"""Secrets, which files name and the environment holds."""
+"""Secrets in environment variables, referenced from files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from a2a_adapters import ConfigurationError
 
 FROM_ENVIRONMENT = "os.environ/"
-"""How litellm's own files name a variable of the environment."""
+"""Prefix of references to environment variables, as in litellm's files."""
 
 _SECRETS = ("key", "token", "secret", "password", "credentials", "authorization")
-"""How the names of secrets end."""
+"""Suffixes of names of secrets."""
 
 
 def resolved(value: Any) -> Any:
-    """Return a setting, with what the variables hold in the place of their names.
+    """Return a setting with references replaced by the variables' values.
 
     Raises:
         ConfigurationError: A variable is not set.
@@ -35,7 +35,7 @@ def resolved(value: Any) -> Any:
 
 
 def written_secret(name: str, value: object) -> str | None:
-    """Return the name of a secret that a setting holds itself; None if there is none."""
+    """Return the name of a literal secret in a setting; None if it has none."""
     match value:
         case dict():
             return next(filter(None, (written_secret(str(k), v) for k, v in value.items())), None)

@@ -1,4 +1,4 @@
-"""What a router tells of a call, in the words of OmniRoute's description."""
+"""Trace of routing decisions, in OmniRoute's documented format."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NO_PROVIDER = -32005
 
 @dataclass(slots=True)
 class Trace:
-    """One call, as it goes.
+    """The trace of a message.
 
     Attributes:
-        rule: Why the route begins as it does.
-        estimated: What it may cost at worst, in USD.
-        actual: What it has cost, in USD: all attempts together.
-        allowed: Whether it may be made.
-        reason: Why, or why not.
-        finish_reason: Why the answer ends, in OpenAI's words.
-        is_cached: Whether an earlier answer is given again.
+        rule: Why the first deployment comes first.
+        estimated: Maximum cost in USD.
+        actual: Actual cost in USD over all attempts.
+        allowed: Whether a call was allowed.
+        reason: Why it was or was not.
+        finish_reason: OpenAI's finish reason.
+        is_cached: Whether the answer came from the cache.
     """
 
     rule: str
@@ -59,7 +59,7 @@ class Trace:
     _is_called: bool = False
 
     def select(self, deployment: Deployment, cost: float, *, is_retry: bool) -> None:
-        """Note that a deployment is asked, and what that may bring the cost to, in USD."""
+        """Record a call and the resulting maximum cost in USD."""
         self.allowed, self.reason, self._is_called = True, _WITHIN, True
         self.estimated = max(self.estimated, cost)
         is_first = not any(event["event"] == "primary_selected" for event in self._events)
@@ -74,19 +74,19 @@ class Trace:
         finish_reason: str,
         cut: tuple[int, str],
     ) -> None:
-        """Note that a deployment has answered.
+        """Record an answer.
 
         Args:
-            deployment: Which.
-            seconds: How long it took.
-            how: How it went on with what was said before.
-            finish_reason: Why its answer ended, in OpenAI's words; "" if it does not tell.
-            cut: How long its answer might be, in tokens, and by which limit; "" for none.
+            deployment: The deployment.
+            seconds: Duration.
+            how: How it continued an earlier answer.
+            finish_reason: OpenAI's finish reason; "" if unknown.
+            cut: Maximum length of the answer in tokens and the limit behind it; "" for none.
         """
         self._seconds, self.finish_reason = seconds, finish_reason
         tokens, by = cut
         if by and finish_reason == "length":
-            self._cut = f"cut short after {tokens:,} tokens by what is left of {by}"
+            self._cut = f"truncated after {tokens:,} tokens by {by}"
             self.reason = f"{_WITHIN}; the answer is {self._cut}"
         self._ended(deployment, seconds, how)
 
@@ -98,30 +98,30 @@ class Trace:
             attempt["answer"] = how
 
     def recall(self, deployment: Deployment, finish_reason: str) -> None:
-        """Note that an earlier answer of a deployment is given again."""
+        """Record a cache hit."""
         self.allowed, self.reason, self.is_cached = True, _WITHIN, True
         self.finish_reason = finish_reason
-        self._note("cache_hit", deployment, "the same question was answered before")
+        self._note("cache_hit", deployment, "same question as before")
 
     def cool(self, deployment: Deployment, seconds: float) -> None:
-        """Note that a deployment is not asked, since it failed lately."""
-        self._skip("cooldown", deployment, f"left alone for {math.ceil(seconds)} s more")
+        """Record a deployment skipped because of its cooldown."""
+        self._skip("cooldown", deployment, f"cooling down for {math.ceil(seconds)} s")
 
     @property
     def is_declined(self) -> bool:
-        """Whether no deployment was asked, for what the caller sent or may spend."""
+        """Whether all deployments were skipped because of the message or a limit."""
         return not self.allowed or {event["event"] for event in self._events} == {"not_supported"}
 
     def lack(self, deployment: Deployment, reason: str) -> None:
-        """Note that a deployment is not asked, since it does not take the message."""
+        """Record a deployment skipped because it does not support the message."""
         if not self._events:
-            self.reason = "no model of the route takes the message"
+            self.reason = "no model of the route supports the message"
         self._skip("not_supported", deployment, reason)
 
     def skip(self, deployment: Deployment, reason: str, resets_at: datetime | None) -> None:
-        """Note that a deployment is not asked, since that might cost too much.
+        """Record a deployment skipped because of its cost.
 
-        A call that failed before has been allowed: what follows it is no refusal.
+        After an allowed call that failed, this does not count as a refusal.
         """
         self.allowed = self._is_called
         self.reason = f"{_TOO_LITTLE} for {'another call' if self._is_called else 'it'}"
@@ -130,7 +130,7 @@ class Trace:
             event["resets_at"] = resets_at.isoformat()
 
     def fail(self, deployment: Deployment, reason: str, seconds: float, how: How | None) -> None:
-        """Note that a deployment did not answer, or not to the end."""
+        """Record a failed or incomplete answer."""
         self._ended(deployment, seconds, how)
         self._skip("fallback_needed", deployment, reason, round(seconds * 1000))
 
@@ -157,18 +157,18 @@ class Trace:
 
     @property
     def refusal(self) -> str:
-        """Why nobody was asked."""
+        """Why no deployment was called."""
         why = "; ".join(f"{name}: {reason}" for name, reason in self._skipped.items())
         return f"{self.reason} ({why})"
 
     def metadata(self, used: Deployment | None, usage: Usage) -> dict[str, JSON]:
-        """Return what the task's metadata says.
+        """Return the routing metadata for the task.
 
         Args:
-            used: Who answered; None if nobody did.
-            usage: What all attempts used.
+            used: The deployment that answered, if any.
+            usage: Total usage of all attempts.
         """
-        told: dict[str, JSON] = {
+        values: dict[str, JSON] = {
             "routing_explanation": self._explanation(used),
             "cost_envelope": {
                 "estimated": round(self.estimated, 9),
@@ -187,15 +187,15 @@ class Trace:
             },
         }
         if self.finish_reason:
-            told["finish_reason"] = self.finish_reason
-        return {**told, "model": used.id} if used else told
+            values["finish_reason"] = self.finish_reason
+        return {**values, "model": used.id} if used else values
 
     def _explanation(self, used: Deployment | None) -> str:
         answered = used.id if used else ""
         others = [f"{name} ({why})" for name, why in self._skipped.items() if name != answered]
         skipped = f"; not {', '.join(others)}" if others else ""
         if used is None:
-            return f"Nobody has answered: {', '.join(others) or self.reason}."
+            return f"No deployment answered: {', '.join(others) or self.reason}."
         if self.is_cached:
             return f"{used.id} at {used.paid_to} from the cache: {self.rule}{skipped}."
         price, time = f"${self.actual:.6f}", f"{self._seconds * 1000:.0f} ms"

@@ -12,7 +12,7 @@ LEFT_BEHIND = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExcepti
 
 
 def pytest_collection_modifyitems(items):
-    """Put up with connections that litellm keeps beyond the event loop they were made in."""
+    """Ignore warnings about connections that litellm keeps beyond their event loop."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(LEFT_BEHIND)
@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_others_pay():
-    """Have what litellm leaves behind collected before the tests of others begin."""
+    """Collect litellm's leftovers before other tests start."""
     yield
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.unraisablehook", lambda _: None)

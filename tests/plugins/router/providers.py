@@ -1,4 +1,4 @@
-"""Providers of models on this machine: OpenAI's chat completions, well-behaved and not."""
+"""Local providers of OpenAI's chat completions, with configurable faults."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ KEY = "key-of-provider"
 
 @dataclass
 class Provider:
-    """One provider, whose behaviour can be changed while it is asked.
+    """A provider whose behaviour can be changed during calls.
 
     Attributes:
-        answer: What it says, word by word; None for what it was sent last.
-        status: With which HTTP status; an error if not 200.
-        failures: How often it answers 500 first.
-        retry_after: What it says of the time to wait.
-        breaks_after: After how many words its stream breaks off; None for never.
-        aborts: Whether it breaks off by closing the connection, rather than by a clean end.
-        usage: What it says that a call used: True for the truth, None for nothing.
-        gate: What each answer waits for.
-        gated_after: After how many words it waits.
-        delta: What comes beside its words, at the end.
-        finish_reason: Why it says that it ends, if not the truth.
-        goes_on: Whether it goes on with what the assistant has said, rather than begin again.
-        calls: The bodies it was sent.
-        bills: The tokens of each call, in and out.
-        asked: Set once a call came.
-        left: Set once a client went away.
+        answer: Its answer, streamed by words; None echoes the last message.
+        status: HTTP status; an error if not 200.
+        failures: Number of initial responses with status 500.
+        retry_after: Value of Retry-After.
+        breaks_after: Number of words before its stream breaks off; None for never.
+        aborts: Whether it breaks off by closing the connection instead of a clean end.
+        usage: Reported usage: True for the actual one, None for nothing.
+        gate: Event that each answer waits for.
+        gated_after: Number of words before it waits.
+        delta: Extra delta at the end of the answer.
+        finish_reason: Reported finish reason, if not the actual one.
+        goes_on: Whether it continues the assistant's message instead of restarting.
+        calls: Received bodies.
+        bills: Input and output tokens of each call.
+        asked: Set by the first call.
+        left: Set when a client disconnects.
     """
 
     answer: str | None = ANSWER
@@ -116,7 +116,7 @@ class Provider:
 
 
 def frame(*choices, usage=None):
-    """Return a chunk of an answer as the event of a stream."""
+    """Return a chunk of an answer as a stream event."""
     about = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     chunk = {**about, "choices": list(choices), **({"usage": usage} if usage else {})}
     return f"data: {json.dumps(chunk)}\n\n"
@@ -124,7 +124,7 @@ def frame(*choices, usage=None):
 
 @asynccontextmanager
 async def deployed(**providers: Provider | object) -> AsyncGenerator[list[dict]]:
-    """Run providers, and targets as agents; yield what a router's file says of them."""
+    """Run providers, and targets as agents; yield their settings for a router."""
     async with AsyncExitStack() as stack:
         found = []
         for name, each in providers.items():
@@ -135,7 +135,7 @@ async def deployed(**providers: Provider | object) -> AsyncGenerator[list[dict]]
 
 
 def deployment(name: str, url: str, *, is_agent: bool = False) -> dict:
-    """Return what a router's file says of one."""
+    """Return the settings of a deployment."""
     if is_agent:
         return {"model_name": name, "agent": url}
     params = {
@@ -150,7 +150,7 @@ def deployment(name: str, url: str, *, is_agent: bool = False) -> dict:
 async def routed(
     providers: dict[str, Provider | object], options=None, **settings
 ) -> AsyncGenerator[RemoteAgent]:
-    """Serve a router of these providers and yield a client of it; without prices all is free."""
+    """Serve a router of these providers and yield a client; the default price is zero."""
     async with deployed(**providers) as deployments:
         prices = settings.pop("prices", {})
         free = {name: {"input": 0} for name in providers}
@@ -161,7 +161,7 @@ async def routed(
 
 @asynccontextmanager
 async def served(options=None, **settings) -> AsyncGenerator[RemoteAgent]:
-    """Serve a router of these settings and yield a client of it."""
+    """Serve a router with these settings and yield a client."""
     app = build_app(Router(RouterConfig.model_validate(settings)), options=options)
     async with running(app) as url, RemoteAgent(url) as agent:
         yield agent

@@ -1,4 +1,4 @@
-"""Callers use only the models that are open to them or to their teams."""
+"""Callers may use only models allowed to them or their teams."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ USES = [
     ("bob", {"combo": "sure"}, "quick"),
     ("bob", {"model": "best"}, "may not use the model 'best'"),
     ("ann", {"model": "quick"}, "may not use the model 'quick'"),
-    ("cid", {"combo": "sure"}, "may use no model of the route"),
+    ("cid", {"combo": "sure"}, "may not use any model of the route"),
     ("cid", {"skill": "quota-management"}, []),
     ("bob", {"skill": "quota-management"}, ["quick"]),
 ]
 
 
-async def test_callers_use_only_what_is_open_to_them():
+async def test_callers_use_only_allowed_models():
     def quick(text):
         return "quick"
 
@@ -59,7 +59,7 @@ async def said(agent, metadata):
     return [each["deployment"] for each in reply.data[0]] if reply.data else reply.text
 
 
-def test_without_rules_everybody_may_use_everything():
+def test_without_rules_all_models_are_allowed():
     one = {"model_name": "one", "agent": "https://agent.example"}
     router = Router(RouterConfig(deployments=[one], prices={"one": {"input": 0}}))
     assert [each.id for each in router.routes.open_to("")] == ["one"]

@@ -1,4 +1,4 @@
-"""Answers of models are given again to the same question, for nothing, if the file says so."""
+"""Cached answers of models are free, if the file enables the cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.plugins.router.providers import ANSWER, Provider, deployed, routed, s
 PRICES = {"one": {"request": 1}}
 
 
-async def test_the_same_question_is_answered_again_for_nothing(tmp_path):
+async def test_a_repeated_question_is_free(tmp_path):
     one = Provider()
     settings = {"prices": PRICES, "cache": {}, "history": {"folder": str(tmp_path)}}
     quotas = [{"owner": "*", "per": "day", "requests": 1}]
@@ -46,7 +46,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("content", "metadata"), OTHERS)
-async def test_another_question_is_asked(content, metadata):
+async def test_another_question_is_not_cached(content, metadata):
     providers = {"one": Provider(), "two": Provider()}
     async with routed(providers, cache={}) as agent:
         await agent.send("hello")
@@ -95,7 +95,7 @@ async def test_other_answers_are_not_cached(target, metadata):
     assert "cache_hit" not in events
 
 
-async def test_an_answer_is_kept_for_so_long_and_the_next_to_expire_makes_room():
+async def test_answers_expire_and_the_oldest_makes_room():
     one = Provider()
     async with routed({"one": one}, cache={"entries": 1}) as agent:
         for text in ("a", "b", "b", "a"):

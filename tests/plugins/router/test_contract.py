@@ -1,4 +1,4 @@
-"""A router keeps the contract of every adapter."""
+"""Routers fulfil the adapter contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OmniRoute's clients and their described uses, through the dialect."""
+"""OmniRoute's clients and documented uses, through the dialect."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_a_pipeline_of_two_steps_sums_its_cost():
     assert total == pytest.approx(((1 + 10) * 100 + 18 * 200) / 1e6)
 
 
-async def test_a_swarm_asks_for_quota_and_falls_back_to_what_is_free():
+async def test_a_swarm_queries_quota_and_falls_back_to_free_models():
     async with Gateway() as gateway:
         quota = await gateway.client.quota("Suggest a free combo")
         assert "Free combos: free" in quota.text
@@ -138,7 +138,7 @@ async def test_a_dashboard_reads_the_stream():
     assert sum("chunk" in line for line in lines) >= 1
 
 
-async def test_who_polls_can_cancel():
+async def test_polling_clients_can_cancel():
     good = Provider(gate=asyncio.Event())
     async with Gateway(good=good, free=Provider()) as gateway:
         stream = gateway.client.stream("smart-routing", "hello", {})
@@ -150,7 +150,7 @@ async def test_who_polls_can_cancel():
             await stream.aclose()
 
 
-async def test_langchains_model_has_what_it_cost():
+async def test_langchains_model_reports_the_cost():
     async with Gateway() as gateway:
         model = OmniRouteA2A(base_url=gateway.url, role="coding")
         result = await model.agenerate(["hello there"])

@@ -1,4 +1,4 @@
-"""A router's file: what is wrong with it is said by line, and it is served by its name."""
+"""A router's file: errors are reported by line, and it can be served by name."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def test_a_file_describes_a_router(tmp_path):
 
 
 WRONG = [
-    ("active: coding", "active: cooking", r"router.yaml:13: active: .*'cooking' does not exist"),
+    ("active: coding", "active: cooking", r"router.yaml:13: active: .*unknown combo 'cooking'"),
     (
         "[fast, helper]",
         "[fast, other]",
-        r"router.yaml:12: combos.coding.1: .*names 'other'",
+        r"router.yaml:12: combos.coding.1: .*deployment 'other'",
     ),
     (
         "active: coding",
         "roles: {review: x}",
-        r"router.yaml:13: roles.review: .*'x', which does",
+        r"router.yaml:13: roles.review: .*unknown combo 'x'",
     ),
     ("usd: 5", "usd: much", r"router.yaml:18: quotas.0.usd: Input should be a valid number"),
-    ("provider: openai", "team: x", r"router.yaml:18: quotas.0.team: .*'x', which is not one of"),
+    ("provider: openai", "team: x", r"router.yaml:18: quotas.0.team: .*unknown team 'x'"),
     (
         "active: coding",
         "access: [{owner: ann, models: [fast, x]}]",
-        r"router.yaml:13: access.0.models: access to 'x', which is no deployment",
+        r"router.yaml:13: access.0.models: access to the unknown deployment 'x'",
     ),
     (
         "active: coding",
         "access: [{team: x, models: [fast]}]",
-        r"router.yaml:13: access.0.team: access of 'x', which is not",
+        r"router.yaml:13: access.0.team: access of the unknown team 'x'",
     ),
     ("per: day", "per: week", r"router.yaml:18: quotas.0.per: .*'minute', 'day' or 'month'"),
     ("usd: 5", "eur: 5", r"router.yaml:18: quotas.0.eur: Extra inputs are not permitted"),
@@ -91,25 +91,29 @@ WRONG = [
     (
         "api_key: os.environ/ROUTER_KEY}\n",
         "api_key: os.environ/ROUTER_KEY}\n    metadata: {model: x}\n",
-        r"router.yaml:2: .*metadata are for agents",
+        r"router.yaml:2: .*metadata are only for agents",
     ),
-    ("active: coding", "active: [", "router.yaml:15: it is not YAML: expected"),
-    ("api_key: os.environ/ROUTER_KEY}", "api_key: sk-1: x}", "router.yaml:3: it is not YAML"),
+    ("active: coding", "active: [", "router.yaml:15: invalid YAML: expected"),
+    ("api_key: os.environ/ROUTER_KEY}", "api_key: sk-1: x}", "router.yaml:3: invalid YAML"),
     ("usd: 5", "usd: .inf", r"router.yaml:18: quotas.0.usd: Input should be a finite number"),
     ("input: 0.1", "input: .nan", r"router.yaml:15: prices.fast-2.input: Input should be"),
     ("request: 0.01", "request: -1", r"router.yaml:16: prices.helper.request: .*or equal to 0"),
-    (FILE, "- a\n", "begins with `deployments:`"),
-    (FILE, "", "begins with `deployments:`"),
-    ("fast-2: {", "slow: {", "the price of 'fast-2' is not known"),
+    (FILE, "- a\n", "start with `deployments:`"),
+    (FILE, "", "start with `deployments:`"),
+    ("fast-2: {", "slow: {", "the price of 'fast-2' is unknown"),
     (
         "model: openai/local",
         "model: openai/local\n      max_parallel_requests: 5",
-        "router.yaml:4: .*max_parallel_requests is not supported: write rpm",
+        "router.yaml:4: .*max_parallel_requests is not supported: use rpm",
     ),
     ("model: openai/local", "model: openai/*", r"router.yaml:4: .*list the models"),
-    ("active: coding", "strategy: quality", "router.yaml:13: strategy: no deployment has a qual"),
-    ("active: coding", "aliases: {gpt: gtp}", "router.yaml:13: aliases.gpt: .*names 'gtp'"),
-    ("active: coding", "fallbacks: {fast: [x]}", "router.yaml:13: fallbacks.fast: .*name 'x'"),
+    ("active: coding", "strategy: quality", "router.yaml:13: strategy: the strategy quality needs"),
+    ("active: coding", "aliases: {gpt: gtp}", "router.yaml:13: aliases.gpt: .*deployment 'gtp'"),
+    (
+        "active: coding",
+        "fallbacks: {fast: [x]}",
+        "router.yaml:13: fallbacks.fast: .*deployment 'x'",
+    ),
     (
         "active: coding",
         "litellm_settings:\n  drop_params: true",
@@ -118,7 +122,7 @@ WRONG = [
     (
         "active: coding",
         "litellm_settings:\n  cache: true\n  cache_params: {type: redis}",
-        "router.yaml:15: litellm_settings.cache_params.type: 'redis' is not .*, in memory",
+        "router.yaml:15: litellm_settings.cache_params.type: 'redis' is not .*in memory",
     ),
     ("active: coding", "cache: {seconds: 0}", "router.yaml:13: cache.seconds: Input should be"),
     (
@@ -134,19 +138,19 @@ WRONG = [
     (
         "{provider: openai,",
         "{provider: opanai,",
-        "18: quotas.0.provider: .*'opanai', whom",
+        "18: quotas.0.provider: .*provider 'opanai'",
     ),
     (
         "{provider: openai,",
         "{deployment: fats,",
-        "18: quotas.0.deployment: .*names 'fats'",
+        "18: quotas.0.deployment: .*deployment 'fats'",
     ),
     ("os.environ/ROUTER_KEY\n", "os.environ/NOT_SET_HERE\n", "NOT_SET_HERE is not set"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
-def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, message):
+def test_errors_name_the_line(tmp_path, old, new, message):
     assert old in FILE
     with pytest.raises(ConfigurationError, match=message) as caught:
         Router.from_file(written(tmp_path, FILE.replace(old, new, 1)))

@@ -7,7 +7,7 @@ import time
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
-from a2a_adapters_router.book import Here, Refusal
+from a2a_adapters_router.book import InMemory, Refusal
 from a2a_adapters_router.config import Quota
 from a2a_adapters_router.deployment import Deployment
 from a2a_adapters_router.ledger import Ledger
@@ -37,7 +37,7 @@ def url(request, tmp_path):
 
 @asynccontextmanager
 async def ledgers(url, number, quotas):
-    """Open ledgers, each with a connection of its own to one storage."""
+    """Open ledgers with separate connections to one storage."""
     async with AsyncExitStack() as stack:
         found = []
         for _ in range(number):
@@ -52,20 +52,20 @@ async def ledgers(url, number, quotas):
 
 
 def ask(ledger, owner="ann", usd=0.1):
-    """Ask for a call, which cannot be made any smaller."""
+    """Reserve a call of fixed size."""
     worst = Amount(requests=1, tokens=100, usd=usd)
     return ledger.reserve(ONE, owner, lambda _: worst)
 
 
 @pytest.mark.parametrize("quotas", BUDGETS)
-async def test_of_a_hundred_at_once_forty_are_let_through(url, quotas):
+async def test_forty_of_a_hundred_concurrent_calls_are_admitted(url, quotas):
     number = 2 if url.startswith("postgresql") else 1
     async with ledgers(url, number, quotas) as found:
         asked = [ask(found[n % number]) for n in range(100)]
         answers = await asyncio.gather(*asked)
         given = [(n, each) for n, each in enumerate(answers) if not isinstance(each, Refusal)]
         assert len(given) == 40
-        # What was not used is there for the next ones.
+        # Unused reservations are available again.
         halved = Amount(requests=1, tokens=50, usd=0.05)
         await asyncio.gather(*(found[n % number].settle(each, halved) for n, each in given))
         await asyncio.gather(*(each.refresh("ann") for each in found))
@@ -76,7 +76,7 @@ async def test_of_a_hundred_at_once_forty_are_let_through(url, quotas):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-async def test_a_restart_keeps_what_was_spent_and_who_is_left_alone(engine, tmp_path):
+async def test_spending_and_cooldowns_survive_a_restart(engine, tmp_path):
     url = new_url(engine, tmp_path)
     quotas = [Quota(owner="*", per="day", usd=1), Quota(deployment="one", per="day", requests=9)]
     async with ledgers(url, 1, quotas) as (before,):
@@ -93,7 +93,7 @@ async def test_a_restart_keeps_what_was_spent_and_who_is_left_alone(engine, tmp_
         assert (await ask(after)).wait > 400
 
 
-async def test_what_one_process_leaves_alone_the_others_do(tmp_path):
+async def test_cooldowns_apply_to_all_processes(tmp_path):
     url = new_url("postgresql", tmp_path)
     async with ledgers(url, 2, []) as (one, two):
         assert not isinstance(await ask(two), Refusal)
@@ -101,7 +101,7 @@ async def test_what_one_process_leaves_alone_the_others_do(tmp_path):
         assert (await ask(two)).wait > 400
 
 
-async def test_what_is_left_decides_how_much_a_call_may_use():
+async def test_the_remainder_limits_a_call():
     quotas = [Quota(owner="*", per="day", tokens=70), Quota(provider="*", per="day", tokens=100)]
     ledger = Ledger(quotas, 60)
 
@@ -127,13 +127,13 @@ async def test_members_share_their_team_s_quota_and_all_share_the_total():
 
 
 class Slow(StateStorage):
-    """A storage that takes its time."""
+    """A slow storage."""
 
     url, agent, is_durable = "slow:", "", True
 
     def __init__(self):
         self.gate, self.asked = asyncio.Event(), asyncio.Event()
-        self._place, self.writes, self.error = Here(), 0, None
+        self._place, self.writes, self.error = InMemory(), 0, None
 
     async def read_state(self, *_):
         if self.error:
@@ -161,7 +161,7 @@ async def opened(storage):
     return ledger
 
 
-async def test_who_leaves_while_a_reservation_is_stored_leaves_nothing_behind():
+async def test_an_abandoned_reservation_is_released():
     slow = Slow()
     ledger = await opened(slow)
     reserving = asyncio.ensure_future(ask(ledger, usd=1))
@@ -175,7 +175,7 @@ async def test_who_leaves_while_a_reservation_is_stored_leaves_nothing_behind():
     await ledger.aclose()
 
 
-async def test_who_leaves_while_it_is_settled_has_paid():
+async def test_an_abandoned_settlement_completes():
     slow = Slow()
     slow.gate.set()
     ledger = await opened(slow)
@@ -191,7 +191,7 @@ async def test_who_leaves_while_it_is_settled_has_paid():
     await ledger.aclose()
 
 
-async def test_those_who_ask_at_once_share_a_write():
+async def test_concurrent_calls_share_a_write():
     slow = Slow()
     slow.gate.set()
     ledger = await opened(slow)
@@ -200,7 +200,7 @@ async def test_those_who_ask_at_once_share_a_write():
     await ledger.aclose()
 
 
-async def test_nothing_is_lost_if_it_cannot_be_stored_for_a_while(caplog):
+async def test_outages_lose_nothing(caplog):
     slow = Slow()
     slow.gate.set()
     ledger = await opened(slow)
@@ -216,7 +216,7 @@ async def test_nothing_is_lost_if_it_cannot_be_stored_for_a_while(caplog):
     await ledger.aclose()
 
 
-async def test_what_is_wrong_with_one_call_is_not_the_others():
+async def test_an_error_of_one_call_does_not_affect_others():
     ledger = Ledger(QUOTA, 60)
 
     def fit(_rest):
@@ -229,7 +229,7 @@ async def test_what_is_wrong_with_one_call_is_not_the_others():
     assert isinstance(bad, OverflowError)
 
 
-def test_what_a_dead_process_held_ends_and_a_clock_set_back_holds_nobody_up():
+def test_holds_expire_even_if_a_clock_is_set_back():
     now = time.time()
     key = key_of("provider", "day", "openai", now)
     held = Held(until=now + 60, seconds=60, amounts={key: Amount(usd=1)})
@@ -242,7 +242,7 @@ def test_what_a_dead_process_held_ends_and_a_clock_set_back_holds_nobody_up():
         assert not page.cooldowns
 
 
-def test_past_times_are_forgotten_but_not_the_last_one():
+def test_past_periods_are_dropped_except_the_last():
     now = times("day", time.time())[0].timestamp()
     day = 86_400
     days = [key_of("owner", "day", "a b", now - back * day) for back in range(5)]
@@ -254,7 +254,7 @@ def test_past_times_are_forgotten_but_not_the_last_one():
 @pytest.mark.parametrize(
     ("per", "end"), [("minute", 1_709_251_200), ("day", 1_709_251_200), ("month", 1_709_251_200)]
 )
-def test_times_end_with_the_minute_day_or_month_of_utc(per, end, monkeypatch):
+def test_periods_end_with_the_utc_minute_day_or_month(per, end, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:

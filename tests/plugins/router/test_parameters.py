@@ -1,4 +1,4 @@
-"""Files, tools and parameters reach the models that take them; others are passed over."""
+"""Files, tools and parameters reach models that support them; others are skipped."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ async def test_parameters_reach_the_model():
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"reasoning_effort": "low"}, "it takes no reasoning_effort"),
-        ({"tools": [WEATHER]}, "it takes no tools"),
-        ({"stop": ["x"], "seed": 1}, "it takes no stop"),
+        ({"reasoning_effort": "low"}, "it does not support reasoning_effort"),
+        ({"tools": [WEATHER]}, "it does not support tools"),
+        ({"stop": ["x"], "seed": 1}, "it does not support stop"),
     ],
 )
-async def test_a_model_that_takes_less_is_passed_over(asked, reason):
+async def test_a_model_without_support_is_skipped(asked, reason):
     models = {"tools": "openai/local", "stop": "openai/gpt-5", "reasoning_effort": "openai/gpt-4"}
     async with deployed(one=Provider(), two=Provider()) as (one, two):
         one["litellm_params"]["model"] = models[next(iter(asked))]
@@ -72,13 +72,13 @@ async def test_a_model_that_takes_less_is_passed_over(asked, reason):
 
 
 @pytest.mark.parametrize("name", ["n", "functions", "service_tier"])
-async def test_what_a_router_never_sends_is_refused(name):
+async def test_unsupported_parameters_are_refused(name):
     async with routed({"one": Provider()}) as agent:
-        with pytest.raises(RemoteRefusedError, match=f"does not take {name}"):
+        with pytest.raises(RemoteRefusedError, match=f"does not support {name}"):
             await agent.send("hello", metadata={name: 2})
 
 
-async def test_files_go_to_a_model_that_takes_them():
+async def test_files_go_to_a_model_that_supports_them():
     async with deployed(blind=Provider(), seeing=Provider()) as (blind, seeing):
         seeing["supports"] = {"vision": True, "pdf_input": True}
         settings = {"deployments": [blind, seeing], "prices": {}}
@@ -87,16 +87,16 @@ async def test_files_go_to_a_model_that_takes_them():
             reply = await agent.send([Text("What is this?"), IMAGE, PDF])
             assert reply.metadata["model"] == "seeing"
             reason = reply.metadata["resilience_trace"][0]["reason"]
-            assert reason == "it takes no images, PDF files"
-            with pytest.raises(RemoteTaskError, match="it takes no images"):
+            assert reason == "it does not support images, PDF files"
+            with pytest.raises(RemoteTaskError, match="it does not support images"):
                 await agent.send([Text("What is this?"), IMAGE], metadata={"model": "blind"})
             with pytest.raises(RemoteRefusedError, match="not application/zip"):
                 await agent.send([File(content=b"PK", media_type="application/zip")])
-            with pytest.raises(RemoteRefusedError, match="no model takes files of text/plain"):
+            with pytest.raises(RemoteRefusedError, match="no model supports files of text/plain"):
                 await agent.send([File(content=b"\xff", media_type="text/plain")])
 
 
-async def test_a_file_is_sent_beside_the_text_before_it():
+async def test_a_file_is_sent_with_the_preceding_text():
     seeing = Provider()
     async with deployed(seeing=seeing) as (one,):
         one["supports"] = {"vision": True}
@@ -122,11 +122,11 @@ async def test_an_agent_gets_files_and_refuses_parameters():
 
     async with routed({"reader": read}) as agent:
         assert (await agent.send([Text("read"), IMAGE])).text == "dot.png"
-        with pytest.raises(RemoteTaskError, match="an agent, which takes no temperature"):
+        with pytest.raises(RemoteTaskError, match="agents do not support temperature"):
             await agent.send("hello", metadata={"temperature": 1})
 
 
-async def test_tools_are_called_and_their_results_go_back():
+async def test_tool_calls_and_results_are_passed_on():
     provider = Provider(answer="", delta={"tool_calls": [{"index": 0, **CALL}]})
     async with routed({"one": provider}) as agent:
         asked = {"tools": [WEATHER], "tool_choice": "auto"}

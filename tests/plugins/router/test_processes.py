@@ -1,4 +1,4 @@
-"""Processes that share a database spend no more together than one may; a killed one gives back."""
+"""Processes that share a database share limits; those of killed processes are released."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.warm import warm
 pytestmark = pytest.mark.timeout(5 * PATIENCE)
 
 LITELLM = "a2a_adapters_router.models:litellm"
-"""What imports litellm, which takes seconds."""
+"""Seconds to import litellm."""
 
 
 class Replicas:
@@ -29,7 +29,7 @@ class Replicas:
         patient = {"timeout_seconds": 1000, "cooldown_seconds": 0}
         found = [deployment("one", provider)]
         router = {"deployments": found, "prices": {"one": {"request": 0.1}}, **patient, **settings}
-        self._file.write_text(json.dumps(router))  # which is YAML
+        self._file.write_text(json.dumps(router))  # JSON is valid YAML
 
     def running(self):
         command = ["-m", "a2a_adapters", "serve", str(self._file), "--port", "0"]
@@ -67,7 +67,7 @@ async def test_a_hundred_calls_at_once_to_two_processes_keep_a_budget_for_forty(
 QUOTAS = {"skill": "quota-management"}
 
 
-async def test_what_a_killed_process_had_reserved_is_free_again(tmp_path):
+async def test_reservations_of_a_killed_process_are_released(tmp_path):
     provider = Provider(gate=asyncio.Event())
     quotas = [{"owner": "*", "per": "month", "requests": 1}]
     storage = f"sqlite:///{tmp_path}/router.db"
@@ -89,7 +89,7 @@ async def test_what_a_killed_process_had_reserved_is_free_again(tmp_path):
 
 
 async def let_through(agent):
-    """Ask until there is something left to be spent."""
+    """Retry until a quota is available."""
     while True:
         try:
             return await agent.send("hello")

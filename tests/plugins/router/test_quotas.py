@@ -1,4 +1,4 @@
-"""Questions about quotas, in words, answered from what was really used."""
+"""Questions about quotas in natural language, answered from actual usage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def agent():
         yield agent
 
 
-async def test_a_ranking_begins_with_whom_most_is_left_of(agent):
+async def test_a_ranking_starts_with_the_largest_remainder(agent):
     reply = await ask(agent, "Who has the most quota?")
     assert reply.text.startswith("Most quota left first:\n1. free")
     assert [each["deployment"] for each in reply.data[0]] == ["free", "paid"]
@@ -40,7 +40,7 @@ async def test_a_ranking_begins_with_whom_most_is_left_of(agent):
     assert paid["usd_per_million_output_tokens"] == 2
 
 
-async def test_what_is_free_is_suggested(agent):
+async def test_free_models_are_suggested(agent):
     reply = await ask(agent, "Suggest something free")
     assert reply.text.startswith("Free to use:\n1. free")
     assert "paid" not in reply.text
@@ -48,13 +48,13 @@ async def test_what_is_free_is_suggested(agent):
     assert "rich" not in reply.text
 
 
-async def test_a_summary_warns_of_what_is_low(agent):
+async def test_a_summary_warns_of_low_quotas(agent):
     assert "Warning" not in (await ask(agent, "How are things?")).text
     for _ in range(2):
         await agent.send("hello", metadata={"model": "free"})
-    assert "Warning: little is left of free." in (await ask(agent, "How are things?")).text
+    assert "Warning: low quota for free." in (await ask(agent, "How are things?")).text
 
 
-async def test_no_model_is_asked(agent):
+async def test_no_model_is_called(agent):
     reply = await ask(agent, "What is the best?")
     assert reply.metadata.get("model") is None

@@ -1,4 +1,4 @@
-"""Which deployment answers, and what happens if it does not."""
+"""Which deployment answers, and what happens if it fails."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ async def test_what_is_asked_decides_the_route(asked, expected):
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"model": "three"}, "no model 'three'; there are one, combo good"),
-        ({"combo": "bad"}, "no combo 'bad'"),
-        ({"role": "cook"}, "no role 'cook'; there are review"),
+        ({"model": "three"}, "unknown model 'three'; available: one, combo good"),
+        ({"combo": "bad"}, "unknown combo 'bad'"),
+        ({"role": "cook"}, "unknown role 'cook'; known roles: review"),
         ({"budget": "much"}, "budget: Input should be a valid number"),
         ({"budget": -1}, "budget"),
         ({"skill": "dance"}, "skill"),
     ],
 )
-async def test_what_there_is_not_is_refused(asked, text):
+async def test_unknown_names_are_refused(asked, text):
     settings = {"combos": {"good": ["one"]}, "roles": {"review": "good"}}
     async with routed({"one": Provider()}, **settings) as agent:
         with pytest.raises(RemoteRefusedError, match=text):
@@ -103,7 +103,7 @@ FAULTS = {
 @pytest.mark.parametrize("goes_on", [True, False])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_the_next_one_answers_and_no_word_is_doubled_or_lost(fault, goes_on):
+async def test_the_next_deployment_continues_without_loss_or_repetition(fault, goes_on):
     providers = {"one": Provider(**FAULTS[fault]), "two": Provider(goes_on=goes_on)}
     async with routed(providers) as agent:
         news = [event async for event in agent.stream("hello")]
@@ -121,7 +121,7 @@ async def test_the_next_one_answers_and_no_word_is_doubled_or_lost(fault, goes_o
     assert "hunter2" not in str(news)
 
 
-async def test_a_passing_failure_is_tried_again():
+async def test_a_transient_failure_is_retried():
     provider = Provider(failures=2)
     async with routed({"one": provider}, retries=2) as agent:
         reply = await agent.send("hello")
@@ -130,27 +130,27 @@ async def test_a_passing_failure_is_tried_again():
     assert events(reply) == [("primary_selected", "one"), *retries, *retries]
 
 
-async def test_who_failed_is_left_alone_for_as_long_as_it_says():
+async def test_the_cooldown_follows_retry_after():
     one = Provider(status=429, retry_after="500")
     async with routed({"one": one, "two": Provider()}, retries=3) as agent:
         await agent.send("hello")
         reply = await agent.send("hello")
     assert len(one.calls) == 1
     assert events(reply) == [("cooldown", "one"), ("primary_selected", "two")]
-    assert "left alone for 500 s more" in str(reply.metadata["resilience_trace"])
+    assert "cooling down for 500 s" in str(reply.metadata["resilience_trace"])
 
 
-async def test_who_wants_to_be_left_alone_may_say_until_when():
+async def test_retry_after_may_be_a_date():
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=500), usegmt=True)
     one = Provider(status=429, retry_after=date)
     async with routed({"one": one, "two": Provider()}) as agent:
         await agent.send("hello")
         (skipped, _) = (await agent.send("hello")).metadata["resilience_trace"]
-    found = re.fullmatch(r"left alone for (\d+) s more", skipped["reason"])
+    found = re.fullmatch(r"cooling down for (\d+) s", skipped["reason"])
     assert 100 < int(found[1]) <= 500
 
 
-async def test_what_a_caller_sends_wrongly_cools_nothing_down():
+async def test_invalid_input_starts_no_cooldown():
     one = Provider(status=400)
     async with routed({"one": one, "two": Provider()}) as agent:
         await agent.send("hello")
@@ -158,7 +158,7 @@ async def test_what_a_caller_sends_wrongly_cools_nothing_down():
     assert len(one.calls) == 2
 
 
-async def test_nobody_left_fails_with_the_trace():
+async def test_a_failure_of_all_deployments_includes_the_trace():
     async with routed({"one": Provider(status=500), "two": Provider(status=503)}) as agent:
         with pytest.raises(RemoteTaskError) as caught:
             await agent.send("hello")
@@ -184,7 +184,7 @@ async def test_cancelling_stops_the_provider():
             await provider.left.wait()
 
 
-async def test_models_and_agents_stand_in_for_each_other():
+async def test_models_and_agents_are_fallbacks_for_each_other():
     async def helper(text):
         yield "the quick brown fox jumps "
         yield "over the lazy dog"
@@ -201,7 +201,7 @@ async def test_models_and_agents_stand_in_for_each_other():
         assert "its task ended as failed" in str(reply.metadata["resilience_trace"])
 
 
-async def test_a_conversation_is_sent_whole():
+async def test_the_whole_conversation_is_sent():
     provider = Provider(answer=None)
     async with routed({"one": provider}) as agent:
         first = await agent.send("one word")
@@ -210,7 +210,7 @@ async def test_a_conversation_is_sent_whole():
     assert roles == [("user", "one word"), ("assistant", "one word"), ("user", "two words")]
 
 
-async def test_data_is_sent_as_text_but_not_what_is_asked_of_the_router():
+async def test_data_is_sent_as_text_without_routing_parameters():
     provider = Provider(answer=None)
     async with routed({"one": provider}) as agent:
         parts = [Data({"model": "one"}), Text("Be brief.", metadata={"role": "system"})]
@@ -223,7 +223,7 @@ async def test_data_is_sent_as_text_but_not_what_is_asked_of_the_router():
     assert "model" not in str(said[1])
 
 
-async def test_data_that_only_looks_like_a_choice_is_sent():
+async def test_data_that_resembles_routing_parameters_is_sent():
     async with routed({"one": Provider(answer=None)}) as agent:
         reply = await agent.send(Data({"model": "T", "year": 1908}))
     assert reply.text == '{"model":"T","year":1908}'
@@ -233,12 +233,12 @@ async def test_data_that_only_looks_like_a_choice_is_sent():
     ("part", "text"),
     [
         (Text("hello", metadata={"role": "cook"}), "one of system, user, assistant, tool"),
-        (Text("hello", metadata={"role": "tool"}), "names its call by .tool_call_id"),
+        (Text("hello", metadata={"role": "tool"}), "name its call with .tool_call_id"),
         (File(url="https://x.example/a.txt", media_type="text/plain"), "by their bytes"),
         (Data({"model": "one"}), "needs text or files"),
     ],
 )
-async def test_what_models_do_not_take_is_refused(part, text):
+async def test_unsupported_parts_are_refused(part, text):
     async with routed({"one": Provider()}) as agent:
         with pytest.raises(RemoteRefusedError, match=text):
             await agent.send([part])
@@ -252,7 +252,7 @@ async def test_forty_callers_get_their_own_answers():
     assert [reply.text for reply in replies] == texts
 
 
-async def test_an_agent_that_asks_back_is_passed_over():
+async def test_an_agent_that_asks_a_question_is_skipped():
     def asking(text):
         yield InputRequired("Which city?")
 
@@ -263,7 +263,7 @@ async def test_an_agent_that_asks_back_is_passed_over():
     assert events(second)[0] == ("primary_selected", "asking")
 
 
-async def test_agents_are_told_what_the_file_says():
+async def test_agents_get_the_configured_metadata():
     async def told(request: AgentRequest):
         yield str(request.metadata.get("model"))
 
@@ -275,7 +275,7 @@ async def test_agents_are_told_what_the_file_says():
             assert (await agent.send("hello")).text == "small"
 
 
-async def test_an_agent_cannot_give_money_back():
+async def test_negative_costs_of_agents_are_ignored():
     async def generous(text):
         yield TaskMetadata({"usage": {"input_tokens": 5, "output_tokens": -1_000_000}})
         yield Data({"n": 1})
@@ -298,7 +298,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("provider", "reason"), BROKEN)
-async def test_the_trace_says_why_the_next_one_is_asked(provider, reason):
+async def test_the_trace_explains_the_fallback(provider, reason):
     async with deployed(one=replace(provider, calls=[]), two=Provider()) as (one, two):
         settings = {
             "deployments": [{**one, "timeout_seconds": 0.5}, two],

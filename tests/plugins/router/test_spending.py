@@ -1,4 +1,4 @@
-"""Budgets and quotas are kept, and what a call costs is told as it is."""
+"""Budgets and quotas are enforced, and costs are reported exactly."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from a2a_adapters import RemoteTaskError, ServerOptions
 from tests.plugins.router.providers import ANSWER, Provider, routed
 
 PRICES = {"one": {"input": 1000, "output": 2000}, "two": {"input": 10, "output": 20}}
-"""In USD per million tokens: one token in is a tenth of a cent, for "one"."""
+"""USD per million tokens: an input token of "one" costs a tenth of a cent."""
 
 
-async def test_what_calls_cost_is_what_the_providers_bill():
+async def test_costs_match_the_providers_bills():
     long = "a much longer answer than the other one " * 3
     providers = {"one": Provider(failures=7), "two": Provider(answer=long)}
     async with routed(providers, prices=PRICES, cooldown_seconds=0) as agent:
@@ -29,7 +29,7 @@ async def test_what_calls_cost_is_what_the_providers_bill():
     assert told == pytest.approx(billed, rel=0.01)
 
 
-async def test_what_broke_off_is_counted_and_paid_for():
+async def test_broken_answers_are_charged():
     providers = {"one": Provider(breaks_after=4, aborts=True), "two": Provider()}
     async with routed(providers, prices=PRICES) as agent:
         reply = await agent.send("hello there")
@@ -70,7 +70,7 @@ WRONG = [
 
 @pytest.mark.parametrize("usage", WRONG)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-async def test_what_a_provider_does_not_tell_is_counted(usage):
+async def test_missing_usage_is_counted(usage):
     async with routed({"one": Provider(usage=usage)}, prices=PRICES) as agent:
         reply = await agent.send("hello there")
     assert reply.text == ANSWER
@@ -79,7 +79,7 @@ async def test_what_a_provider_does_not_tell_is_counted(usage):
     assert reply.metadata["cost_envelope"]["actual"] > 0
 
 
-async def test_fewer_than_no_tokens_from_a_cache_are_not_believed():
+async def test_negative_cached_tokens_are_ignored():
     told = {**usage(2, 9), "prompt_tokens_details": {"cached_tokens": -1_000_000}}
     prices = {"one": {"input": 1000, "cached": 100, "output": 2000}}
     async with routed({"one": Provider(usage=told)}, prices=prices) as agent:
@@ -103,7 +103,7 @@ async def test_a_call_over_budget_is_never_made():
     assert cheap.metadata["resilience_trace"][0]["event"] == "quota_skipped"
 
 
-async def test_an_answer_that_the_budget_cuts_says_so():
+async def test_truncation_by_a_budget_is_reported():
     one = Provider()
     prices = {"one": {"output": 1_000_000}}
     async with routed({"one": one}, prices=prices, min_tokens=3) as agent:
@@ -116,20 +116,20 @@ async def test_an_answer_that_the_budget_cuts_says_so():
     told = reply.metadata
     assert told["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
     assert told["finish_reason"] == "length"
-    cut = "cut short after 4 tokens by what is left of the budget of $4"
+    cut = "truncated after 4 tokens by the budget of $4"
     assert cut in told["policy_verdict"]["reason"]
     assert cut in told["routing_explanation"]
     assert whole.metadata["finish_reason"] == "length"
     assert "cut" not in whole.metadata["policy_verdict"]["reason"]
 
 
-async def test_an_answer_that_a_quota_cuts_says_so():
+async def test_truncation_by_a_quota_is_reported():
     quotas = [{"owner": "*", "per": "day", "usd": 20}]
     prices = {"one": {"output": 1_000_000}}
     answer = "word " * 30
     async with routed({"one": Provider(answer=answer)}, prices=prices, quotas=quotas) as agent:
         reply = await agent.send("hello")
-        assert "after 20 tokens by what is left of a quota" in reply.metadata["routing_explanation"]
+        assert "truncated after 20 tokens by a quota" in reply.metadata["routing_explanation"]
         with pytest.raises(RemoteTaskError) as caught:
             await agent.send("hello")
     verdict = caught.value.reply.metadata["policy_verdict"]
@@ -173,7 +173,7 @@ async def test_every_caller_has_a_quota_of_their_own():
     assert other.data[0][0]["quotas"][0]["left"] == {"requests": 0}
 
 
-async def test_what_was_spent_is_known_after_a_restart(tmp_path):
+async def test_spending_survives_a_restart(tmp_path):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/router.db")
     settings = {
         "quotas": [{"deployment": "one", "per": "month", "requests": 2}],
@@ -188,7 +188,7 @@ async def test_what_was_spent_is_known_after_a_restart(tmp_path):
             await agent.send("hello")
 
 
-async def test_who_leaves_before_the_first_word_pays_the_worst():
+async def test_leaving_before_the_first_token_costs_the_maximum():
     one = Provider(gate=asyncio.Event())
     quota = {"provider": "openai", "per": "day", "tokens": 1000}
     async with routed({"one": one}, quotas=[quota]) as agent:

@@ -1,1 +1,1 @@
-"""The server side: a router answers as an agent with two skills."""
+"""Serving a router as an agent with two skills."""

@@ -1,4 +1,4 @@
-"""A router as an agent of two skills."""
+"""Adapter of routers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from a2a_adapters import (
 )
 from a2a_adapters_router.calls import Chunk
 from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
-from a2a_adapters_router.serving.attempt import Attempts, NobodyError
+from a2a_adapters_router.serving.attempt import Attempts, NoAnswerError
 from a2a_adapters_router.serving.prompt import prompt_of
 from a2a_adapters_router.serving.quotas import SCHEMA, QuotaReport
 from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
@@ -40,7 +40,7 @@ class RouterAdapter(Adapter):
     """Serves a router.
 
     Args:
-        router: What is served.
+        router: The router to serve.
     """
 
     uses_history = True
@@ -54,7 +54,7 @@ class RouterAdapter(Adapter):
             self._metrics = Metrics(router.config.name)
 
     def describe(self) -> AgentDescription:
-        """Return what the card says: the models and combos are its examples."""
+        """Return the description with the models and combos as examples."""
         config = self._router.config
         models = list(dict.fromkeys(each.model_name for each in config.deployments))
         return AgentDescription(
@@ -65,14 +65,14 @@ class RouterAdapter(Adapter):
                 Skill(
                     id=SMART_ROUTING,
                     name="Smart routing",
-                    description=f"Answers by the best of: {', '.join(models)}.",
+                    description=f"Answers with the best of: {', '.join(models)}.",
                     tags=["routing", "llm", *config.combos],
                     examples=["Write a function that adds two numbers.", "Review this code."],
                 ),
                 Skill(
                     id=QUOTA_MANAGEMENT,
                     name="Quota management",
-                    description="Says what is left of quotas, and what is free.",
+                    description="Reports remaining quotas and free models.",
                     tags=["quota", "cost"],
                     examples=["Which provider has most quota?", "Suggest a free combo"],
                 ),
@@ -80,14 +80,14 @@ class RouterAdapter(Adapter):
         )
 
     async def open(self, storage: StateStorage) -> None:
-        """Keep accounts in the server's storage."""
+        """Keep the accounts in the server's storage."""
         await self._router.ledger.open(storage)
 
     def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Answer by the skill that is asked.
+        """Answer with the requested skill.
 
         Raises:
-            InvalidInputError: There is nothing to send, or no such model, combo, role or tag.
+            InvalidInputError: The message is empty, or a model, combo, role or tag is unknown.
         """
         choice = read_choice(request)
         if choice.skill == QUOTA_MANAGEMENT:
@@ -112,7 +112,7 @@ class RouterAdapter(Adapter):
             async with aclosing(attempts.answer()) as news:
                 async for each in news:
                     yield TextDelta(each.text) if isinstance(each, Chunk) else Output(each.parts)
-        except NobodyError as error:
+        except NoAnswerError as error:
             metadata = attempts.metadata()
             if not attempts.trace.is_declined:
                 yield TaskMetadata({**metadata, "error_code": NO_PROVIDER})
@@ -126,7 +126,7 @@ class RouterAdapter(Adapter):
             await self._record(attempts.decision(), request)
 
     async def _record(self, decision: Mapping[str, Any], request: AgentRequest) -> None:
-        """Count a decision and log it, once its answer has ended for whatever reason."""
+        """Count and log a decision after its answer has ended in any way."""
         if self._metrics is not None:
             self._metrics.add(decision)
         if (history := self._router.history) is not None:

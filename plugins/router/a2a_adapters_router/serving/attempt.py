@@ -1,4 +1,4 @@
-"""One message's way through the deployments of its route."""
+"""Attempts to answer a message with the deployments of its route."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from a2a_adapters_router.calls import (
     Chunk,
     Ended,
     FailedCallError,
-    Others,
+    OtherParts,
     Prompt,
     Usage,
     Used,
 )
 from a2a_adapters_router.joining import Joiner
 from a2a_adapters_router.page import Amount
+from a2a_adapters_router.pricing import CostBound
 from a2a_adapters_router.trace import Trace
-from a2a_adapters_router.worst import Worst
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -44,16 +44,16 @@ T = TypeVar("T")
 
 _GO_ON: Message = {
     "role": "user",
-    "content": "Your answer was cut off. Go on exactly where it ends, repeating nothing.",
+    "content": "Your answer was cut off. Continue exactly where it ends, without repetition.",
 }
 
 
-class NobodyError(A2AAdaptersError):
-    """No deployment answered, or none may be asked."""
+class NoAnswerError(A2AAdaptersError):
+    """No deployment answered or was allowed to."""
 
 
 class _EmptyAnswerError(FailedCallError):
-    """A deployment has said nothing."""
+    """A deployment returned an empty answer."""
 
     def __init__(self, finish_reason: str) -> None:
         why = f" ({finish_reason})" if finish_reason not in ("", "stop") else ""
@@ -61,19 +61,19 @@ class _EmptyAnswerError(FailedCallError):
 
 
 class Attempts:
-    """Asks one deployment after the other until one has answered.
+    """Tries the deployments in order until one answers.
 
     Args:
-        router: Whose deployments they are.
-        route: Which of them, in which order.
-        choice: What the caller asks.
-        owner: Who the caller is.
-        prompt: What is sent.
+        router: The router.
+        route: The candidate deployments.
+        choice: The caller's routing parameters.
+        owner: Name of the caller.
+        prompt: The prompt.
 
     Attributes:
-        trace: What was done, and why.
-        usage: What they used, all together.
-        used: Who answered, once somebody has.
+        trace: Record of the decisions.
+        usage: Total usage of all attempts.
+        used: The deployment that answered, if any.
         calls: Each call's model, provider, outcome, seconds, tokens and USD, for the history.
     """
 
@@ -85,7 +85,7 @@ class Attempts:
         self._choice = choice
         self._owner = owner
         self._prompt = prompt
-        self._said = ""
+        self._sent = ""
         self._empty: Deployment | None = None
         self._has_failed = False
         self._question: str | None = None
@@ -94,11 +94,11 @@ class Attempts:
         self.used: Deployment | None = None
         self.calls: list[dict[str, JSON]] = []
 
-    async def answer(self) -> AsyncGenerator[Chunk | Others]:
-        """Yield the answer, whoever gives it: nothing if all who were asked have said nothing.
+    async def answer(self) -> AsyncGenerator[Chunk | OtherParts]:
+        """Yield the answer of the first deployment that gives one; nothing if all were empty.
 
         Raises:
-            NobodyError: No deployment answers.
+            NoAnswerError: No deployment answered.
         """
         ordered = await self._router.routes.ordered(self._route, self._owner)
         if cache := self._router.cache:
@@ -116,11 +116,11 @@ class Attempts:
             if self.used:
                 return
         if self._empty is None or self._has_failed:
-            raise NobodyError("no deployment of the route has answered")
+            raise NoAnswerError("no deployment of the route answered")
         self.used = self._empty
 
-    async def _try(self, deployment: Deployment) -> AsyncGenerator[Chunk | Others]:
-        """Ask a deployment until it has answered, or is not to be asked again."""
+    async def _try(self, deployment: Deployment) -> AsyncGenerator[Chunk | OtherParts]:
+        """Call a deployment, with retries, until it answers or is given up."""
         retries = _either(deployment.retries, self._router.config.retries)
         for attempt in range(1 + retries):
             admitted = await self._admit(deployment, is_retry=attempt > 0)
@@ -144,10 +144,10 @@ class Attempts:
 
     def _cached(
         self, deployment: Deployment, allowed: Sequence[Deployment]
-    ) -> Sequence[Chunk | Others]:
-        """Return an earlier answer of a deployment's group; nothing if there is none."""
+    ) -> Sequence[Chunk | OtherParts]:
+        """Return the cached answer of a deployment's group, empty without one."""
         cache, question = self._router.cache, self._question
-        if cache is None or question is None or self._said or not self._choice.cache:
+        if cache is None or question is None or self._sent or not self._choice.cache:
             return ()
         answer = cache.get(question, deployment.model_name, allowed)
         if answer is None:
@@ -155,14 +155,14 @@ class Attempts:
         self.used = next(each for each in allowed if each.id == answer.model)
         self.trace.recall(self.used, answer.finish_reason)
         text = [Chunk(answer.text)] if answer.text else []
-        return [*text, *(Others([Data(value)]) for value in answer.data)]
+        return [*text, *(OtherParts([Data(value)]) for value in answer.data)]
 
     def metadata(self) -> dict[str, JSON]:
-        """Return what the task's metadata says of the call."""
+        """Return the routing metadata for the task."""
         return self.trace.metadata(self.used, self.usage)
 
     def decision(self) -> dict[str, JSON]:
-        """Return what the history keeps: nothing of what was said."""
+        """Return the decision for the history, without any content."""
         metadata = self.metadata()
         is_refused = self.used is None and self.trace.is_declined
         answered = "answered" if self.used else "refused" if is_refused else "failed"
@@ -182,7 +182,7 @@ class Attempts:
         }
 
     async def _admit(self, deployment: Deployment, *, is_retry: bool) -> _Admitted | None:
-        """Reserve what a call costs at worst; None if it is not made, with the reason noted."""
+        """Reserve the maximum cost of a call; None if it is refused, with the reason traced."""
         trace, ledger = self.trace, self._router.ledger
         if wait := ledger.cooldown(deployment):
             trace.cool(deployment, wait)
@@ -194,7 +194,7 @@ class Attempts:
             return None
         sent = await asyncio.to_thread(callee.count, prompt)
         if tariff.max_input_tokens is not None and sent > tariff.max_input_tokens:
-            most = f"it takes {tariff.max_input_tokens:,} tokens, and these are {sent:,}"
+            most = f"its limit is {tariff.max_input_tokens:,} tokens, and the prompt has {sent:,}"
             trace.lack(deployment, most)
             return None
         worst = self._worst(deployment, sent + deployment.file_tokens(prompt.media))
@@ -210,9 +210,9 @@ class Attempts:
         usage = Usage(worst.sent, worst.longest)
         return _Admitted(prompt, usage, reserved, cut_by.get(worst.by, ""))
 
-    def _worst(self, deployment: Deployment, sent: int) -> Worst:
+    def _worst(self, deployment: Deployment, sent: int) -> CostBound:
         tariff, budget = self._router.tariffs[deployment.id], self._choice.budget
-        return Worst(
+        return CostBound(
             tariff,
             sent,
             budget=None if budget is None else budget - self.trace.actual,
@@ -220,27 +220,27 @@ class Attempts:
             least=1 if deployment.agent else self._router.config.min_tokens,
         )
 
-    def _why(self, refusal: Refusal, worst: Worst) -> tuple[str, datetime | None]:
-        """Return which limits have too little left, and when they have more."""
+    def _why(self, refusal: Refusal, worst: CostBound) -> tuple[str, datetime | None]:
+        """Return the exhausted limits and when they reset."""
         if refusal.short:
-            said, resets = zip(*refusal.short, strict=True)
-            return ", ".join(said), max(resets)
+            names, resets = zip(*refusal.short, strict=True)
+            return ", ".join(names), max(resets)
         spent = f", of which ${self.trace.actual:.6f} is spent" if self.trace.actual else ""
         budget = f"the budget is ${self._choice.budget:g}{spent}"
         return f"{budget}, and the shortest answer costs ${worst.needed:.6f}", None
 
     def _to_send(self) -> Prompt:
-        if not self._said:
+        if not self._sent:
             return self._prompt
-        said: Message = {"role": "assistant", "content": self._said}
-        return replace(self._prompt, messages=[*self._prompt.messages, said, _GO_ON])
+        sent: Message = {"role": "assistant", "content": self._sent}
+        return replace(self._prompt, messages=[*self._prompt.messages, sent, _GO_ON])
 
     async def _ask(
         self, deployment: Deployment, admitted: _Admitted
-    ) -> AsyncGenerator[Chunk | Others]:
-        """Call a deployment, yield what is new of its answer, and pay for it."""
+    ) -> AsyncGenerator[Chunk | OtherParts]:
+        """Call a deployment, yield the new text of its answer, and settle its cost."""
         callee, call = self._router.callees[deployment.id], _Call()
-        joiner, pace = Joiner(self._said), self._router.pace
+        joiner, pace = Joiner(self._sent), self._router.pace
         pace.running[deployment.id] += 1
         try:
             async with aclosing(callee.call(admitted.prompt, admitted.worst.output)) as news:
@@ -251,7 +251,7 @@ class Attempts:
                         call.received += each.text
                         if new := self._new(joiner.add(each.text)):
                             yield new
-                    elif isinstance(each, Others):
+                    elif isinstance(each, OtherParts):
                         call.others += each.parts
                         yield each
                     else:
@@ -275,11 +275,11 @@ class Attempts:
             await self._pay(deployment, admitted, call)
 
     def _new(self, text: str) -> Chunk | None:
-        self._said += text
+        self._sent += text
         return Chunk(text) if text else None
 
     async def _pay(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> None:
-        """Settle what a call has used; the worst, if nobody waits until that is known."""
+        """Settle the actual usage of a call, or the maximum if it is abandoned."""
         usage: Usage | None = admitted.worst
         try:
             usage = await self._used(deployment, admitted, call)
@@ -303,21 +303,21 @@ class Attempts:
             await self._router.ledger.settle(admitted.reservation, amount)
 
     async def _used(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> Usage | None:
-        """Return what a call has used: as the provider says, else by counting; None for nothing."""
-        if call.told is not None and call.told.is_sensible(call.received):
-            return call.told
-        if call.end == "left":  # nobody will hear what the provider bills
+        """Return a call's usage: reported by the provider, else counted; None for none."""
+        if call.reported is not None and call.reported.is_sensible(call.received):
+            return call.reported
+        if call.end == "left":  # the provider's report will not be read
             return admitted.worst
         if call.end == "failed" and not call.received:
             return None
         count = self._router.callees[deployment.id].count
         content = call.received + as_text(call.others)
-        said: Message = {"role": "assistant", "content": content}
-        made = await asyncio.to_thread(count, Prompt([said])) if content else 0
+        sent: Message = {"role": "assistant", "content": content}
+        made = await asyncio.to_thread(count, Prompt([sent])) if content else 0
         return Usage(admitted.worst.input, made)
 
     async def _leave(self, deployment: Deployment, error: FailedCallError) -> None:
-        """Leave a deployment alone for a while, unless it failed for what the caller sent."""
+        """Start a cooldown, unless the caller's input caused the failure."""
         config = self._router.config
         seconds = error.wait or _either(deployment.cooldown_seconds, config.cooldown_seconds)
         if not error.is_callers:
@@ -334,13 +334,13 @@ def _either(own: T | None, default: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    """A call that may be made.
+    """An admitted call.
 
     Attributes:
-        prompt: What is sent.
-        worst: The tokens it may use.
-        reservation: What is reserved for it.
-        cut_by: What makes its answer shorter than it might be; "" for nothing.
+        prompt: The prompt.
+        worst: The maximum usage.
+        reservation: Its reservation.
+        cut_by: The limit that shortens its answer; "" for none.
     """
 
     prompt: Prompt
@@ -351,37 +351,37 @@ class _Admitted:
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is made.
+    """A running call.
 
     Attributes:
-        received: What has come of the text of its answer.
-        others: What else has come.
-        told: What the provider says that it used.
-        finish_reason: Why the answer ended, in OpenAI's words.
-        end: How it has ended; as long as it has not, whoever asked has left.
-        begun: When it was made.
+        received: Text received so far.
+        others: Other parts received.
+        reported: Usage reported by the provider.
+        finish_reason: OpenAI's finish reason.
+        end: How it ended; initially "left", which stays if the caller leaves.
+        begun: Start time.
     """
 
     received: str = ""
     others: list[Part] = field(default_factory=list)
-    told: Usage | None = None
+    reported: Usage | None = None
     finish_reason: str = ""
     end: Literal["left", "answered", "failed"] = "left"
     begun: float = field(default_factory=time.monotonic)
 
     def note(self, news: Used | Ended) -> None:
-        """Note what the provider says of the call."""
+        """Record a report of the provider."""
         if isinstance(news, Used):
-            self.told = news.usage
+            self.reported = news.usage
         else:
             self.finish_reason = news.reason
 
     def answer(self, deployment: Deployment) -> Answer:
-        """Return what has come, as the answer of a deployment."""
+        """Return the received answer."""
         data = [part.value for part in self.others if isinstance(part, Data)]
         return Answer(deployment.id, self.received, data, self.finish_reason)
 
     @property
     def seconds(self) -> float:
-        """How long it takes up to now."""
+        """Duration so far."""
         return time.monotonic() - self.begun

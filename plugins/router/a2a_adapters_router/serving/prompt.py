@@ -1,4 +1,4 @@
-"""Makes the messages of chat models out of those of A2A."""
+"""Converts A2A messages to chat models' messages."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
     from a2a_adapters_router.choice import Choice
 
 _ROLE = "role"
-"""Key in a part's metadata: who says it."""
+"""Metadata key of a part: its role."""
 
 _CALL = "tool_call_id"
-"""Key in a part's metadata: the tool call whose result it is."""
+"""Metadata key of a part: the tool call it answers."""
 
 _ROLES = ("system", "user", "assistant", "tool")
 _CALLS = "tool_calls"
 
 
 def prompt_of(request: AgentRequest, choice: Choice) -> Prompt:
-    """Return the conversation as chat models take it.
+    """Return the conversation in the chat models' format.
 
     Raises:
-        InvalidInputError: There is nothing to send, or something that no model takes.
+        InvalidInputError: The message is empty or has content that no model supports.
     """
     messages: list[Message] = []
     for turn in request.history:
         if turn.role == "user":
             _add(messages, turn.parts)
-        elif (said := _answer(turn.parts))["content"] or said.get(_CALLS):
-            messages.append(said)
+        elif (answer := _answer(turn.parts))["content"] or answer.get(_CALLS):
+            messages.append(answer)
     earlier = len(messages)
     _add(messages, request.parts)
     if len(messages) == earlier:
-        raise InvalidInputError("a router needs text or files to send")
+        raise InvalidInputError("the message needs text or files")
     sent = [turn.parts for turn in request.history if turn.role == "user"]
     files = [part for parts in (*sent, request.parts) for part in parts if isinstance(part, File)]
     return Prompt(messages, files, choice.params)
 
 
 def _answer(parts: Sequence[Part]) -> Message:
-    """Return what the router has answered: whatever roles its agents give themselves."""
+    """Return an answer of the router, ignoring roles set by its agents."""
     calls = [call for part in parts for call in _calls(part)]
     text = as_text(part for part in parts if not _calls(part))
     answer: Message = {"role": "assistant", "content": text}
@@ -58,7 +58,7 @@ def _answer(parts: Sequence[Part]) -> Message:
 
 
 def _add(messages: list[Message], parts: Iterable[Part]) -> None:
-    """Add what a caller says, files to the text of the same role before them."""
+    """Add a caller's parts; files join the preceding text of the same role."""
     for part in parts:
         if is_choice(part):
             continue
@@ -78,13 +78,13 @@ def _add(messages: list[Message], parts: Iterable[Part]) -> None:
 def _message(part: Part) -> Message:
     role = part.metadata.get(_ROLE, "user")
     if role not in _ROLES:
-        raise InvalidInputError(f"a part's role is one of {', '.join(_ROLES)}")
+        raise InvalidInputError(f"a part's role must be one of {', '.join(_ROLES)}")
     if isinstance(part, File):
         return {"role": str(role), "content": [_block(part)]}
     if role == "tool":
         call_id = part.metadata.get(_CALL)
         if not isinstance(call_id, str):
-            raise InvalidInputError(f"the result of a tool names its call by {_CALL!r}")
+            raise InvalidInputError(f"a tool result must name its call with {_CALL!r}")
         return {"role": "tool", "content": as_text([part]), "tool_call_id": call_id}
     if role == "assistant" and (calls := _calls(part)):
         return {"role": "assistant", "content": "", "tool_calls": calls}
@@ -100,10 +100,10 @@ def _calls(part: Part) -> list[dict[str, Any]]:
 
 
 def _block(file: File) -> dict[str, Any]:
-    """Return a file as OpenAI's chat completions take it.
+    """Return a file in the format of OpenAI's chat completions.
 
     Raises:
-        InvalidInputError: No model takes such files, or it is given by its address.
+        InvalidInputError: No model supports the media type, or the file is a URL.
     """
     content = file.received()
     try:
@@ -111,7 +111,7 @@ def _block(file: File) -> dict[str, Any]:
         text = "" if need else content.decode()
     except (KeyError, UnicodeDecodeError):
         kind = file.media_type or "unknown type"
-        raise InvalidInputError(f"no model takes files of {kind}") from None
+        raise InvalidInputError(f"no model supports files of {kind}") from None
     if not need:
         return {"type": "text", "text": f"{file.filename}:\n{text}" if file.filename else text}
     encoded = base64.b64encode(content).decode()

@@ -1,4 +1,4 @@
-"""The skill `quota-management`: what is left, of what, until when."""
+"""The skill `quota-management`: remaining quotas and their resets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON
     from a2a_adapters_router.deployment import Deployment
-    from a2a_adapters_router.ledger import Left
+    from a2a_adapters_router.ledger import Remainder
     from a2a_adapters_router.router import Router
 
 _RANKING = re.compile(r"ranking|most quota|\bbest\b", re.IGNORECASE)
 _FREE = re.compile(r"\bfree\b|suggest", re.IGNORECASE)
 _LOW = 0.1
-"""What share of a quota is little."""
+"""Remaining share below which a quota is low."""
 
 SCHEMA: dict[str, JSON] = {
     "type": "array",
@@ -51,10 +51,10 @@ SCHEMA: dict[str, JSON] = {
 
 
 class QuotaReport:
-    """What one caller may know of a router's quotas: those of others are not told.
+    """A report of a router's quotas for one caller, without those of others.
 
     Args:
-        router: Whose they are.
+        router: The router.
         owner: The caller.
     """
 
@@ -64,7 +64,7 @@ class QuotaReport:
         self._lefts = {each.id: router.ledger.left(each, owner) for each in self._deployments}
 
     def answer(self, question: str) -> tuple[str, list[JSON]]:
-        """Return the answer to a question in words, as text and as data, the best first."""
+        """Answer a question in natural language, as text and as data, best first."""
         ranked = sorted(self._deployments, key=lambda each: -self._share(each))
         if _FREE.search(question):
             free = [each for each in ranked if self._is_free(each)]
@@ -83,8 +83,8 @@ class QuotaReport:
 
     def _listed(self, title: str, deployments: Iterable[Deployment]) -> str:
         lines = [
-            f"{place}. {each.id} ({each.paid_to}): {self._words(each)}"
-            for place, each in enumerate(deployments, 1)
+            f"{number}. {each.id} ({each.paid_to}): {self._words(each)}"
+            for number, each in enumerate(deployments, 1)
         ]
         return "\n".join([title, *lines])
 
@@ -100,11 +100,11 @@ class QuotaReport:
     def _summary(self, ranked: list[Deployment]) -> str:
         low = [each.id for each in ranked if self._share(each) < _LOW]
         text = self._listed("Quotas:", ranked)
-        return f"{text}\nWarning: little is left of {', '.join(low)}." if low else text
+        return f"{text}\nWarning: low quota for {', '.join(low)}." if low else text
 
     def _words(self, deployment: Deployment) -> str:
-        lefts = self._lefts[deployment.id]
-        return "; ".join(map(_said, lefts)) if lefts else "no limit"
+        remainders = self._lefts[deployment.id]
+        return "; ".join(map(_phrase, remainders)) if remainders else "no limit"
 
     def _data(self, deployment: Deployment) -> JSON:
         price = self._router.tariffs[deployment.id].price
@@ -120,18 +120,18 @@ class QuotaReport:
         }
 
 
-def _rests(left: Left) -> dict[str, Any]:
+def _rests(left: Remainder) -> dict[str, Any]:
     rests = {"requests": left.requests, "tokens": left.tokens, "usd": left.usd}
     return {name: rest for name, rest in rests.items() if rest is not None}
 
 
-def _said(left: Left) -> str:
+def _phrase(left: Remainder) -> str:
     units = {"requests": "{:,} requests", "tokens": "{:,} tokens", "usd": "${:.4f}"}
     rests = ", ".join(units[name].format(rest) for name, rest in _rests(left).items())
     return f"{rests} left this {left.quota.per}, until {left.resets_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _quota(left: Left) -> JSON:
+def _quota(left: Remainder) -> JSON:
     quota, used = left.quota, left.used
     return {
         "of": quota.scope,
