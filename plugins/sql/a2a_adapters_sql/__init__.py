@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL: storage, recovery, and processes that share a database."""
+"""SQLite and PostgreSQL storage, recovery of tasks, and replicas on a shared database."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @hookimpl(trylast=True)
 def a2a_storage(url: str, limits: Limits, bus: str | None) -> Storage:
-    """Return the storage at a URL; the last plugin that is asked refuses what it does not know."""
+    """Return the storage for a URL. This is the last plugin asked; it refuses unknown URLs."""
     if bus is not None and not url.startswith("postgresql:"):
-        raise ConfigurationError("a bus is for processes that share a postgresql: storage")
+        raise ConfigurationError("--bus requires a postgresql: storage")
     try:
         from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -29,6 +29,6 @@ def a2a_storage(url: str, limits: Limits, bus: str | None) -> Storage:
 
 @hookimpl
 def a2a_commands() -> Mapping[str, str]:
-    """Return the commands for operators of a database."""
+    """Return the commands for database operators."""
     module = "a2a_adapters_sql.commands"
     return {"db": f"{module}.db:db", "tasks": f"{module}.tasks:tasks"}

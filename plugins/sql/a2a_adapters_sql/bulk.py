@@ -1,4 +1,4 @@
-"""Rows of many writes at once, by the driver's own way: SQLAlchemy's takes longer than they do."""
+"""Bulk writes through the driver, which avoids SQLAlchemy's overhead per statement."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CLOSE_SECONDS = 1.0
 
 
 class Rows(NamedTuple):
-    """A statement and the values of every row that it writes, or has to find."""
+    """A statement and the values of the rows it writes or must match."""
 
     statement: Insert | Update | Delete | Select[Any]
-    """The same object each time: it is compiled once."""
+    """Must be a shared object, because it is compiled once."""
     values: Sequence[Mapping[str, Any]]
 
 
@@ -35,7 +35,7 @@ class Bulk(ABC):
     """Writes rows in one transaction.
 
     Args:
-        dialect: How the database speaks.
+        dialect: Compiles the statements.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -43,16 +43,16 @@ class Bulk(ABC):
         self._prepared: dict[object, _Prepared] = {}
 
     async def write(self, batch: Sequence[Rows]) -> bool:
-        """Write every row, or none if a statement has not written as many as it was given.
+        """Write all rows, or none if a statement affects fewer rows than given.
 
         Returns:
-            Whether they are written.
+            Whether the rows were written.
         """
         return await self._write([self._driven(rows) for rows in batch])
 
     @abstractmethod
     async def _write(self, batch: Sequence[_Driven]) -> bool:
-        """Do so."""
+        """Write prepared statements, or return False."""
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -67,11 +67,11 @@ class Bulk(ABC):
 
 
 _Driven = tuple[str, list[Any]]
-"""A statement as the driver takes it, and its parameters for every row."""
+"""A driver statement and its parameters for every row."""
 
 
 class _Prepared:
-    """A statement in the words of one driver."""
+    """A statement compiled for a driver."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Prepared:
         self._constants = {n: value for n, value in compiled.params.items() if n not in row}
 
     def parameters(self, row: Mapping[str, Any]) -> Any:
-        """Return the values of a row as the driver takes them."""
+        """Return the values of a row in the driver's format."""
         if self._constants:
             row = {**self._constants, **row}
         values = [convert(row[name]) if convert else row[name] for name, convert in self._places]
@@ -99,7 +99,7 @@ class _Prepared:
 
 
 class PostgresqlBulk(Bulk):
-    """Sends all statements before it waits for what becomes of them, on a connection of its own."""
+    """Pipelines all statements on a dedicated connection."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         super().__init__(engine.dialect)
@@ -128,18 +128,18 @@ class PostgresqlBulk(Bulk):
         return self._driver
 
     async def aclose(self) -> None:
-        """Break off the connection."""
+        """Abort the connection."""
         connection, self._connection = self._connection, None
         driver, self._driver = self._driver, None
         if driver is not None:
-            await break_off(driver)  # first, lest it is given to others
+            await break_off(driver)  # first, so that the pool does not hand it out
         if connection is not None:
             await connection.invalidate()
             await connection.close()
 
 
 class SqliteBulk(Bulk):
-    """Does all in one go in a thread: the way there takes longer than a statement."""
+    """Runs a whole batch in one thread hop, which costs more than a statement."""
 
     def __init__(self, engine: Engine, checkpoints: Checkpoints) -> None:
         super().__init__(engine.dialect)
@@ -159,7 +159,7 @@ class SqliteBulk(Bulk):
         return is_written
 
     async def aclose(self) -> None:
-        """Disconnect once the running transaction has ended, and wait for that briefly."""
+        """Disconnect after the running transaction, waiting briefly for it."""
         self._checkpoints.close()
         disposing = self._thread.submit(self.engine.dispose)
         disposing.add_done_callback(lambda _: self._thread.shutdown())
@@ -167,7 +167,7 @@ class SqliteBulk(Bulk):
 
 
 class _Attempt:
-    """A transaction that is not committed once nobody waits for it any more."""
+    """A transaction that is rolled back if its caller has given up."""
 
     is_awaited = True
 
@@ -188,21 +188,21 @@ class _Attempt:
                 connection.commit()
             return self.is_awaited
         finally:
-            connection.close()  # takes back what is not committed
+            connection.close()  # rolls back uncommitted changes
 
 
 _LOCK = select(func.pg_advisory_xact_lock(bindparam("its_lock", type_=BigInteger)))
-"""Until the transaction ends."""
+"""Advisory lock held until the end of the transaction."""
 
 
 def locking(locks: Iterable[int]) -> list[Rows]:
-    """Return what takes locks, in an order in which no two transactions wait for each other."""
+    """Return the statements that take locks, sorted to prevent deadlocks."""
     values = [{"its_lock": lock} for lock in sorted(set(locks))]
     return [Rows(_LOCK, values)] if values else []
 
 
 async def take_locks(connection: AsyncConnection, locks: Sequence[Rows]) -> None:
-    """Take locks, each as soon as it is free."""
+    """Take locks in order, waiting for each."""
     for rows in locks:
         for values in rows.values:
             await connection.execute(rows.statement, values)

@@ -1,4 +1,4 @@
-"""Checkpoints of SQLite beside its writer, who waits for the disk at those it makes itself."""
+"""SQLite checkpoints in a background thread, because the writer would block on the disk."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 LOG_PAGES = 8_000
-"""At how many pages of the log, 32 MB, a commit makes a checkpoint itself.
+"""Size of the log (32 MB) at which SQLite checkpoints during a commit.
 
-The log begins anew only when all of it was moved; what is done beside a busy writer never is."""
+A background checkpoint beside a busy writer never resets the log, so this limit is needed."""
 
 _ROWS = 1_500
-"""After how many rows there is a checkpoint: before the log has so many pages."""
+"""Rows between checkpoints; reached before the log has that many pages."""
 
 
 class Checkpoints:
-    """Moves what was committed from SQLite's log into its file.
+    """Moves committed pages from SQLite's log into the database file.
 
     Args:
-        engine: The database; each of its connections is a new one.
+        engine: The database, without connection pooling.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -35,14 +35,14 @@ class Checkpoints:
         self._rows = 0
 
     def committed(self, rows: int) -> None:
-        """Note that so many rows were committed; begin a checkpoint if one is due."""
+        """Count committed rows; start a checkpoint if one is due."""
         self._rows += rows
         if self._rows >= _ROWS and (self._last is None or self._last.done()):
             self._rows = 0
             self._last = self._thread.submit(self._make)
 
     def close(self) -> None:
-        """Begin no more."""
+        """Start no further checkpoints."""
         self._thread.shutdown()
 
     def _make(self) -> None:

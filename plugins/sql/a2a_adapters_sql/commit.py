@@ -1,4 +1,4 @@
-"""Group commit: one writer per process puts what is due of all tasks into one transaction."""
+"""Group commit: one writer per process batches the pending writes of all tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,91 +32,98 @@ if TYPE_CHECKING:
     _Batch: TypeAlias = list[tuple["Write", asyncio.Future[Any]]]
 
 _MOST = 500
-"""How many writes go into one transaction."""
+"""Maximum number of writes per transaction."""
 
 _TURNS = 3
-"""How many turns of the event loop a transaction waits for others: what the last one has told is
-answered in these. An idle loop takes microseconds for them."""
+"""Event loop iterations to wait for more writes, in which reactions to the last transaction are
+submitted. They take microseconds on an idle loop."""
 
 _PAUSES = (0.05, 0.2, 0.5, 1.0)
-"""Seconds between attempts while the database is away; the last one goes on."""
+"""Seconds between attempts during an outage; the last value repeats."""
 
 _LARGE_BYTES = 1 << 20
-"""What is larger is written apart."""
+"""Writes larger than this (bytes) get their own transaction."""
 
 _BYTES_PER_SECOND = 1 << 20
-"""What a database writes at least; one that takes longer gets more time with each attempt."""
+"""Assumed minimum throughput in bytes per second; slower writes get more time per attempt."""
 
 _MOST_DOUBLED = 10
-"""How often the time for a write is doubled."""
+"""Maximum number of doublings of a write's time limit."""
 
 _APART = 3
-"""How many writes are written apart at once."""
+"""Maximum number of concurrent separate transactions."""
 
 _REFUSALS = (DataError, IntegrityError, ProgrammingError, StatementError)
-"""What is wrong with a write itself, whenever it is tried."""
+"""Errors of the write itself, which no retry can fix."""
 
 logger = logging.getLogger(__name__)
 
 
 class Write(ABC):
-    """Something to write. Those of one kind are written by one statement.
+    """A pending write. Writes of one class share a statement.
 
-    Writing one twice must be the same as once: a commit whose answer is lost is repeated.
+    Writes must be idempotent: a commit is repeated if its response is lost.
     """
 
     key: tuple[str, ...]
-    """What it writes. Two writes of one key come one after the other, in their order."""
+    """Identifies the target; writes with the same key are executed in order."""
 
     order = 0
-    """Kinds of a lower order are written first."""
+    """Classes with lower values are written first."""
 
     locks: Collection[int] = ()
-    """What its transaction locks before it writes anything: who waits for a lock has none of
-    anything else."""
+    """Locks taken before the transaction writes anything, so that waiting for a lock never holds
+    row locks."""
 
     size = 0
-    """How many bytes it is at least, if these are many."""
+    """Approximate size in bytes, if large."""
 
     is_urgent = False
-    """Whether it is never written apart, where it would wait for what is large."""
+    """Whether it is never delayed behind large writes."""
 
     was_tried = False
-    """Whether it may have been written, though nobody knows."""
+    """Whether an attempt with an unknown outcome may have written it."""
 
     attempts = 0
-    """How often it has taken too long by itself."""
+    """Number of timeouts in its own transaction."""
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[Any]) -> Sequence[Rows] | None:  # noqa: ARG003
-        """Return all rows that have to be written for them; None leaves them to `execute`.
+        """Return all rows to write in bulk; None falls back to `execute`.
 
-        If each of these rows can be written, no caller gets a result; if not, none is, and
-        `execute` finds out for whom something is in the way.
+        If all rows can be written, the callers get no result. Otherwise none is written, and
+        `execute` determines the result of each write.
         """
         return None
 
     @classmethod
-    @abstractmethod
     async def execute(cls, connection: AsyncConnection, writes: Sequence[Any]) -> Sequence[object]:
-        """Write them all; return what each one's caller gets, or is raised there."""
+        """Execute all writes; return the result or exception for each caller.
+
+        The default executes them one by one, which suits rare writes.
+        """
+        return [await write.execute_one(connection) for write in writes]
+
+    async def execute_one(self, connection: AsyncConnection) -> object:
+        """Execute this write alone; return the result for its caller."""
+        raise NotImplementedError
 
     def undo(self) -> Write | None:
-        """Return what takes it back, in case nobody waited for its result."""
+        """Return the compensating write for an abandoned result, if any."""
         return None
 
 
 class GroupCommit:
-    """Writes what it is given, in bulk.
+    """Executes writes in batches.
 
-    A write that the database refuses fails alone. While the database is away, writes are tried
-    again until it is back; a caller waits as long as its patience lasts.
+    A refused write fails alone. During an outage, writes are retried until the database
+    returns; each caller waits up to its own limit.
 
     Args:
         engine: The database.
-        bulk: Writes rows to it.
-        health: Told whether the database can be written.
-        figures: Told how long that takes, and how much waits for it.
+        bulk: Writes rows in bulk.
+        health: Records whether writes succeed.
+        figures: Record durations and the queue length.
     """
 
     def __init__(
@@ -129,22 +136,22 @@ class GroupCommit:
         self._health = health
         self._waiting: deque[tuple[Write, asyncio.Future[Any]]] = deque()
         self._batch: _Batch = []
-        """What is being written."""
+        """Writes in the running transaction."""
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._most = _MOST
         self._is_closed = False
         self._apart: dict[tuple[str, ...], asyncio.Task[None]] = {}
-        """What is large or slow, by its key: it holds up no others."""
+        """Large or slow writes in separate transactions, by key."""
         self._apart_at_once = asyncio.Semaphore(_APART)
         self.transactions = 0
 
     def start(self) -> None:
-        """Begin to write what comes."""
+        """Start the writer."""
         self._worker = asyncio.create_task(self._run())
 
     async def drain(self, seconds: float) -> None:
-        """Wait until nothing is left to write, so many seconds long at most."""
+        """Wait for pending writes, at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while left := self._left():
@@ -155,7 +162,7 @@ class GroupCommit:
         return [*waiting, *self._apart.values()]
 
     async def aclose(self, seconds: float) -> None:
-        """Write what is left, so many seconds long at most; once is enough."""
+        """Finish pending writes, at most `seconds`, and stop. Idempotent."""
         self._is_closed = True
         worker, self._worker = self._worker, None
         if worker is None:
@@ -166,22 +173,22 @@ class GroupCommit:
             worker.cancel()
         await asyncio.wait(workers, timeout=1)
         if self._waiting:
-            logger.error("%d writes were left behind: the database is away", len(self._waiting))
+            logger.error("%d writes were lost: the database is unavailable", len(self._waiting))
         for _, future in self._waiting:
             _refuse(future)
         await self.bulk.aclose()
 
     async def write(self, write: Write, patience: float | None = None) -> Any:
-        """Write something and return its result once it is committed.
+        """Execute a write and return its result after the commit.
 
         Args:
             write: What to write.
-            patience: How many seconds to wait for that, and more for what is large; None waits
-                until the database is back.
+            patience: Seconds to wait, extended for large writes; None waits indefinitely
+                for the database.
 
         Raises:
-            StorageUnavailableError: It could not be written in that time, and will not be.
-            Exception: The database refuses it.
+            StorageUnavailableError: The time is up; the write will not happen.
+            Exception: The database refuses the write.
         """
         if self._is_closed:
             raise StorageUnavailableError
@@ -198,9 +205,9 @@ class GroupCommit:
             alarm.cancel()
 
     def _give_up(self, future: asyncio.Future[Any]) -> None:
-        """Have somebody wait no longer."""
+        """Fail a caller whose time is up."""
         if not future.done():
-            self._health.suspect("it takes too long")
+            self._health.suspect("it is too slow")
             _refuse(future)
 
     async def _run(self) -> None:
@@ -222,30 +229,30 @@ class GroupCommit:
                     failures = 0
                     self._most = min(_MOST, 2 * self._most)
                     continue
-                # It may have been too much for the time that a transaction has.
+                # The batch may have been too large for the time limit.
                 self._most = max(1, len(batch) // 2)
                 self._waiting.extendleft(reversed(left))
                 await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                 failures += 1
 
     async def _gathered(self) -> _Batch:
-        """Return what goes into the next transaction, with what becomes due at the same time."""
+        """Return the next batch, including writes submitted at the same time."""
         if self._waiting:
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
         return self._take()
 
     def _take(self) -> _Batch:
-        """Return what goes into the next transaction: of one key, only the first.
+        """Take the next batch, with at most one write per key.
 
-        What is large or slow goes into one of its own.
+        Large or slow writes get their own batch.
         """
         taken: _Batch = []
         later: _Batch = []
         keys = set(self._apart)
         while self._waiting and len(taken) < self._most:
             write, future = self._waiting.popleft()
-            if future.done():  # nobody waits for it any more
+            if future.done():  # the caller has given up
                 undo = write.undo() if write.was_tried else None
                 if undo is None:
                     continue
@@ -262,7 +269,7 @@ class GroupCommit:
         return taken
 
     async def _write_apart(self, write: Write, future: asyncio.Future[Any]) -> None:
-        """Write something in a transaction of its own, beside the others."""
+        """Execute a write in a separate, concurrent transaction."""
         failures = 0
         try:
             async with self._apart_at_once:
@@ -272,7 +279,7 @@ class GroupCommit:
                     end_if_cancelled()
                     await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                     failures += 1
-            self._waiting.appendleft((write, future))  # nobody waits for it: it is taken back
+            self._waiting.appendleft((write, future))  # abandoned: compensate it
         except asyncio.CancelledError:
             self._waiting.appendleft((write, future))
             raise
@@ -281,7 +288,7 @@ class GroupCommit:
             self._wake.set()
 
     async def _commit(self, batch: _Batch) -> _Batch:
-        """Commit a transaction; return what has to be repeated of it."""
+        """Commit a batch; return the writes to repeat."""
         for write, _ in batch:
             write.was_tried = True
         writes = [write for write, _ in batch]
@@ -296,16 +303,16 @@ class GroupCommit:
                 self._health.failed(error)
                 return batch
             if len(batch) == 1:
-                _tell(batch[0][1], _refusal(error))
+                _resolve(batch[0][1], _refusal(error))
                 return []
             return [left for one in batch for left in await self._commit([one])]
         self._figures.write_seconds.add(time.monotonic() - began)
         self._health.succeeded()
         for (write, future), result in zip(batch, results, strict=True):
             if future.done() and (undo := write.undo()) and not isinstance(result, Exception):
-                # Before the same comes again, which may wait already.
+                # Before a queued write with the same key.
                 self._waiting.appendleft((undo, asyncio.get_running_loop().create_future()))
-            _tell(future, result)
+            _resolve(future, result)
         return []
 
     async def _transaction(self, writes: Sequence[Write]) -> list[object]:
@@ -314,7 +321,7 @@ class GroupCommit:
             kinds.setdefault(type(write), []).append(write)
         ordered = sorted(kinds, key=lambda kind: kind.order)
         results: dict[int, object] = {}
-        # There is one bulk: what is written apart, beside the others, has to go the long way.
+        # There is one bulk writer; separate transactions use `execute`.
         is_apart = any(write.key in self._apart for write in writes)
         rows = [None if is_apart else kind.rows(self._dialect, kinds[kind]) for kind in ordered]
         locks = locking(lock for write in writes for lock in write.locks)
@@ -322,13 +329,13 @@ class GroupCommit:
             async with self._engine.begin() as connection:
                 await take_locks(connection, locks)
                 for kind in ordered:
-                    told = await kind.execute(connection, kinds[kind])
-                    results.update(zip(map(id, kinds[kind]), told, strict=True))
+                    values = await kind.execute(connection, kinds[kind])
+                    results.update(zip(map(id, kinds[kind]), values, strict=True))
         self.transactions += 1
         return [results.get(id(write)) for write in writes]
 
     async def _in_bulk(self, parts: Sequence[Sequence[Rows] | None]) -> bool:
-        """Write all by their rows; tell whether that was possible."""
+        """Try to write a batch in bulk; return whether that was possible."""
         batch: list[Rows] = []
         for rows in parts:
             if rows is None:
@@ -336,7 +343,7 @@ class GroupCommit:
             batch += rows
         try:
             return await self.bulk.write(batch)
-        except Exception:  # the long way meets the same, and tells what it is
+        except Exception:  # `execute` will report the cause
             end_if_cancelled()
             return False
 
@@ -346,12 +353,12 @@ def _seconds(write: Write) -> float:
 
 
 def _limit(writes: Sequence[Write]) -> float:
-    """Return how long a transaction may take: longer each time that was too short."""
+    """Return the time limit of a transaction, doubled after each timeout."""
     seconds = STATEMENT_SECONDS + sum(map(_seconds, writes))
     return seconds * 2.0 ** min(_MOST_DOUBLED, max(write.attempts for write in writes))
 
 
-def _tell(future: asyncio.Future[Any], result: object) -> None:
+def _resolve(future: asyncio.Future[Any], result: object) -> None:
     if future.done():
         return
     if isinstance(result, Exception):
@@ -361,7 +368,7 @@ def _tell(future: asyncio.Future[Any], result: object) -> None:
 
 
 def _refuse(future: asyncio.Future[Any]) -> None:
-    """Have somebody wait no longer, if anybody is there to hear it."""
+    """Fail a caller that is still waiting."""
     if not future.done():
         future.set_exception(StorageUnavailableError())
         future.exception()
@@ -369,5 +376,5 @@ def _refuse(future: asyncio.Future[Any]) -> None:
 
 def _refusal(error: Exception) -> Exception:
     if isinstance(error, _REFUSALS):
-        logger.error("the database refuses a write: %s", type(error).__name__, exc_info=error)
+        logger.error("the database refused a write: %s", type(error).__name__, exc_info=error)
     return error

@@ -1,4 +1,4 @@
-"""psycopg's connections: those that SQLAlchemy has lost track of, and how to close them."""
+"""Closing of psycopg connections, including those that SQLAlchemy has lost track of."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from a2a_adapters_sql.alarm import fair_timeout
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-_PATIENCE_SECONDS = 6.0  # psycopg takes 5 to tell a database that hangs that a statement is over
+_PATIENCE_SECONDS = 6.0  # psycopg waits 5 to cancel a statement on a hanging database
 
 
 class Connections:
-    """The driver's connections of an engine, those included that SQLAlchemy has lost track of.
+    """All driver connections of an engine, including those lost by SQLAlchemy.
 
-    It does so where a statement is cancelled whose cancelling does not end in time.
+    SQLAlchemy loses a connection if cancelling its statement times out.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._open: WeakSet[Any] = WeakSet()
         self._is_closed = False
-        # Inserted: before the connection is asked anything.
+        # Inserted first: before any statement on the connection.
         event.listen(engine.sync_engine, "connect", self._remember, insert=True)
 
     def _remember(self, connection: Any, _record: object) -> None:
         driver = connection.driver_connection
         if self._is_closed:
-            driver.pgconn.finish()  # whoever it is for finds it lost
+            driver.pgconn.finish()  # its user sees a lost connection
         else:
             self._open.add(driver)
 
     async def aclose(self) -> None:
-        """Close them all, and whichever is still being opened."""
+        """Close all connections, including those being opened."""
         self._is_closed = True
         await asyncio.gather(*map(break_off, self._open))
 
 
 async def break_off(connection: Any) -> None:
-    """Close a connection of psycopg, also under somebody who uses it, to whom it looks lost.
+    """Close a psycopg connection even while in use; its user sees a lost connection.
 
-    psycopg reads on in what closing frees, which ends the process: its user has to let go first.
-    Who does not in time, as it waits for a database that hangs, keeps it.
+    psycopg would read memory freed by closing and crash, so the user has to release it first.
+    A user that waits for a hanging database beyond the time limit keeps it.
     """
     if connection.lock.locked() and not connection.closed:
         with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:

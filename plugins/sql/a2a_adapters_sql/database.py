@@ -1,4 +1,4 @@
-"""One process's way to a database: reads, group commit, and its place among the processes."""
+"""A process's connection to the database: reads, group commit, lease and bus."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PAUSE = 0.2
-"""Seconds between attempts to read."""
+"""Seconds between attempts of a read."""
 
 _ALLOWED: ColumnElement[int] = literal_column(
     "current_setting('max_connections')::int"
     " - current_setting('superuser_reserved_connections')::int"
 )
-"""How many connections PostgreSQL allows."""
+"""Number of connections allowed by PostgreSQL."""
 
 logger = logging.getLogger(__name__)
 
@@ -74,15 +74,15 @@ def _bus(url: str | None, engine: AsyncEngine, process_id: str) -> BatchBus:
 
 
 class Database:
-    """A database while a process uses it.
+    """A database in use by this process.
 
     Args:
-        url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
-        lease_seconds: How long a process that does not renew its lease counts as alive.
-        bus: The URL of the Redis by which the processes talk; None is by the database itself.
+        url: Its URL, such as `sqlite:///agents.db` or `postgresql://host/name`.
+        lease_seconds: Time in seconds until an unrenewed lease expires.
+        bus: URL of a Redis that carries the bus; None uses the database.
 
     Raises:
-        ConfigurationError: A URL is wrong.
+        ConfigurationError: A URL is invalid.
         MissingExtraError: A driver is not installed.
     """
 
@@ -110,21 +110,21 @@ class Database:
 
     @property
     def away(self) -> str:
-        """What cannot be used now: `storage`, or the `bus` to the other processes; else empty."""
+        """The unavailable part: `storage`, `bus`, or ""."""
         if not self.health.is_ready:
             return "storage"
         return "" if self.bus is None or self.bus.is_ready else "bus"
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes may use it at the same time."""
+        """Whether other processes may use it concurrently."""
         return self._file_lock is None
 
     async def start(self) -> None:
-        """Connect, bring the tables up to date, and take a place among the processes.
+        """Connect, migrate the tables, and take a lease.
 
         Raises:
-            ConfigurationError: It cannot be reached or used, in one line without the password.
+            ConfigurationError: The database is unusable; the message omits the password.
         """
         if self._file_lock is not None:
             self._file_lock.take()
@@ -138,7 +138,7 @@ class Database:
             await self.lease.take()
             if self.bus is not None:
                 await self._check_connections(self.bus.connections + CONNECTIONS)
-        except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
+        except (SQLAlchemyError, OSError) as error:  # includes TimeoutError
             await self.release()
             raise self._unusable(error) from error
         except ConfigurationError:
@@ -155,17 +155,17 @@ class Database:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
                 await heartbeat.start()
         except TimeoutError as error:
-            raise ConfigurationError(f"{bus.name} delivers nothing{bus.advice}") from error
+            raise ConfigurationError(f"{bus.name} does not deliver messages{bus.advice}") from error
 
     async def _check_connections(self, most: int) -> None:
-        """Warn if the living processes may use more connections than PostgreSQL allows."""
+        """Warn if the live processes may exceed PostgreSQL's connection limit."""
         alive = is_alive(self.engine.dialect.name, self.lease.seconds)
         query = select(_ALLOWED, func.count()).select_from(processes).where(alive)
         async with asyncio.timeout(PATIENCE_SECONDS), self.engine.connect() as connection:
             allowed, count = (await connection.execute(query)).one()
         if allowed < most * count:
             logger.warning(
-                "%d processes with up to %d connections each share a PostgreSQL that allows %d: "
+                "%d processes with up to %d connections each exceed PostgreSQL's limit of %d: "
                 "raise its max_connections",
                 count,
                 most,
@@ -176,8 +176,8 @@ class Database:
         """Return the rows of a query.
 
         Raises:
-            InvalidParamsError: The database cannot compare with the values of the query.
-            StorageUnavailableError: They could not be read in time.
+            InvalidParamsError: The database cannot represent a value of the query.
+            StorageUnavailableError: The database did not answer in time.
         """
         try:
             async with fair_timeout(PATIENCE_SECONDS):
@@ -187,10 +187,10 @@ class Database:
             raise StorageUnavailableError from error
 
     async def _read_whole(self, query: Executable) -> Sequence[Row[Any]]:
-        """Read to the end even if the caller is cancelled.
+        """Finish the read even if the caller is cancelled.
 
-        SQLAlchemy may lose a connection of aiosqlite whose statement is cancelled; the thread of
-        that connection then fails on the closed event loop.
+        SQLAlchemy may lose an aiosqlite connection whose statement is cancelled; its thread
+        then fails on the closed event loop.
         """
         reading = asyncio.ensure_future(self._read(query))
         self._reads.add(reading)
@@ -199,7 +199,7 @@ class Database:
         return await asyncio.shield(reading)
 
     async def _read(self, query: Executable) -> Sequence[Row[Any]]:
-        """Return the rows of a query, however long it takes until the database is back."""
+        """Return the rows of a query, retrying until the database is available."""
         while not self._is_closed:
             began = time.monotonic()
             try:
@@ -217,15 +217,15 @@ class Database:
                 self.figures.read_seconds.add(time.monotonic() - began)
                 return rows
             finally:
-                if self._is_closed:  # it may have been connected after all others were closed
+                if self._is_closed:  # it may have connected after the others were closed
                     await self.engine.dispose()
         raise StorageUnavailableError
 
     async def looked_at(self, look: Callable[[Connection], T]) -> T:
-        """Return what a function says of the database as it is, without taking part in it.
+        """Inspect the database with a function, without migrating it or taking a lease.
 
         Raises:
-            ConfigurationError: It cannot be reached.
+            ConfigurationError: The database cannot be reached.
         """
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS), self.engine.connect() as connection:
@@ -234,7 +234,7 @@ class Database:
             raise self._unusable(error) from error
 
     async def every_task(self) -> AsyncGenerator[tuple[str, str, bytes]]:
-        """Yield agent, owner and bytes of every task.
+        """Yield agent, owner and serialised bytes of every task.
 
         Raises:
             ConfigurationError: The database cannot be reached.
@@ -250,16 +250,16 @@ class Database:
 
     def _unusable(self, error: SQLAlchemyError | OSError) -> ConfigurationError:
         cause = " ".join(str(getattr(error, "orig", None) or error).split()) or "no answer"
-        return ConfigurationError(f"the storage {self.name} cannot be used: {cause}")
+        return ConfigurationError(f"cannot use the storage {self.name}: {cause}")
 
     async def write(self, write: Write, patience: float | None = None) -> Any:
-        """Write something with whatever else is due; as `GroupCommit.write`."""
+        """Execute a write; see `GroupCommit.write`."""
         return await self.commits.write(write, patience)
 
     async def aclose(self, seconds: float) -> None:
-        """Write what is left, so many seconds long at most, and disconnect."""
+        """Finish pending writes, at most `seconds`, and disconnect."""
         until = time.monotonic() + seconds
-        await self.commits.drain(seconds)  # before others may have what it writes
+        await self.commits.drain(seconds)  # before other processes may take its tasks
         await self.lease.give_back()
         await self.commits.aclose(max(0, until - time.monotonic()))
         await self.release()
@@ -275,7 +275,7 @@ class Database:
             self._heartbeat.close()
         if self.bus is not None:
             await self.bus.aclose()
-        with contextlib.suppress(Exception):  # a connection that hangs is left behind
+        with contextlib.suppress(Exception):  # a hanging connection is abandoned
             async with asyncio.timeout(1):
                 await self.engine.dispose()
         if self._connections is not None:

@@ -1,7 +1,7 @@
-"""What receivers of push notifications are owed: a row for each, while it is not delivered.
+"""Pending push notifications: one row per receiver and task until delivery.
 
-A receiver that has missed something gets the whole task as it is then, so that the latest version
-it is owed is all there is to remember.
+A receiver that missed updates gets the whole current task, so it suffices to store the latest
+pending version.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 async def owe(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
-    """Store what receivers are owed, in place of what they were owed of the same task before."""
+    """Store pending deliveries, replacing older ones for the same task and receiver."""
     if rows:
         await connection.execute(owing(connection.dialect.name), rows)
 
 
 @cache
 def owing(dialect: str) -> sqlite.Insert:
-    """Return what stores that."""
+    """Return the statement that stores pending deliveries."""
     statement = upsert(dialect, push_outbox)
     new = statement.excluded
     return statement.on_conflict_do_update(
@@ -43,37 +43,37 @@ def owing(dialect: str) -> sqlite.Insert:
 
 
 class Delivered(Write):
-    """Forgets what this process owed a receiver up to a version of the task.
+    """Deletes a pending delivery of this process up to a version of the task.
 
-    Its result is true if another process may have it to deliver by now.
+    Its result is true if another process may be responsible for it by now.
     """
 
     order = 2
 
     def __init__(self, agent: str, item: Undelivered, process_id: str) -> None:
-        place = {
+        key_values = {
             "agent": agent,
             "task": item.task_id,
             "owner": item.owner,
             "config": item.config_id,
         }
-        self.key = ("delivered", *map(key, place.values()))
+        self.key = ("delivered", *map(key, key_values.values()))
         self._values: dict[str, str | int] = {
             "its_version": item.version,
             "its_process": process_id,
         }
-        self._values |= {f"its_{name}": value for name, value in place.items()}
+        self._values |= {f"its_{name}": value for name, value in key_values.items()}
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[Delivered]) -> Sequence[Rows]:  # noqa: ARG003
-        """Return what is deleted; of a receiver that is owed more by now, nothing is."""
+        """Return the rows to delete; deliveries with a newer version stay."""
         return [_rows(writes)]
 
     @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[Delivered]
     ) -> Sequence[object]:
-        """Delete them by one statement."""
+        """Delete them with one statement."""
         deleted = (await connection.execute(*_rows(writes))).rowcount
         return [deleted < len(writes)] * len(writes)
 
@@ -84,8 +84,8 @@ def _rows(writes: Sequence[Delivered]) -> Rows:
 
 def _delete() -> Delete:
     columns = push_outbox.c
-    place = [columns[name] == bindparam(f"its_{name}") for name in (*_PLACE, "process")]
-    return delete(push_outbox).where(*place, columns.version <= bindparam("its_version"))
+    key_values = [columns[name] == bindparam(f"its_{name}") for name in (*_PLACE, "process")]
+    return delete(push_outbox).where(*key_values, columns.version <= bindparam("its_version"))
 
 
 _PLACE = ("agent", "task", "owner", "config")
@@ -93,9 +93,9 @@ _DELETE = _delete()
 
 
 class TakeDeliveries(Write):
-    """Makes what processes that are gone had to deliver this process's own.
+    """Takes over the pending deliveries of dead processes.
 
-    The arguments are those of `TakeOver`.
+    Arguments as in `TakeOver`.
     """
 
     def __init__(self, agent: str, process_id: str, lease_seconds: float | None) -> None:
@@ -104,22 +104,16 @@ class TakeDeliveries(Write):
         self._process_id = process_id
         self._lease_seconds = lease_seconds
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[TakeDeliveries]
-    ) -> Sequence[object]:
-        """Take over by one statement for each agent."""
-        return [await write._take(connection) for write in writes]  # noqa: SLF001
-
-    async def _take(self, connection: AsyncConnection) -> list[Undelivered]:
-        gone = push_outbox.c.process != self._process_id
+    async def execute_one(self, connection: AsyncConnection) -> list[Undelivered]:
+        """Take over the deliveries of an agent with one statement."""
+        is_dead = push_outbox.c.process != self._process_id
         if self._lease_seconds is not None:
             alive = living(connection.dialect.name, self._lease_seconds)
-            gone = and_(gone, push_outbox.c.process.not_in(alive))
+            is_dead = and_(is_dead, push_outbox.c.process.not_in(alive))
         columns = push_outbox.c
         rows = await connection.execute(
             update(push_outbox)
-            .where(columns.agent == self._agent, gone)
+            .where(columns.agent == self._agent, is_dead)
             .values(process=self._process_id)
             .returning(columns.owner_name, columns.task_name, columns.config_name, columns.version)
         )

@@ -1,4 +1,4 @@
-"""A database by its URL."""
+"""Engines for database URLs."""
 
 from __future__ import annotations
 
@@ -29,46 +29,46 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.bulk import Bulk
 
 STATEMENT_SECONDS = 5.0
-"""How long a transaction or a read may take."""
+"""Time limit of a transaction or read."""
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
 _KINDS = "memory:, sqlite:///file.db or postgresql://user:password@host/database"
 _SYNCHRONOUS = ("off", "normal", "full", "extra")
 CONNECTIONS = 10
-"""How many connections to PostgreSQL a process has at most, beside those of its bus."""
+"""Maximum number of PostgreSQL connections per process, without those of the bus."""
 
 _CACHE_KIB = 32 * 1024
 
 
 def parse_url(url: str) -> URL:
-    """Return the URL of a database, with the driver that is used.
+    """Parse a database URL and select its driver.
 
     Raises:
-        ConfigurationError: It is none of those that are known; its text is not repeated, it may
-            hold a password.
+        ConfigurationError: The URL is not supported; the message omits it, since it may
+            contain a password.
     """
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise ConfigurationError(f"the storage is a URL: {_KINDS}") from error
+        raise ConfigurationError(f"the storage must be a URL: {_KINDS}") from error
     if parsed.drivername not in _DRIVERS:
-        raise ConfigurationError(f"no storage is known as {parsed.drivername}:, only {_KINDS}")
+        raise ConfigurationError(f"unknown storage {parsed.drivername}:; use {_KINDS}")
     if parsed.drivername == "sqlite" and not parsed.database:
-        raise ConfigurationError("the storage sqlite: needs a file, as in sqlite:///agents.db")
+        raise ConfigurationError("the storage sqlite: needs a file, such as sqlite:///agents.db")
     return parsed.set(drivername=_DRIVERS[parsed.drivername])
 
 
 def shown(url: URL) -> str:
-    """Return a URL for the log: without its password."""
+    """Return a URL for logs, without its password."""
     name = url.drivername.partition("+")[0]
     return url.set(drivername=name, query={}).render_as_string(hide_password=True)
 
 
 def make_engine(url: URL) -> AsyncEngine:
-    """Return the engine for a URL of `parse_url`; nothing is connected yet.
+    """Return the engine for a URL from `parse_url`, without connecting.
 
     Raises:
-        ConfigurationError: Its options are wrong.
+        ConfigurationError: The options of the URL are invalid.
         MissingExtraError: The driver is not installed.
     """
     name = url.drivername.partition("+")[0]
@@ -96,7 +96,7 @@ def _no_connect_timeout(url: URL) -> dict[str, Any]:
 
 
 def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
-    """Return what writes many rows to the database of an engine."""
+    """Return the bulk writer for an engine."""
     if engine.dialect.name == "postgresql":
         return PostgresqlBulk(engine)
     file, synchronous = url.set(drivername="sqlite", query={}), _synchronous(url)
@@ -113,7 +113,7 @@ def _sqlite(url: URL) -> AsyncEngine:
     engine = create_async_engine(
         url.set(query={}),
         hide_parameters=True,
-        pool_reset_on_return=None,  # whoever had it has committed or rolled back
+        pool_reset_on_return=None,  # its user has committed or rolled back
     )
     _prepare_all(engine.sync_engine, synchronous)
     return engine
@@ -124,13 +124,13 @@ def _synchronous(url: URL) -> str:
     synchronous = str(query.pop("synchronous", "normal"))
     if synchronous not in _SYNCHRONOUS or query:
         raise ConfigurationError(
-            f"the storage sqlite: has one option, ?synchronous={'|'.join(_SYNCHRONOUS)}"
+            f"the storage sqlite: has a single option, ?synchronous={'|'.join(_SYNCHRONOUS)}"
         )
     return synchronous
 
 
 def _prepare_all(engine: Engine, synchronous: str) -> None:
-    """Prepare every connection of an engine for SQLite."""
+    """Configure every connection of a SQLite engine."""
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
@@ -143,15 +143,15 @@ def _prepare_all(engine: Engine, synchronous: str) -> None:
 
 
 def _enlarge_cache(connection: Any, _record: object) -> None:
-    """Let the writer keep more than 2 MB of the indexes, which it changes with every row."""
+    """Enlarge the writer's cache from 2 MB, since every row changes the indexes."""
     connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}").close()
 
 
 def is_data_error(error: BaseException) -> bool:
-    """Return whether a database or its driver cannot take the values of a statement.
+    """Return whether an error was caused by the values of a statement.
 
-    Such an error says nothing about the health of the database: class 22 of SQLSTATE (data
-    exception), class 54 (program limit exceeded), and what drivers raise before they ask.
+    Such errors do not indicate an outage: SQLSTATE classes 22 (data
+    exception) and 54 (program limit exceeded), and errors of drivers before the request.
     """
     cause = error.orig if isinstance(error, StatementError) else error
     state = getattr(cause, "sqlstate", None) or ""
@@ -163,7 +163,7 @@ def is_data_error(error: BaseException) -> bool:
 
 
 def is_away(error: BaseException) -> bool:
-    """Tell whether an error says that the database is away, slow or full, not that we are wrong."""
+    """Return whether an error indicates an outage, overload or full disk, not a bug."""
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     if is_data_error(error):

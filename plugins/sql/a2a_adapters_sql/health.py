@@ -1,4 +1,4 @@
-"""Whether the storage can be used: said once when that changes, not at every request."""
+"""Health of the storage, logged on changes instead of per request."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FAILURES = 3
-"""How many one after the other are an outage."""
+"""Number of successive failures that count as an outage."""
 
 logger = logging.getLogger(__name__)
 
 
 class Health:
-    """Knows whether the storage is ready, and tells those who want to know.
+    """Tracks whether the storage is available and notifies listeners of outages.
 
     Args:
-        name: What the log calls the storage; nothing secret.
+        name: Name of the storage in logs, without secrets.
     """
 
     def __init__(self, name: str) -> None:
@@ -32,30 +32,30 @@ class Health:
         self.is_ready = False
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when the storage has been away for `PATIENCE_SECONDS`."""
+        """Call `listener` when the storage has been unavailable for `PATIENCE_SECONDS`."""
         self._listeners.append(listener)
 
     def succeeded(self) -> None:
-        """Note that the storage works."""
+        """Record a success."""
         self._failures = 0
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         if not self.is_ready:
             self.is_ready = True
-            logger.info("storage %s is ready", self._name)
+            logger.info("storage %s is available", self._name)
 
     def failed(self, error: BaseException) -> None:
-        """Note that it failed; once is no outage."""
+        """Record a failure; a single one is not an outage."""
         self._failures += 1
         if self._failures >= _FAILURES:
             self.suspect(_brief(error))
 
     def suspect(self, reason: str) -> None:
-        """Note that it does not, or not well enough."""
+        """Record that the storage is unavailable or too slow."""
         if self.is_ready:
             self.is_ready = False
-            logger.error("storage %s is away: %s", self._name, reason)
+            logger.error("storage %s is unavailable: %s", self._name, reason)
         if self._alarm is None:
             self._alarm = Alarm(PATIENCE_SECONDS, self._raise_alarm)
 
@@ -65,13 +65,13 @@ class Health:
             listener()
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Stop notifying listeners."""
         self._listeners.clear()
         if self._alarm is not None:
             self._alarm.cancel()
 
 
 def _brief(error: BaseException) -> str:
-    """Return the driver's own words, which hold no parameters, in one line."""
+    """Return the driver's error, which contains no parameters, in one line."""
     cause = getattr(error, "orig", None) or error
     return " ".join(f"{type(cause).__name__}: {cause}".split())[:300]

@@ -1,4 +1,4 @@
-"""Which processes are alive: told by a lock on a file, or by leases that have to be renewed."""
+"""Liveness of processes: a file lock for SQLite, renewable leases for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from a2a_adapters_sql.quotas import Quotas
 from a2a_adapters_sql.schema import processes, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from sqlalchemy import ColumnElement, ScalarSelect, Update
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.figures import StorageFigures
 
 _MOST_GRACES = 3
-"""How often others extend the lease of a process that does not renew it itself. After an outage, a
-process that lives renews it within seconds; without a limit, processes that die soon after their
-start would keep the dead alive for good."""
+"""Number of times that others extend a lease after outages. A live process renews its own within
+seconds after an outage; without this limit, processes that crash soon after startup would keep
+dead ones alive forever."""
 
 LEASE_SECONDS = 10.0
-"""How long a process that does not renew its lease counts as alive, if nobody says otherwise."""
+"""Default time until an unrenewed lease expires."""
 
 logger = logging.getLogger(__name__)
 
 
 class FileLock:
-    """Held by the one process that uses a SQLite file. It ends with the process, however that ends.
+    """Lock of the process that uses a SQLite file; the kernel releases it with the process.
 
     Args:
-        path: The file of the database; the lock has one beside it.
+        path: The database file; the lock file is next to it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,7 +55,7 @@ class FileLock:
         """Take the lock.
 
         Raises:
-            ConfigurationError: Another process has it, or the file cannot be written.
+            ConfigurationError: Another process holds it, or the file is not writable.
         """
         import fcntl  # noqa: PLC0415 - not on Windows, where SQLite's own locks have to do
 
@@ -63,38 +63,37 @@ class FileLock:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise ConfigurationError(
-                f"the storage {self._database} cannot be written: {error.strerror}"
+                f"cannot write the storage {self._database}: {error.strerror}"
             ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(handle)
             raise ConfigurationError(
-                f"another process uses the storage {self._database}; several processes need "
-                "PostgreSQL"
+                f"another process uses the storage {self._database}; to share it, use PostgreSQL"
             ) from error
         self._handle = handle
 
     def release(self) -> None:
-        """Let it go."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
 
 class Lease:
-    """This process's lease, renewed four times as often as it has to be.
+    """This process's lease, renewed four times per lease period.
 
-    Leases are measured by the database's clock alone, and only while the database answers: when no
-    process has renewed its lease for half a lease, the database was away. The first one that renews
-    its own after that gives all that were alive at the last renewal a full lease, `_MOST_GRACES`
-    times at most without a renewal of their own; see `is_alive`.
+    Leases expire by the database's clock, and only while the database is available: if no
+    process has renewed its lease for half a period, there was an outage. The first renewal after
+    it extends all leases that were alive before by a full period, at most `_MOST_GRACES`
+    times between renewals by their own process; see `is_alive`.
 
     Args:
-        commits: Writes it.
+        commits: Writes the lease.
         process_id: This process.
-        seconds: How long the process counts as alive without renewing the lease.
-        figures: Count the leases that ended before they were renewed.
+        seconds: The lease period.
+        figures: Count expired leases.
     """
 
     def __init__(
@@ -108,21 +107,21 @@ class Lease:
         self._listeners: list[Callable[[], None]] = []
         self._renewed_at = self._lapsed_at = -math.inf
         self.quotas = Quotas()
-        """Told with each renewal."""
+        """Called with each renewal."""
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when the lease had ended before it was renewed."""
+        """Call `listener` when the lease has expired before its renewal."""
         self._listeners.append(listener)
 
     async def take(self) -> None:
-        """Enter this process, and keep the entry as long as it lives."""
+        """Take the lease and keep renewing it."""
         began = time.monotonic()
         await self._commits.write(self._entry(), patience=LEASE_SECONDS)
         self._renewed_at = began
         self._renewal = asyncio.create_task(self._renew())
 
     def is_unbroken(self, since: float) -> bool:
-        """Tell whether the lease has never ended since a time of `time.monotonic`."""
+        """Return whether the lease has been held since a time of `time.monotonic`."""
         now = time.monotonic()
         return self._lapsed_at < since and now - self._renewed_at <= self.seconds
 
@@ -135,120 +134,112 @@ class Lease:
         while True:
             await asyncio.sleep(began + self.seconds / 4 - time.monotonic())
             began = time.monotonic()
-            with contextlib.suppress(Exception):  # the log knows
-                told = await self._commits.write(self._entry(), patience=self.seconds / 4)
-                self.quotas.update(told)
+            with contextlib.suppress(Exception):  # already logged
+                shared = await self._commits.write(self._entry(), patience=self.seconds / 4)
+                self.quotas.update(shared)
                 late, self._renewed_at = began - self._renewed_at, began
                 if late > self.seconds:
-                    self._tell_of_lapse(late)
+                    self._report_lapse(late)
 
-    def _tell_of_lapse(self, seconds: float) -> None:
+    def _report_lapse(self, seconds: float) -> None:
         self._figures.leases_lost += 1
         self._lapsed_at = time.monotonic()
-        logger.warning("the lease was not renewed for %.1f s: others may have our tasks", seconds)
+        logger.warning(
+            "the lease was not renewed for %.1f s: other processes may have taken over tasks",
+            seconds,
+        )
         for listener in self._listeners:
             listener()
 
     async def give_back(self) -> None:
-        """End the lease: what this process leaves unfinished is anybody's then."""
+        """End the lease, so that other processes can take over unfinished tasks."""
         if self._renewal is None:
             return
         self._renewal.cancel()
         await asyncio.wait([self._renewal], timeout=1)
-        with contextlib.suppress(Exception):  # it ends by itself
+        with contextlib.suppress(Exception):  # it expires anyway
             await self._commits.write(EndLease(self._process_id), patience=1)
 
 
 class RenewLease(Write):
-    """Says that a process lives, by the database's own clock; reads what others say beside that."""
+    """Renews a lease by the database's clock, and reads what other processes share with theirs."""
 
     is_urgent = True
-    """Without it all tasks of this process are taken over."""
+    """Delaying it would let others take over this process's tasks."""
 
     def __init__(self, process_id: str, name: str, seconds: float, taken: str) -> None:
         self.key = ("process", process_id)
-        self.row = {"id": process_id, "name": name, "taken": taken}
-        self.seconds = seconds
+        self._row = {"id": process_id, "name": name, "taken": taken}
+        self._seconds = seconds
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[RenewLease]
-    ) -> Sequence[object]:
-        """Renew them; there is one."""
+    async def execute_one(self, connection: AsyncConnection) -> list[str]:
+        """Renew the lease; return what live processes share with theirs."""
         dialect = connection.dialect.name
-        told: list[object] = []
-        for write in writes:
-            until = now_of(dialect) + write.seconds
-            await connection.execute(_renew_all(dialect, write.seconds))
-            statement = upsert(dialect, processes).values(**write.row, lease_until=until)
-            changes = {"lease_until": until, "taken": write.row["taken"], "graces": 0}
-            await connection.execute(
-                statement.on_conflict_do_update(index_elements=["id"], set_=changes)
-            )
-            gone = func.abs(processes.c.lease_until) < until - 100 * write.seconds
-            await connection.execute(delete(processes).where(gone))
-            others = select(processes.c.taken).where(
-                is_alive(dialect, write.seconds),
-                processes.c.id != write.row["id"],
-                processes.c.taken.is_not(None),
-            )
-            told.append(list(await connection.scalars(others)))
-        return told
+        until = now_of(dialect) + self._seconds
+        await connection.execute(_renew_all(dialect, self._seconds))
+        statement = upsert(dialect, processes).values(**self._row, lease_until=until)
+        changes = {"lease_until": until, "taken": self._row["taken"], "graces": 0}
+        await connection.execute(
+            statement.on_conflict_do_update(index_elements=["id"], set_=changes)
+        )
+        is_expired = func.abs(processes.c.lease_until) < until - 100 * self._seconds
+        await connection.execute(delete(processes).where(is_expired))
+        others = select(processes.c.taken).where(
+            is_alive(dialect, self._seconds),
+            processes.c.id != self._row["id"],
+            processes.c.taken.is_not(None),
+        )
+        return list(await connection.scalars(others))
 
 
 def _renew_all(dialect: str, seconds: float) -> Update:
-    """Return what renews the leases that ended, or ran on, while the database was away."""
+    """Return the statement that extends leases after an outage."""
     interrupted = select(processes.c.id).where(_is_interrupted(dialect, seconds))
-    in_order = interrupted.order_by(processes.c.id).with_for_update()  # else two could deadlock
+    in_order = interrupted.order_by(processes.c.id).with_for_update()  # prevents deadlocks
     renewal = update(processes).where(processes.c.id.in_(in_order))
     return renewal.values(lease_until=now_of(dialect) + seconds, graces=_graces + 1)
 
 
 class EndLease(Write):
-    """Says that a process has ended."""
+    """Ends the lease of a process."""
 
     order = 9
-    """After all that it writes: then another process may have its tasks."""
+    """Last, because afterwards another process may take its tasks."""
 
     def __init__(self, process_id: str) -> None:
         self.key = ("process", process_id)
-        self.process_id = process_id
+        self._process_id = process_id
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[EndLease]
-    ) -> Sequence[object]:
-        """End them; there is one. Its name stays for a while, for those that take its tasks.
+    async def execute_one(self, connection: AsyncConnection) -> None:
+        """End the lease. Its row stays for a while, to name the process in takeovers.
 
-        A time below 0 is the end of a lease that no outage interrupts.
+        A negative time marks an ended lease, which outages do not extend.
         """
         ended = -now_of(connection.dialect.name)
-        for write in writes:
-            mine = processes.c.id == write.process_id
-            await connection.execute(update(processes).where(mine).values(lease_until=ended))
-        return [None] * len(writes)
+        mine = processes.c.id == self._process_id
+        await connection.execute(update(processes).where(mine).values(lease_until=ended))
 
 
 def now_of(dialect: str) -> ColumnElement[float]:
-    """Return the database's clock, in seconds since 1970."""
+    """Return the database's time in seconds since 1970."""
     if dialect == "postgresql":
         return func.extract("epoch", func.clock_timestamp()).cast(processes.c.lease_until.type)
     return (func.julianday("now") - literal(2440587.5)) * literal(86400.0)
 
 
 def is_alive(dialect: str, seconds: float) -> ColumnElement[bool]:
-    """Return the condition that the lease of a process has not ended.
+    """Return the condition that a process's lease has not expired.
 
     Args:
-        dialect: The database's.
-        seconds: How long a lease is.
+        dialect: Name of the dialect.
+        seconds: The lease period.
     """
     runs = processes.c.lease_until >= now_of(dialect)
     return or_(runs, _is_interrupted(dialect, seconds))
 
 
 def _is_interrupted(dialect: str, seconds: float) -> ColumnElement[bool]:
-    """Return the condition that the database was away, and a process alive at the last renewal."""
+    """Return the condition that an outage interrupted the lease of a live process."""
     every = processes.alias()
     renewed = select(func.max(every.c.lease_until)).scalar_subquery() - seconds
     until = processes.c.lease_until
@@ -260,5 +251,5 @@ _graces = func.coalesce(processes.c.graces, 0)
 
 
 def living(dialect: str, seconds: float) -> ScalarSelect[str]:
-    """Return the ids of the processes whose lease has not ended; see `is_alive`."""
+    """Return the ids of the processes with an unexpired lease; see `is_alive`."""
     return select(processes.c.id).where(is_alive(dialect, seconds)).scalar_subquery()

@@ -1,4 +1,4 @@
-"""Brings a database's tables up to date, and tells whether they are."""
+"""Migrates the tables and checks their version."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ VERSION_TABLE = "a2a_schema"
 
 _OURS = "a2a_"
 _LOCK = 0x613261
-"""The number of the lock that PostgreSQL's servers take turns by; SQLite has one process."""
+"""Advisory lock that serialises migrations on PostgreSQL; SQLite has a single process."""
 
 
 def is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    """Tell alembic which tables are ours, of all in the database."""
+    """Filter for alembic: whether a table belongs to this project."""
     return kind != "table" or (name or "").startswith(_OURS)
 
 
 def upgrade(connection: Connection) -> str:
-    """Make the tables, or change older ones; return the schema's version.
+    """Create or migrate the tables; return the schema version.
 
     Raises:
-        ConfigurationError: A newer release of a2a-adapters has made them.
+        ConfigurationError: The schema is newer than this release.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -53,12 +53,12 @@ def upgrade(connection: Connection) -> str:
 
 
 def differences(connection: Connection) -> list[str]:
-    """Return in which points the tables are not as this release has them."""
+    """Return the differences between the tables and this release's schema."""
     options = {"version_table": VERSION_TABLE, "include_name": is_ours}
     found = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
     head = ScriptDirectory.from_config(_config()).get_current_head()
     current = _current(connection)
-    outdated = [] if current == head else [f"the schema is {current}, this release has {head}"]
+    outdated = [] if current == head else [f"the schema is {current}, this release expects {head}"]
     return outdated + [str(difference) for difference in found]
 
 

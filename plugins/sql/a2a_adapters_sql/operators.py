@@ -1,4 +1,4 @@
-"""The tasks of all owners, for operators: found, ended and handed over beside running servers."""
+"""Operator access to tasks of all owners, safe beside running servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from a2a_adapters.protocol.messages import new_id
 from a2a_adapters_sql.lease import is_alive
 from a2a_adapters_sql.records import ATTEMPT
 from a2a_adapters_sql.schema import processes, tasks
-from a2a_adapters_sql.task_rows import ANYBODY, HANDED_OVER, stored
+from a2a_adapters_sql.task_rows import ANY_PROCESS, HANDED_OVER, stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 class KeptTask(NamedTuple):
-    """A task as it is stored."""
+    """A stored task."""
 
     agent: str
     owner: str
     stored: StoredTask
     process: str
-    """What it waits for: a process by its name, any process, or nothing if it has ended."""
+    """Where it runs: the name of a process, any process, or nothing if it has ended."""
     attempts: int
-    """How many processes have resumed it, and were not stopped while they worked on it."""
+    """Number of times it was resumed, excluding orderly shutdowns."""
 
     @property
     def task(self) -> Task:
-        """The task itself."""
+        """The parsed task."""
         return self.stored.task
 
 
@@ -68,19 +68,19 @@ async def find_tasks(
     unchanged_seconds: float = 0,
     limit: int = 50,
 ) -> Sequence[KeptTask]:
-    """Return tasks of all owners, the ones that changed last first.
+    """Return tasks of all owners, most recently changed first.
 
     Args:
-        database: The database; it need not be started.
-        task_id: Their id: different owners may have tasks with the same one.
-        agent: Their agent's name.
-        owner: Their caller's name; "" is the anonymous one.
-        state: Their state. Without it or an id, only tasks that have not ended are returned.
-        unchanged_seconds: How long they have not changed, at least.
-        limit: The largest number of tasks.
+        database: The database; may be unstarted.
+        task_id: Task id; different owners may use the same one.
+        agent: Name of the agent.
+        owner: Name of the caller; "" is the anonymous caller.
+        state: Task state. Without a state or id, only open tasks are returned.
+        unchanged_seconds: Minimum time since the last change.
+        limit: Maximum number of tasks.
 
     Raises:
-        ConfigurationError: The database cannot be used.
+        ConfigurationError: The database is unusable.
     """
     names = {"id": task_id, "agent": agent, "owner": owner, "state": state}
     wanted = [tasks.c[name] == value for name, value in names.items() if value is not None]
@@ -108,7 +108,7 @@ async def find_tasks(
 def _place(process: str | None, name: str | None, *, is_living: bool) -> str:
     if process is None:
         return ""
-    if process == ANYBODY:
+    if process == ANY_PROCESS:
         return "any"
     if process.startswith(HANDED_OVER):
         return "handed over"
@@ -116,18 +116,18 @@ def _place(process: str | None, name: str | None, *, is_living: bool) -> str:
 
 
 async def end_task(storage: SqlStorage, kept: KeptTask, reason: str) -> Task:
-    """End a task as failed, notify its receivers, and return it.
+    """Mark a task as failed, notify its push receivers, and return it.
 
-    The process that works on it notices within `Limits.sweep_seconds`, and stops.
+    Its process notices within `Limits.sweep_seconds` and stops working on it.
 
     Args:
-        storage: The storage, which is started.
+        storage: The started storage.
         kept: The task.
-        reason: What the caller is told.
+        reason: Shown to the caller.
 
     Raises:
-        ConfigurationError: The task has ended already.
-        ConcurrentTaskModificationError: It has changed; find it again.
+        ConfigurationError: The task is already terminal.
+        ConcurrentTaskModificationError: The task has changed; find it again.
     """
     _check_open(kept)
     text = Message(message_id=new_id(), role=Role.ROLE_AGENT, parts=[Part(text=reason)])
@@ -146,21 +146,21 @@ async def end_task(storage: SqlStorage, kept: KeptTask, reason: str) -> Task:
 
 
 async def hand_over_task(storage: SqlStorage, kept: KeptTask) -> None:
-    """Take a task from the process that works on it, for any other one to resume.
+    """Release a task from its process, so that any process can resume it.
 
-    A server does at its next sweep; if its agent cannot resume, the task fails with that reason.
+    A server resumes it at its next sweep; if the agent cannot resume, the task fails.
 
     Args:
-        storage: The storage, which is started.
+        storage: The started storage.
         kept: The task.
 
     Raises:
-        ConfigurationError: The task has ended, or waits for its caller.
-        ConcurrentTaskModificationError: It has changed; find it again.
+        ConfigurationError: The task is terminal or waits for its caller.
+        ConcurrentTaskModificationError: The task has changed; find it again.
     """
     _check_open(kept)
     if kept.process == "any":
-        raise ConfigurationError(f"task {kept.task.id} waits for its caller, not for a process")
+        raise ConfigurationError(f"task {kept.task.id} waits for its caller and cannot be released")
     agent = storage.of(kept.agent)
     await agent.tasks.put(kept.task, kept.owner, kept.stored.version, is_handed_over=True)
 
@@ -168,6 +168,6 @@ async def hand_over_task(storage: SqlStorage, kept: KeptTask) -> None:
 def _check_open(kept: KeptTask) -> None:
     if kept.task.status.state in states.TERMINAL:
         raise ConfigurationError(
-            f"task {kept.task.id} has ended, and tasks that have ended never change; "
-            "its caller can send the message again under a new messageId"
+            f"task {kept.task.id} is in a terminal state and cannot change; "
+            "the caller can resend the message with a new messageId"
         )

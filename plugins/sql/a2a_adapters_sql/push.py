@@ -1,4 +1,4 @@
-"""The push notification configs that a database keeps."""
+"""Push notification configs in a database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.context import ServerCallContext
-    from sqlalchemy import Table
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -29,11 +28,11 @@ _PLACE = ("agent", "task", "owner", "config")
 
 
 class SqlPushStore(PushNotificationConfigStore):
-    """Keeps the configs of one agent's tasks.
+    """Stores the push configs of one agent's tasks.
 
     Args:
-        database: Where.
-        agent: Whose tasks.
+        database: Holds the configs.
+        agent: Name of the agent.
     """
 
     def __init__(self, database: Database, agent: str) -> None:
@@ -65,7 +64,7 @@ class SqlPushStore(PushNotificationConfigStore):
     async def delete_info(
         self, task_id: str, context: ServerCallContext, config_id: str | None = None
     ) -> None:
-        """Forget one of the caller's configs of a task, or all."""
+        """Delete one or all of the caller's configs of a task."""
         place = (self._agent, task_id, context.user.user_name, config_id)
         await self._database.write(DeleteConfigs(place), PATIENCE_SECONDS)
 
@@ -82,8 +81,8 @@ class SaveConfig(Write):
     """Stores a config.
 
     Args:
-        place: Agent, task, owner and config.
-        config: What is stored.
+        place: Agent, task id, owner and config id.
+        config: The config.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class SaveConfig(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveConfig]
     ) -> Sequence[object]:
-        """Write them by one statement."""
+        """Write them with one statement."""
         for statement, values in cls.rows(connection.dialect.name, writes):
             await connection.execute(statement, values)
         return [None] * len(writes)
@@ -118,10 +117,10 @@ def _save(dialect: str) -> sqlite.Insert:
 
 
 class DeleteConfigs(Write):
-    """Forgets a config, or all that an owner has set for a task, and what they are owed.
+    """Deletes one or all of an owner's configs of a task, and their pending deliveries.
 
     Args:
-        place: Agent, task, owner, and config unless it is all of them.
+        place: Agent, task id, owner, and config id; None means all configs.
     """
 
     order = 2
@@ -132,16 +131,8 @@ class DeleteConfigs(Write):
             column: name for column, name in zip(_PLACE, place, strict=True) if name is not None
         }
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[DeleteConfigs]
-    ) -> Sequence[object]:
-        """Delete them one by one: it is rare."""
-        for write in writes:
-            await write._delete(connection, push_configs)  # noqa: SLF001
-            await write._delete(connection, push_outbox)  # noqa: SLF001
-        return [None] * len(writes)
-
-    async def _delete(self, connection: AsyncConnection, table: Table) -> None:
-        where = [table.c[column] == name for column, name in self._place.items()]
-        await connection.execute(delete(table).where(*where))
+    async def execute_one(self, connection: AsyncConnection) -> None:
+        """Delete the configs and their pending deliveries."""
+        for table in (push_configs, push_outbox):
+            where = [table.c[column] == name for column, name in self._place.items()]
+            await connection.execute(delete(table).where(*where))

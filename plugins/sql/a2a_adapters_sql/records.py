@@ -1,4 +1,4 @@
-"""What is written beside tasks: accepted messages, takeovers."""
+"""Writes other than tasks: accepted messages, recovery attempts, takeovers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.lease import living
 from a2a_adapters_sql.schema import is_task, key, messages, processes, tasks, upsert
 from a2a_adapters_sql.state_rows import SaveState
-from a2a_adapters_sql.task_rows import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
+from a2a_adapters_sql.task_rows import ANY_PROCESS, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters_sql.turns import Joining, is_running
 
 if TYPE_CHECKING:
@@ -45,19 +45,19 @@ _REMEMBERED_NANOSECONDS = DEDUPLICATION_SECONDS * 10**9
 
 
 class AcceptMessage(Write):
-    """Notes which task a message began, and stores that task; unless it began one lately.
+    """Stores a message's task and the message id, unless the id was used before.
 
     Args:
-        agent: Whose message it is.
-        owner: Its sender.
-        message_id: Its id.
-        digest: Of its content.
-        task: Stores the task.
-        joining: The task's conversation, if another process may have tasks of that.
+        agent: Name of the agent.
+        owner: Sender of the message.
+        message_id: Id of the message.
+        digest: Digest of its content.
+        task: Write of the task.
+        joining: The task's context, if another process may run tasks of it.
     """
 
     order = -1
-    """First: who waits for the same message at another process has none of anything else."""
+    """First, so that waiting for the same message in another process holds no other locks."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class AcceptMessage(Write):
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[AcceptMessage]) -> Sequence[Rows] | None:
-        """Return the rows of the messages and of their tasks."""
+        """Return the rows of the messages and their tasks."""
         of_tasks = SaveTask.rows(dialect, [write.task for write in writes])
         if of_tasks is None:
             return None
@@ -97,7 +97,7 @@ class AcceptMessage(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[AcceptMessage]
     ) -> Sequence[object]:
-        """Write them by two statements; those whose conversation is elsewhere are told so."""
+        """Write them with two statements, except those whose context runs elsewhere."""
         elsewhere = await _elsewhere(connection, writes)
         here = [write for write in writes if write.key not in elsewhere]
         used: dict[tuple[str, ...], Row[Any]] = {}
@@ -108,13 +108,13 @@ class AcceptMessage(Write):
         fresh = [write for write in here if write.key not in used]
         if fresh:
             await SaveTask.execute(connection, [write.task for write in fresh])
-        told: dict[tuple[str, ...], object] = {
+        earlier: dict[tuple[str, ...], object] = {
             key: UsedMessage(row.task, row.digest) for key, row in used.items()
         }
-        return [(elsewhere | told).get(write.key) for write in writes]
+        return [(elsewhere | earlier).get(write.key) for write in writes]
 
     def undo(self) -> Write:
-        """Return what forgets the message and its task."""
+        """Return the write that deletes the message and its task."""
         return ForgetMessage(*self._place, self.task.task_id)
 
 
@@ -134,7 +134,7 @@ def _insert_messages(dialect: str) -> sqlite.Insert:
 async def _elsewhere(
     connection: AsyncConnection, writes: Sequence[AcceptMessage]
 ) -> dict[tuple[str, ...], object]:
-    """Return what is told of new messages whose conversation another process has."""
+    """Return the results of new messages whose context runs in another process."""
     joining = {write.key: write.joining for write in writes if write.joining}
     runners = {key: await one.runner(connection) for key, one in joining.items()}
     going = [write for write in writes if runners.get(write.key) is not None]
@@ -149,7 +149,7 @@ async def _elsewhere(
 async def _known(
     connection: AsyncConnection, writes: Sequence[AcceptMessage]
 ) -> dict[tuple[str, ...], Row[Any]]:
-    """Return those of the messages that were accepted before."""
+    """Return the messages that were accepted before."""
     names = ("agent", "owner", "id")
     wanted = [tuple(write.row[name] for name in names) for write in writes]
     place = tuple_(*(messages.c[name] for name in names))
@@ -160,20 +160,20 @@ async def _known(
 def _others(
     rows: dict[tuple[str, ...], Row[Any]], writes: Sequence[AcceptMessage]
 ) -> dict[tuple[str, ...], Row[Any]]:
-    """Return those of the messages that have begun another task before."""
+    """Return the messages that started another task before."""
     return {w.key: rows[w.key] for w in writes if rows[w.key].task != w.task.task_id}
 
 
 class ForgetMessage(Write):
-    """Forgets an accepted message whose sender was told that it was not, or that made no task.
+    """Deletes an accepted message that was reported as failed, or that created no task.
 
     Args:
-        agent: Whose message it was.
-        owner: Its sender.
-        message_id: Its id.
-        task_id: The task that it was to begin.
-        is_answered: Keep the message in mind: it was answered without a task.
-        states: What is stored with that.
+        agent: Name of the agent.
+        owner: Sender of the message.
+        message_id: Id of the message.
+        task_id: The task reserved for it.
+        is_answered: Whether to keep the message id, because it was answered without a task.
+        states: State to store with it.
     """
 
     order = 3
@@ -204,7 +204,7 @@ class ForgetMessage(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[ForgetMessage]
     ) -> Sequence[object]:
-        """Delete them one by one: it is rare."""
+        """Delete the messages and their tasks, and store the states."""
         for write in writes:
             if not write.is_answered:
                 await connection.execute(delete(messages).where(*write.mine))
@@ -213,34 +213,29 @@ class ForgetMessage(Write):
 
 
 ATTEMPT = 100
-"""What an attempt adds to a task's `epoch`; a takeover adds one."""
+"""Increment of a task's `epoch` per attempt; a takeover adds one."""
 
 
 class CountAttempt(Write):
-    """Counts an attempt at a task that was left behind."""
+    """Counts an attempt to resume an orphaned task."""
 
     def __init__(self, agent: str, owner: str, task_id: str) -> None:
         self.key = ("attempt", key(agent), key(owner), key(task_id))
         self._place = (agent, owner, task_id)
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[CountAttempt]
-    ) -> Sequence[object]:
-        """Count them one by one: it is rare."""
-        for write in writes:
-            counted = update(tasks).where(*is_task(*write._place))  # noqa: SLF001
-            await connection.execute(counted.values(epoch=tasks.c.epoch + ATTEMPT))
-        return [None] * len(writes)
+    async def execute_one(self, connection: AsyncConnection) -> None:
+        """Count the attempt."""
+        counted = update(tasks).where(*is_task(*self._place))
+        await connection.execute(counted.values(epoch=tasks.c.epoch + ATTEMPT))
 
 
 class TakeOver(Write):
-    """Makes the tasks of processes that are gone this process's own.
+    """Takes over the tasks of dead processes.
 
     Args:
-        agent: Whose tasks.
+        agent: Name of the agent.
         process_id: This process.
-        lease_seconds: How long leases are; None if no other process can be alive.
+        lease_seconds: The lease period; None if there are no other processes.
     """
 
     def __init__(self, agent: str, process_id: str, lease_seconds: float | None) -> None:
@@ -249,36 +244,29 @@ class TakeOver(Write):
         self._process_id = process_id
         self._lease_seconds = lease_seconds
         self._taken: dict[bytes, LeftTask] = {}
-        """Of all attempts: what a commit took whose answer was lost is ours already."""
+        """Same for all attempts: a commit with a lost response has already taken the tasks."""
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[TakeOver]
-    ) -> Sequence[object]:
-        """Take over by one statement for each agent."""
-        return [await write.take(connection) for write in writes]
-
-    async def take(self, connection: AsyncConnection) -> list[LeftTask]:
+    async def execute_one(self, connection: AsyncConnection) -> list[LeftTask]:
         """Take over one agent's tasks."""
         found = await connection.execute(
             select(_HOLDERS.c.process).where(
                 _HOLDERS.c.process.is_not(None), self._is_gone(connection, _HOLDERS)
             )
         )
-        gone = [row.process for row in found]
-        if not gone:
+        dead = [row.process for row in found]
+        if not dead:
             return list(self._taken.values())
-        # One that was paused may be alive again.
+        # A suspended process may have resumed.
         still = self._is_gone(connection, tasks)
-        is_left = [tasks.c.agent == self._agent, tasks.c.process.in_(gone), still]
+        is_orphaned = [tasks.c.agent == self._agent, tasks.c.process.in_(dead), still]
         if self._lease_seconds is not None:
-            is_left.append(~_more_comes(connection.dialect.name, self._lease_seconds))
-        names = await _names(connection, is_left)
+            is_orphaned.append(~_more_comes(connection.dialect.name, self._lease_seconds))
+        names = await _names(connection, is_orphaned)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
         taken_back = case((tasks.c.epoch >= ATTEMPT, -ATTEMPT), else_=0)
         statement = (
             update(tasks)
-            .where(*is_left)
+            .where(*is_orphaned)
             .values(
                 process=self._process_id,
                 epoch=tasks.c.epoch + case((is_handed_over, taken_back), else_=1),
@@ -296,7 +284,7 @@ class TakeOver(Write):
         return list(self._taken.values())
 
     def _is_gone(self, connection: AsyncConnection, held: FromClause) -> ColumnElement[bool]:
-        """Return the condition that a process is neither this one nor alive."""
+        """Return the condition that a process is dead and not this one."""
         others = held.c.process != self._process_id
         if self._lease_seconds is None:
             return others
@@ -309,11 +297,11 @@ def _next(process: ColumnElement[str]) -> ScalarSelect[str]:
 
 
 def _holders() -> CTE:
-    """Return the processes that have tasks, found by one look at the index for each.
+    """Return the processes with tasks, using one index lookup per process.
 
-    All tasks that wait or run may be a million; the processes are a thousand.
+    There may be a million open tasks but only a thousand processes.
     """
-    first = select(_next(literal(ANYBODY)).label("process")).cte("holders", recursive=True)
+    first = select(_next(literal(ANY_PROCESS)).label("process")).cte("holders", recursive=True)
     return first.union_all(select(_next(first.c.process)).where(first.c.process.is_not(None)))
 
 
@@ -321,9 +309,9 @@ _HOLDERS = _holders()
 
 
 def _more_comes(dialect: str, lease_seconds: float) -> ColumnElement[bool]:
-    """Return the condition that a process is about to hand over more of a task's conversation.
+    """Return the condition that a process is still handing over tasks of the same context.
 
-    Who takes one of its tasks has to take them all, lest two processes work on them at once.
+    All tasks of a context must be taken together, or two processes would run it.
     """
     others = tasks.alias()
     names = ("context", "agent", "owner")
@@ -337,7 +325,7 @@ def _more_comes(dialect: str, lease_seconds: float) -> ColumnElement[bool]:
 async def _names(
     connection: AsyncConnection, which: Sequence[ColumnElement[bool]]
 ) -> dict[str, str]:
-    """Return the names of the processes that had some tasks, by the tasks' ids."""
+    """Return the names of the processes that ran given tasks, by task id."""
     its = tasks.c.process.in_([processes.c.id, HANDED_OVER + processes.c.id])
     query = select(tasks.c.id, processes.c.name).join(processes, its).where(*which)
     return {row.id: row.name for row in await connection.execute(query)}

@@ -1,4 +1,4 @@
-"""Forgets what is old, a few rows at a time, so that nobody waits long."""
+"""Deletes old data in small transactions that block nothing for long."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.database import Database
 
 _ROWS = 500
-"""How many of a table are forgotten by one transaction."""
+"""Maximum number of rows deleted from a table per transaction."""
 
 _LOCK = 0x613262
-"""The number of the lock that PostgreSQL's servers take turns by."""
+"""Advisory lock that serialises pruning on PostgreSQL."""
 
 
 async def prune_agent(
     database: Database, agent: str, before: int, most: int, kinds: Sequence[str] = ()
 ) -> int:
-    """Forget what an agent has kept since before a time, and finished tasks beyond a number.
+    """Delete an agent's data older than a time, and terminal tasks beyond a number.
 
-    Of states that tell where something is kept elsewhere those of these kinds go. One process does
-    so at a time: the others have nothing to do meanwhile.
+    State rows that reference external data are deleted only if their kind is given. One process
+    prunes at a time; concurrent calls return at once.
 
     Returns:
-        How many tasks were forgotten.
+        The number of deleted tasks.
     """
     newest = select(tasks.c.changed).where(tasks.c.agent == agent).order_by(tasks.c.changed.desc())
     surplus = await database.read(newest.offset(most).limit(1))
@@ -45,15 +45,15 @@ async def prune_agent(
 
 
 async def prune_all(database: Database, before: int) -> int:
-    """Forget what all agents have kept since before a time; return how many tasks.
+    """Delete data of all agents older than a time; return the number of deleted tasks.
 
-    Not what is kept elsewhere: the agents' servers do that.
+    External data is left to the agents' servers.
     """
     return await _prune(database, Prune(None, before, before))
 
 
 async def names_elsewhere(database: Database, agent: str, kind: str, before: int) -> Sequence[str]:
-    """Return under which names things were kept elsewhere, and not used since before a time."""
+    """Return the names of external data unused since a time."""
     column = states.c
     old = column.agent == agent, column.kind == kind, column.changed < before
     rows = await database.read(select(column.body).where(*old).order_by(column.changed))
@@ -70,21 +70,21 @@ async def _prune(database: Database, prune: Prune) -> int:
 
 
 class Pruned(NamedTuple):
-    """What one transaction has forgotten."""
+    """Result of one pruning transaction."""
 
     tasks: int
     has_more: bool
-    """Whether there is more to forget."""
+    """Whether more data is due."""
 
 
 class Prune(Write):
-    """Forgets some of what was kept since before a time.
+    """Deletes some of the data older than a time.
 
     Args:
-        agent: Whose; None is everybody's.
-        ended: Before when tasks ended, in nanoseconds since 1970.
-        used: Before when conversations were last used.
-        kinds: Which of the states go that tell where something is kept elsewhere.
+        agent: Name of the agent; None means all agents.
+        ended: Delete tasks that ended before, in nanoseconds since 1970.
+        used: Delete conversations last used before.
+        kinds: Kinds of states with external data to delete.
     """
 
     order = 4
@@ -96,36 +96,30 @@ class Prune(Write):
         self._used = used
         self._kinds = kinds
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[Prune]
-    ) -> Sequence[object]:
-        """Delete by a few statements for each agent."""
-        return [await write._prune(connection) for write in writes]  # noqa: SLF001
-
-    async def _prune(self, connection: AsyncConnection) -> Pruned:
+    async def execute_one(self, connection: AsyncConnection) -> Pruned:
+        """Delete with a few statements per agent."""
         if self._agent is not None and not await _is_my_turn(connection):
             return Pruned(0, has_more=False)
         over = and_(tasks.c.state.in_(task_states.TERMINAL), tasks.c.changed < self._before)
-        gone = await self._forget(connection, tasks, tasks.c.changed, over)
+        deleted = await self._forget(connection, tasks, tasks.c.changed, over)
         for table in (push_configs, push_outbox):
-            await _forget_of(connection, table, gone)
+            await _forget_of(connection, table, deleted)
         its_task = is_task(messages.c.agent, messages.c.owner, messages.c.task)
         is_known = select(tasks.c.id).where(*its_task)
         accepted = messages.c.accepted
         useless = and_(accepted < self._before, ~is_known.exists())
         used = states.c.changed
-        # What belongs to no conversation is the agent's own.
+        # State without a context belongs to the agent itself.
         is_conversations = states.c.context != ""
         is_here = or_(states.c.kind.not_like(f"{ELSEWHERE}%"), states.c.kind.in_(self._kinds))
         rows = [
-            gone,
+            deleted,
             await self._forget(connection, messages, accepted, useless),
             await self._forget(
                 connection, states, used, and_(used < self._used, is_conversations, is_here)
             ),
         ]
-        return Pruned(len(gone), has_more=any(len(found) == _ROWS for found in rows))
+        return Pruned(len(deleted), has_more=any(len(found) == _ROWS for found in rows))
 
     async def _forget(
         self,
@@ -134,7 +128,7 @@ class Prune(Write):
         age: ColumnElement[int],
         condition: ColumnElement[bool],
     ) -> Sequence[Row[Any]]:
-        """Delete the oldest rows; return their keys as they are stored."""
+        """Delete the oldest rows; return their stored keys."""
         place = [column for column in table.c if column.primary_key]
         oldest = select(*place).where(condition).order_by(age).limit(_ROWS)
         if self._agent is not None:
@@ -143,12 +137,14 @@ class Prune(Write):
         return (await connection.execute(statement)).all()
 
 
-async def _forget_of(connection: AsyncConnection, table: Table, gone: Sequence[Row[Any]]) -> None:
-    """Delete what belongs to tasks that are gone."""
+async def _forget_of(
+    connection: AsyncConnection, table: Table, deleted: Sequence[Row[Any]]
+) -> None:
+    """Delete the rows that belong to deleted tasks."""
     names = ("agent", "owner", "task")
-    # They are stored keys already, which the columns' type would make anew.
+    # Already stored keys; the columns' type would convert them again.
     place = [table.c[name] == bindparam(f"its_{name}", type_=Text()) for name in names]
-    keys = [dict(zip((f"its_{name}" for name in names), row, strict=True)) for row in gone]
+    keys = [dict(zip((f"its_{name}" for name in names), row, strict=True)) for row in deleted]
     if keys:
         await connection.execute(delete(table).where(*place), keys)
 

@@ -1,7 +1,7 @@
-"""The tables. Alembic's migrations make them; a test holds that both agree.
+"""The tables. Alembic migrations create them; a test compares both.
 
-A row belongs to an agent and one of its callers, the owner. Protocol objects are stored as
-their bytes, which keeps them exactly; what is looked for has columns beside them.
+A row belongs to an agent and a caller, its owner. Protocol objects are stored as
+bytes, which is lossless; searchable fields have their own columns.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     _Value: TypeAlias = str | ColumnElement[str]
 
 _LONGEST_KEY = 128
-"""Bytes. PostgreSQL's indexes take rows of 2,700 bytes."""
+"""Maximum key length in bytes; PostgreSQL limits index rows to 2,700."""
 
 _HASHED = "#"
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-"""NUL and unpaired surrogates."""
+"""Characters that PostgreSQL cannot store: NUL and unpaired surrogates."""
 
 metadata = MetaData()
 
 
 @lru_cache(maxsize=4096)
 def key(text: str) -> str:
-    """Return a text that stands for any string, in a column that may be long or hold no NUL."""
+    """Return a storable text for any string: itself or its hash."""
     encoded = text.encode(errors="surrogatepass")
     is_plain = _UNSTORABLE.search(text) is None and not text.startswith(_HASHED)
     if is_plain and len(encoded) <= _LONGEST_KEY:
@@ -58,17 +58,17 @@ def key(text: str) -> str:
 
 
 class Key(TypeDecorator[str]):
-    """Any string as a part of a key: as it is, or by its hash. Ordered by code points."""
+    """A string in a key, stored as it is or as its hash, ordered by code points."""
 
     impl = Text
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> Text:
-        """Return the type of the column: one that no locale orders otherwise."""
+        """Return the column type, with locale-independent ordering."""
         return Text(collation="C" if dialect.name == "postgresql" else None)
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return what is stored."""
+        """Return the stored value."""
         return None if value is None else key(value)
 
 
@@ -96,15 +96,15 @@ tasks = Table(
 )
 _is_open = tasks.c.process.is_not(None)
 Index("a2a_tasks_open", tasks.c.context, postgresql_where=_is_open, sqlite_where=_is_open)
-is_anybodys = tasks.c.process.is_not_distinct_from(literal_column("''"))
-"""Whether any process can take the answer that a task waits for; in the words of the index of
-these, which no other index serves: see `is_task`."""
+is_unowned = tasks.c.process.is_not_distinct_from(literal_column("''"))
+"""Whether any process can accept the input a task waits for; worded exactly as in the partial
+index, which no other index replaces: see `is_task`."""
 Index(
     "a2a_tasks_waiting",
     tasks.c.agent,
     tasks.c.changed,
-    postgresql_where=is_anybodys,
-    sqlite_where=is_anybodys,
+    postgresql_where=is_unowned,
+    sqlite_where=is_unowned,
 )
 
 messages = Table(
@@ -174,11 +174,11 @@ def is_task(
     *,
     table: FromClause = tasks,
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row is this task's.
+    """Return the conditions for the row of a task.
 
-    PostgreSQL finds it by its id alone, whatever it knows of the table: no index serves IS NOT
-    DISTINCT FROM. With agent and owner compared by `=` it reads all tasks of an owner, by an index
-    that begins with these, until a new table is analyzed.
+    PostgreSQL must search by id, even with outdated statistics: no index supports IS NOT
+    DISTINCT FROM. With agent and owner compared by `=`, it reads all tasks of an owner from an
+    index on them until a new table is analyzed.
     """
     columns = table.c
     return [
@@ -189,7 +189,7 @@ def is_task(
 
 
 def upsert(dialect: str, table: Table) -> sqlite.Insert:
-    """Return an `INSERT` that can be told what to do `ON CONFLICT`, alike in both databases."""
+    """Return an `INSERT` that supports `ON CONFLICT` in both databases."""
     kind: Any = sqlite
     if dialect == "postgresql":
         kind = postgresql

@@ -1,4 +1,4 @@
-"""What is kept of conversations: a row for each of its kinds."""
+"""State of contexts: one row per kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SaveState(Write):
-    """Stores, or forgets, something of a conversation."""
+    """Stores or deletes one kind of state of a context."""
 
     def __init__(
         self, agent: str, owner: str, context_id: str, kind: str, body: bytes | None
@@ -33,7 +33,7 @@ class SaveState(Write):
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[SaveState]) -> Sequence[Rows] | None:
-        """Return the rows of what there is to keep, if nothing is to be forgotten."""
+        """Return the rows to store, or None if something is to be deleted."""
         if any(write.body is None for write in writes):
             return None
         changed = time.time_ns()
@@ -44,7 +44,7 @@ class SaveState(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveState]
     ) -> Sequence[object]:
-        """Write all that there is to keep by one statement."""
+        """Store all values with one statement."""
         kept = [write for write in writes if write.body is not None]
         for rows in cls.rows(connection.dialect.name, kept) or ():
             await connection.execute(rows.statement, rows.values)
@@ -56,7 +56,7 @@ class SaveState(Write):
 
 
 class SwapState(Write):
-    """Stores something in the place of what was read; tells whether that was still there."""
+    """Replaces state if it equals the expected value; the result is whether it did."""
 
     def __init__(
         self,
@@ -72,14 +72,8 @@ class SwapState(Write):
         self._expected = expected
         self.size = save.size
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[SwapState]
-    ) -> Sequence[object]:
-        """Write them one by one."""
-        return [await write._swap(connection) for write in writes]  # noqa: SLF001
-
-    async def _swap(self, connection: AsyncConnection) -> bool:
+    async def execute_one(self, connection: AsyncConnection) -> bool:
+        """Replace the state; return whether it had the expected value."""
         new = {"body": self._body, "changed": time.time_ns()}
         swap: Executable
         if self._expected is None:

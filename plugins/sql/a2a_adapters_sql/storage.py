@@ -1,4 +1,4 @@
-"""The engine for SQLite and PostgreSQL."""
+"""The storage on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from a2a_adapters.storage.interface import (
 )
 from a2a_adapters_sql.database import Database
 from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
+from a2a_adapters_sql.detached import DetachedWrite
 from a2a_adapters_sql.lease import LEASE_SECONDS
-from a2a_adapters_sql.outlasting import OutlastingWrite
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
 from a2a_adapters_sql.records import (
     AcceptMessage,
@@ -32,7 +32,7 @@ from a2a_adapters_sql.records import (
     TakeOver,
 )
 from a2a_adapters_sql.recovery import OrphanRecovery
-from a2a_adapters_sql.replicas.places import Places
+from a2a_adapters_sql.replicas.locations import Directory
 from a2a_adapters_sql.replicas.replica import Replica
 from a2a_adapters_sql.retention import names_elsewhere, prune_agent
 from a2a_adapters_sql.schema import states
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 
 class SqlStorage(Storage):
-    """Everything in one database.
+    """Stores everything in one database.
 
     Args:
-        url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
-        lease_seconds: How long a process that does not renew its lease counts as alive.
-        bus: The URL of the Redis by which processes talk, if not by the database itself.
+        url: Its URL, such as `sqlite:///agents.db` or `postgresql://host/name`.
+        lease_seconds: Time in seconds until an unrenewed lease expires.
+        bus: URL of a Redis that carries the bus; None uses the database.
 
     Raises:
-        ConfigurationError: A URL is wrong.
+        ConfigurationError: A URL is invalid.
         MissingExtraError: A driver is not installed.
     """
 
@@ -73,33 +73,33 @@ class SqlStorage(Storage):
 
     @property
     def away(self) -> str:  # type: ignore[override]
-        """What cannot be used now."""
+        """The unavailable part."""
         return self.database.away
 
     async def start(self) -> None:
-        """Connect, and bring the tables up to date."""
+        """Connect and migrate the tables."""
         await self.database.start()
 
     def of(self, agent: str) -> SqlAgentStorage:
-        """Return what one agent stores."""
+        """Return the storage of one agent."""
         return SqlAgentStorage(self.database, agent, self._url)
 
     def on_trouble(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when nothing can be stored for a while."""
+        """Call `listener` on an outage."""
         self.database.health.listen(listener)
 
     async def aclose(self, seconds: float) -> None:
-        """Write what is left, so many seconds long at most, and disconnect."""
+        """Finish pending writes, at most `seconds`, and disconnect."""
         await self.database.aclose(seconds)
 
 
 class SqlAgentStorage(RecoverableStorage):
-    """One agent's rows.
+    """The storage of one agent.
 
     Args:
-        database: Where they are.
+        database: Holds the rows.
         agent: The agent's name.
-        url: The database's URL.
+        url: URL of the database.
     """
 
     tasks: SqlTaskStore
@@ -115,8 +115,8 @@ class SqlAgentStorage(RecoverableStorage):
         self.is_shared = database.is_shared
         seconds = database.lease.seconds if database.is_shared else None
         place = agent, database.process_id, seconds
-        self._take_over = OutlastingWrite(database, partial(TakeOver, *place))
-        self._take_deliveries = OutlastingWrite(database, partial(TakeDeliveries, *place))
+        self._take_over = DetachedWrite(database, partial(TakeOver, *place))
+        self._take_deliveries = DetachedWrite(database, partial(TakeDeliveries, *place))
 
     async def accept(
         self,
@@ -128,7 +128,7 @@ class SqlAgentStorage(RecoverableStorage):
         *,
         joins: bool = False,
     ) -> UsedMessage | TaskVersion:
-        """Store a message's task, unless it began one before."""
+        """Store a message's task, unless the message started one before."""
         save = self.tasks.write_of(task, owner, TaskVersion.MISSING)
         if config is not None:
             save.configs = [SaveConfig((self._agent, task.id, owner, config.id), config)]
@@ -146,7 +146,7 @@ class SqlAgentStorage(RecoverableStorage):
         reply: bytes | None = None,
         kept: Collection[State] = (),
     ) -> None:
-        """Forget the task of a message that made none, and the message if it was not answered."""
+        """Delete the reserved task of a message, and the message itself if it was not answered."""
         replies = [] if reply is None else [State(owner, message_id, REPLY, reply)]
         forget = ForgetMessage(
             self._agent,
@@ -159,19 +159,19 @@ class SqlAgentStorage(RecoverableStorage):
         await self._database.write(forget, PATIENCE_SECONDS)
 
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
-        """Return the reply that `retract` was given, None if there was none."""
+        """Return the reply passed to `retract`, None if there was none."""
         return await self.read_state(owner, message_id, REPLY)
 
     async def left_behind(self) -> Sequence[LeftTask]:
-        """Take over the unfinished tasks of dead processes, and those that were handed over.
+        """Take over and return the unfinished tasks of dead processes, and released tasks.
 
-        Among them are tasks that wait for an answer only the dead process could take.
+        They include tasks that wait for an answer only the dead process could take.
         """
         found: Sequence[LeftTask] = await self._take_over.result()
         return found
 
     async def count_attempt(self, owner: str, task_id: str) -> None:
-        """Note that a task that was left behind is gone on with."""
+        """Count an attempt to resume an orphaned task."""
         await self._database.write(CountAttempt(self._agent, owner, task_id))
 
     @property
@@ -180,11 +180,11 @@ class SqlAgentStorage(RecoverableStorage):
         return self._take_over.is_unread
 
     def is_unbroken(self, since: float) -> bool:
-        """Tell whether this process has counted as alive since a time of `time.monotonic`."""
+        """Return whether the lease has been held since a time of `time.monotonic`."""
         return not self.is_shared or self._database.lease.is_unbroken(since)
 
     def share(self, quota: SharedQuota, what: str = "") -> None:
-        """Exchange the usage of a quota with the other processes at each renewal of the lease."""
+        """Share quota usage with other processes at each renewal of the lease."""
         if self._database.is_shared:
             name = f"{self._agent}\0{what}" if what else self._agent
             self._database.lease.quotas.share(name, quota)
@@ -194,47 +194,47 @@ class SqlAgentStorage(RecoverableStorage):
         return OrphanRecovery(self, runtime)
 
     def replicate(self, runtime: RequestHandler) -> RequestHandler:
-        """Return a wrapper that also reaches the tasks of other processes, if there can be any."""
+        """Wrap a runtime to reach the tasks of other processes, if the database is shared."""
         bus = self._database.bus
         if bus is None or not isinstance(runtime, Runtime):
             return runtime
-        return Replica(runtime, Places(self._database, self._agent, bus))
+        return Replica(runtime, Directory(self._database, self._agent, bus))
 
     async def undelivered(self) -> Sequence[Undelivered]:
-        """Return what processes that are gone had to deliver; from now on it is ours to do."""
+        """Take over and return the pending deliveries of dead processes."""
         found: Sequence[Undelivered] = await self._take_deliveries.result()
         return found
 
     async def delivered(self, item: Undelivered) -> bool:
-        """Note that a receiver has got, or never will, a task up to that version."""
+        """Delete a pending delivery that was delivered or given up."""
         write = Delivered(self._agent, item, self._database.process_id)
         return not await self._database.write(write)
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return what was last stored for a conversation under this name."""
+        """Return the stored state of a context."""
         place = {"agent": self._agent, "owner": owner, "context": context_id, "kind": kind}
         where = [states.c[name] == value for name, value in place.items()]
         rows = await self._database.read(select(states.c.body).where(*where))
         return rows[0].body if rows else None
 
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store something for a conversation; None forgets it."""
+        """Store state of a context; None deletes it."""
         await self._database.write(SaveState(self._agent, owner, context_id, kind, body))
 
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
-        """Store something in the place of what was read, unless that has changed meanwhile."""
+        """Replace state of a context unless it has changed."""
         swap = SwapState(self._agent, owner, context_id, kind, body, expected)
         is_stored: bool = await self._database.write(swap)
         return is_stored
 
     def forget_elsewhere(self, kind: str, forget: Callable[[str], Awaitable[None]]) -> None:
-        """Have `forget` called with names of this kind once their conversations are too old."""
+        """Call `forget` with names of external data whose contexts have expired."""
         self._elsewhere[ELSEWHERE + kind] = forget
 
     async def prune(self, before: float, most: int) -> int:
-        """Forget what is old; return how many tasks."""
+        """Delete old data; return the number of deleted tasks."""
         old, kinds = int(before * 1e9), tuple(self._elsewhere)
         for kind, forget in self._elsewhere.items():
             for name in await names_elsewhere(self._database, self._agent, kind, old):

@@ -1,4 +1,4 @@
-"""What is written of tasks: a row for each."""
+"""Writes of tasks: one row per task."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-ANYBODY = ""
-"""In place of a process: any of them can take the answer that a task waits for."""
+ANY_PROCESS = ""
+"""Stored instead of a process: any process can accept the input a task waits for."""
 
 HANDED_OVER = ">"
-"""Before the process in the same place: it has left the task, which any other is to go on with."""
+"""Prefix of the stored process: it has released the task, which any other may resume."""
 
 UNKNOWN = -1
-"""When a task changed that does not say."""
+"""Stored change time of a task without a timestamp."""
 
 _LATEST = (1 << 63) - 1
 
@@ -46,9 +46,9 @@ def stored(row: Row[Any]) -> StoredTask:
 
 
 def changed_at(task: Task) -> int:
-    """Return when a task last changed, in nanoseconds since 1970; -1 if it does not say.
+    """Return the time of a task's last change, in nanoseconds since 1970; -1 if unknown.
 
-    The column has 64 bits: times before 1678 and after 2261 are stored as its least and largest.
+    Times outside 1678 to 2261 are clamped to the 64 bits of the column.
     """
     if not task.status.HasField("timestamp"):
         return UNKNOWN
@@ -56,7 +56,7 @@ def changed_at(task: Task) -> int:
 
 
 class _Versions:
-    """Makes versions: each later than all before, and used once."""
+    """Generates unique, increasing versions."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -70,7 +70,7 @@ _versions = _Versions()
 
 
 class SaveTask(Write):
-    """Stores a task if it is still as its writer knows it."""
+    """Stores a task if its stored version is the expected one."""
 
     order = 1
 
@@ -99,21 +99,21 @@ class SaveTask(Write):
         }
         self.states: Sequence[SaveState] = ()
         self.configs: Sequence[SaveConfig] = ()
-        """What is stored with the task."""
+        """State to store with the task."""
         self.overrides = task.status.state == states.CANCELED
-        """Whether it is stored whatever has changed meanwhile, unless the task is over."""
+        """Whether to ignore concurrent changes, unless the task is terminal."""
         self.joining: Joining | None = None
-        """The task's conversation, if another process may have tasks of that."""
+        """The task's context, if another process may run tasks of it."""
         self._owed: list[dict[str, object]] = []
         self.size = len(body)
 
     def join(self) -> None:
-        """Store it only if no other process works on its conversation."""
+        """Store it only if no other process runs its context."""
         self.joining = Joining(self.row)
         self.locks = (self.joining.lock,)
 
     def owe(self, receivers: Collection[str], process: str) -> None:
-        """Note with the task that a process has to tell these receivers of it."""
+        """Store pending deliveries to these receivers with the task."""
         row = self.row
         self._owed = [
             {
@@ -131,14 +131,14 @@ class SaveTask(Write):
         ]
 
     def changes(self) -> dict[str, object]:
-        """Return the columns that change, and what they are compared with."""
+        """Return the changed columns and the expected version."""
         changed = {name: value for name, value in self.row.items() if name not in _KEPT}
         compared = {f"its_{name}": self.row[name] for name in _COMPARED}
         return changed | compared | {"its_override": self.overrides}
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[SaveTask]) -> Sequence[Rows] | None:
-        """Return the rows of new tasks, of known ones, and of what is stored with them."""
+        """Return the rows of new and existing tasks and of data stored with them."""
         new = [write.row for write in writes if write.is_new]
         known = [write.changes() for write in writes if not write.is_new]
         owed = [row for write in writes for row in write._owed]  # noqa: SLF001
@@ -154,11 +154,11 @@ class SaveTask(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveTask]
     ) -> Sequence[object]:
-        """Write them by a statement or two; those that another process has forestalled are told."""
+        """Write them with one or two statements; report conflicts with other processes."""
         elsewhere = await _elsewhere(connection, writes)
         here = [write for write in writes if write.key not in elsewhere]
         written = 0
-        # Without RETURNING, which would need another text for every number of rows.
+        # Without RETURNING, whose text would depend on the number of rows.
         if new := [write.row for write in here if write.is_new]:
             insert = _insert(connection.dialect.name)
             written += (await connection.execute(insert, new)).rowcount
@@ -180,7 +180,7 @@ class SaveTask(Write):
 
 @cache
 def _insert(dialect: str) -> sqlite.Insert:
-    """Return what stores a new task; the same once more if that is repeated."""
+    """Return the idempotent statement that stores a new task."""
     statement = upsert(dialect, tasks)
     version = statement.excluded.version
     return statement.on_conflict_do_update(
@@ -191,11 +191,11 @@ def _insert(dialect: str) -> sqlite.Insert:
 
 
 def _update() -> Update:
-    """Return what stores a task that is as its writer knows it."""
+    """Return the statement that updates a task of the expected version."""
     place = is_task(*(bindparam(f"its_{name}") for name in _PLACE))
     version = tasks.c.version
     is_known = or_(version == bindparam("its_previous"), version == bindparam("its_version"))
-    # A cancellation wins over whatever is not over (a2a-sdk's interface).
+    # A cancellation overrides every non-terminal state (a2a-sdk's interface).
     is_open = tasks.c.state.not_in([literal_column(str(int(state))) for state in states.TERMINAL])
     is_cancel = and_(bindparam("its_override", type_=Boolean()), is_open)
     return update(tasks).where(*place, or_(is_known, is_cancel))
@@ -210,9 +210,9 @@ _UPDATE = _update()
 async def _elsewhere(
     connection: AsyncConnection, writes: Sequence[SaveTask]
 ) -> set[tuple[str, ...]]:
-    """Return the keys of those whose conversation another process has.
+    """Return the keys of tasks whose context runs in another process.
 
-    What a commit whose answer was lost has stored is none of these: it was there before.
+    Excludes tasks already stored by a commit with a lost response.
     """
     joining = {write.key: write.joining for write in writes if write.joining}
     going = {key for key, one in joining.items() if await one.runner(connection) is not None}
@@ -222,9 +222,9 @@ async def _elsewhere(
 
 
 async def _stored(connection: AsyncConnection, writes: Sequence[SaveTask]) -> set[tuple[str, ...]]:
-    """Return the keys of those that are stored."""
+    """Return the keys of the stored tasks."""
     place = [tasks.c[name] for name in _PLACE]
-    wanted = {write.task_id for write in writes}  # others may have tasks of these ids, too
+    wanted = {write.task_id for write in writes}  # other owners may use these ids as well
     query = select(*place, tasks.c.version).where(tasks.c.id.in_(wanted))
     rows = await connection.execute(query)
     versions: dict[tuple[str, ...], int] = {tuple(row[:3]): row.version for row in rows}
@@ -235,7 +235,7 @@ _OF_TASKS = (push_configs, push_outbox)
 
 
 class DeleteTask(Write):
-    """Forgets a task, and to whom its changes were to be sent."""
+    """Deletes a task and its push configs."""
 
     order = 2
 
@@ -243,15 +243,10 @@ class DeleteTask(Write):
         self.key = (key(agent), key(owner), key(task_id))
         self._place = (agent, owner, task_id)
 
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[DeleteTask]
-    ) -> Sequence[object]:
-        """Delete them one by one: it is rare."""
-        for write in writes:
-            agent, owner, task_id = write._place  # noqa: SLF001
-            await connection.execute(delete(tasks).where(*is_task(*write._place)))  # noqa: SLF001
-            for table in _OF_TASKS:
-                of_task = table.c.agent == agent, table.c.owner == owner, table.c.task == task_id
-                await connection.execute(delete(table).where(*of_task))
-        return [None] * len(writes)
+    async def execute_one(self, connection: AsyncConnection) -> None:
+        """Delete the task and the rows that belong to it."""
+        agent, owner, task_id = self._place
+        await connection.execute(delete(tasks).where(*is_task(*self._place)))
+        for table in _OF_TASKS:
+            of_task = table.c.agent == agent, table.c.owner == owner, table.c.task == task_id
+            await connection.execute(delete(table).where(*of_task))

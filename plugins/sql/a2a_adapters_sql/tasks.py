@@ -1,4 +1,4 @@
-"""The task store in a database, in a2a-sdk's interface."""
+"""Task store on a database (interface of a2a-sdk)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from a2a_adapters.runtime.journal import PagedStore, StoredPage
 from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
 from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.records import LeftTask
-from a2a_adapters_sql.schema import is_anybodys, is_task, key, tasks
+from a2a_adapters_sql.schema import is_task, is_unowned, key, tasks
 from a2a_adapters_sql.state_rows import SaveState
 from a2a_adapters_sql.task_rows import (
-    ANYBODY,
+    ANY_PROCESS,
     HANDED_OVER,
     UNKNOWN,
     DeleteTask,
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 _Conditions: TypeAlias = "list[ColumnElement[bool]]"
 
 _SOME = 100
-"""How many tasks that have waited too long are read at once."""
+"""Batch size for reading expired waiting tasks."""
 
 
 class SqlTaskStore(VersionedTaskStore, PagedStore):
-    """Keeps the tasks of one agent.
+    """Stores the tasks of one agent.
 
     Args:
-        database: Where.
-        agent: Whose tasks.
+        database: Holds the tasks.
+        agent: Name of the agent.
     """
 
     knows_owners = True
@@ -84,8 +84,8 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         """Store a task.
 
         Raises:
-            ConcurrentTaskModificationError: It has changed since `prev_version`.
-            StorageUnavailableError: It could not be stored in time, and will not be.
+            ConcurrentTaskModificationError: The task has changed since `prev_version`.
+            StorageUnavailableError: The time is up; the task will not be stored.
         """
         write = self.write_of(task, context.user.user_name, prev_version)
         await self._database.write(write, PATIENCE_SECONDS)
@@ -102,21 +102,20 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         is_handed_over: bool = False,
         joins: bool = False,
     ) -> TaskVersion:
-        """Store a task as it is now, however long that takes; return its new version.
+        """Store a task, waiting as long as necessary; return its new version.
 
         Args:
             task: The task.
-            owner: Whose it is.
-            previous: The version that it was made from.
-            receivers: The ids of the push notification configs that this state is owed to.
-            kept: State of conversations, stored with the task or not at all.
+            owner: Name of its owner.
+            previous: The version it was derived from.
+            receivers: Ids of the push notification configs to notify of this state.
+            kept: State of contexts, stored atomically with the task.
             is_handed_over: Whether another process will resume it.
-            joins: Whether the work on it begins now, in a conversation on other tasks of which
-                another process may work.
+            joins: Whether the task starts now in a context that another process may be running.
 
         Raises:
-            ConcurrentTaskModificationError: It has changed since `previous`, or another process
-                works on a task of the conversation that it joins; nothing was stored.
+            ConcurrentTaskModificationError: The task has changed since `previous`, or another
+                process runs a task of its context; nothing was stored.
         """
         write = self.write_of(task, owner, previous)
         if joins and self._database.is_shared:
@@ -126,24 +125,26 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         if is_handed_over:
             write.row["process"] = HANDED_OVER + self._database.process_id
         write.owe(receivers, self._database.process_id)
-        write.overrides = False  # whoever was faster may work on it: that has to be stopped
+        write.overrides = (
+            False  # a concurrent writer may be running it, and has to be stopped first
+        )
         await self._database.write(write)
         return write.version
 
     def write_of(self, task: Task, owner: str, previous: TaskVersion) -> SaveTask:
-        """Return what stores a task as it is now."""
+        """Return the write for the current task."""
         return SaveTask(self._agent, owner, task, previous, self._process_of(task))
 
     def _process_of(self, task: Task) -> str | None:
-        """Return who alone can do what comes next for a task; None if nothing does."""
+        """Return the only process that can continue a task; None if it is terminal."""
         if task.status.state in states.TERMINAL:
             return None
-        return ANYBODY if is_durable_question(task) else self._database.process_id
+        return ANY_PROCESS if is_durable_question(task) else self._database.process_id
 
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:
-        """Return some of the tasks that have waited for an answer since before that time."""
+        """Return some of the tasks that have been waiting for input since before a time."""
         query = select(tasks.c.version, tasks.c.body, tasks.c.owner_name, tasks.c.epoch).where(
-            is_anybodys,
+            is_unowned,
             tasks.c.agent == self._agent,
             tasks.c.changed < int(before * 1e9),
         )
@@ -151,14 +152,14 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         return [LeftTask(row.owner_name.decode(), stored(row)) for row in rows]
 
     def is_unowned(self, task: Task) -> bool:
-        """Return whether a task waits for an answer that any process can take."""
+        """Return whether a task waits for input that any process can accept."""
         return self._database.is_shared and is_durable_question(task)
 
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
-        """Return the caller's task, None if there is none.
+        """Return the caller's task, None if unknown.
 
         Raises:
-            StorageUnavailableError: It could not be read in time.
+            StorageUnavailableError: The database did not answer in time.
         """
         mine = is_task(self._agent, context.user.user_name, task_id)
         query = select(tasks.c.version, tasks.c.body).where(*mine)
@@ -168,18 +169,18 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first.
 
-        `total_size` is exact up to `totals.COUNTED` tasks, and as of the last minute beyond that.
+        `total_size` is exact up to `totals.COUNTED` tasks and at most a minute old beyond.
 
         Raises:
-            InvalidParamsError: The page token is none of ours.
-            StorageUnavailableError: They could not be read in time.
+            InvalidParamsError: The page token is invalid.
+            StorageUnavailableError: The database did not answer in time.
         """
         owner = context.user.user_name
         wanted = [*self._owned(owner), *_filters(params)]
         size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
         newest = tasks.c.changed.desc(), tasks.c.id.desc()
         page = select(tasks.c.version, tasks.c.body).where(*wanted, *_after(params.page_token))
-        # One more tells whether there is another page.
+        # One more shows whether there is another page.
         rows = await self._database.read(page.order_by(*newest).limit(size + 1))
         is_whole = not params.page_token and len(rows) <= size
         total = len(rows) if is_whole else await self._total(owner, params, wanted)
@@ -190,7 +191,7 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         )
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
-        """Forget the caller's task; it need not exist."""
+        """Delete the caller's task; it need not exist."""
         write = DeleteTask(self._agent, context.user.user_name, task_id)
         await self._database.write(write, PATIENCE_SECONDS)
 
@@ -285,7 +286,7 @@ def _after(token: str) -> list[ColumnElement[bool]]:
         return []
     cursor = decode_list_tasks_cursor(token)
     if cursor is None:
-        raise InvalidParamsError("the page token is none of this agent's")
+        raise InvalidParamsError("the page token is invalid")
     changed = UNKNOWN if cursor.timestamp_ns is None else cursor.timestamp_ns
     return [tuple_(tasks.c.changed, tasks.c.id) < tuple_(changed, key(cursor.task_id))]
 

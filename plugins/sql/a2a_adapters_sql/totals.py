@@ -1,4 +1,4 @@
-"""How many tasks a list has: exact while counting is fast, and as counted recently beyond that."""
+"""Totals of task lists: exact for short lists, recently counted for long ones."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 COUNTED = 10_000
-"""The largest number of tasks that is counted for each request, which takes a few milliseconds."""
+"""Maximum total counted per request, which takes a few milliseconds."""
 
 _FRESH_SECONDS = 60.0
-"""The age at which the total of a longer list is counted again."""
+"""Age in seconds at which the total of a longer list is recounted."""
 
 _COUNT_SECONDS = 60.0
-"""The longest that such a count may take."""
+"""Time limit of a background count in seconds."""
 
 _LISTS = 1000
-"""How many totals are remembered."""
+"""Maximum number of cached totals."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class Totals:
     """Counts tasks for `totalSize`.
 
     A list of more than `COUNTED` tasks is counted in the background, one list at a time, so that
-    requests neither wait for it nor take the database's connections. Until then its total is
+    requests neither wait nor exhaust the connections. Until then its total is
     `COUNTED + 1`.
 
     Args:
@@ -52,16 +52,16 @@ class Totals:
         self._is_counting = False
 
     def recent(self, name: Hashable) -> int | None:
-        """Return the total of a long list that was counted within `_FRESH_SECONDS`, if it was."""
+        """Return the cached total of a long list if counted within `_FRESH_SECONDS`."""
         total, until = self._known.get(name, (0, 0.0))
         return total if time.monotonic() < until else None
 
     def estimate(self, name: Hashable, wanted: Sequence[ColumnElement[bool]]) -> int:
-        """Return the last known total of a long list, and begin to count it.
+        """Return the last known total of a long list and start a recount.
 
         Args:
             name: Identifies the list.
-            wanted: The conditions that its tasks meet.
+            wanted: The conditions of the list.
         """
         if not self._is_counting:
             self._is_counting = True
@@ -73,9 +73,9 @@ class Totals:
         try:
             async with asyncio.timeout(_COUNT_SECONDS), self._engine.connect() as connection:
                 total: int = (await connection.execute(query)).scalar_one()
-        except Exception as error:  # the database may be away, which others report
+        except Exception as error:  # an outage is reported elsewhere
             end_if_cancelled()
-            logger.info("the tasks of a list were not counted: %s", type(error).__name__)
+            logger.info("counting the tasks of a list failed: %s", type(error).__name__)
         else:
             self._known[name] = max(total, COUNTED + 1), time.monotonic() + _FRESH_SECONDS
             self._known.move_to_end(name)

@@ -1,4 +1,4 @@
-"""The order of a conversation among processes: where one of its tasks runs, the next one goes."""
+"""Ordering of a context across processes: all its running tasks share a process."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     _Row: TypeAlias = dict[str, Any]
 
 _RUNNING = (states.UNSPECIFIED, *sorted(states.ACTIVE))
-"""The states of tasks that the agent works on, or will."""
+"""States of running and queued tasks."""
 
 
 def is_running(state: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return the condition that the agent works on a task, or will."""
+    """Return the condition that a task is running or queued."""
     return state.in_([literal_column(str(int(each))) for each in _RUNNING])
 
 
 def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple[str]]:
-    """Return the query for the processes, but this one, that have tasks of a conversation."""
+    """Return the query for the other processes with tasks of a context."""
     columns = tasks.c
     return select(columns.process).where(
-        columns.context == context,  # by the index of the few that have a process
+        columns.context == context,  # uses the partial index of tasks with a process
         columns.process.is_not(None),
         columns.process != process,
         is_running(columns.state),
@@ -44,20 +44,20 @@ def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple
 
 _BOUND = _running(*(bindparam(f"its_{name}") for name in ("agent", "owner", "context", "process")))
 _FREE: Select[Any] = select(literal_column("1")).where(~_BOUND.exists())
-"""A row if there are none."""
+"""Yields a row if there are none."""
 
 
 class Joining:
-    """What begins to work on a task of a conversation that there may be already.
+    """Guards the start of a task in a context that may run elsewhere.
 
-    Two processes that begin something at once do so one after the other: a lock of the database
-    keeps them apart until the first is committed, and the second sees it.
+    A database lock serialises two processes that start tasks of the same context: the second
+    waits for the commit of the first and sees it.
 
     Args:
         row: The row of the task.
 
     Attributes:
-        lock: What has to be locked by whoever begins something there.
+        lock: The lock to take before starting a task.
     """
 
     def __init__(self, row: _Row) -> None:
@@ -69,12 +69,12 @@ class Joining:
 
     @staticmethod
     def rows(joining: Sequence[Joining]) -> list[Rows]:
-        """Return what is read of them: as many rows as there are, if none goes elsewhere."""
+        """Return the queries that yield one row per task unless it runs elsewhere."""
         places = [one._place for one in joining]  # noqa: SLF001
         return [Rows(_FREE, places)] if places else []
 
     async def runner(self, connection: AsyncConnection) -> str | None:
-        """Return another process that has a task of the conversation, None if there is none."""
+        """Return another process with a task of the context, None without one."""
         found: str | None = await connection.scalar(_BOUND, self._place)
         return found
 
@@ -82,5 +82,5 @@ class Joining:
 def runners(
     agent: str, owner: str, context_id: ColumnElement[str], process: str
 ) -> Select[tuple[str]]:
-    """Return the query for the other processes that have running tasks of a conversation."""
+    """Return the query for the other processes with running tasks of a context."""
     return _running(literal(agent), literal(owner), context_id, literal(process))

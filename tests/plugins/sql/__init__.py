@@ -1,1 +1,1 @@
-"""Every engine keeps the same promises."""
+"""Tests of the SQL storage on both engines."""

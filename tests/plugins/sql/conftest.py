@@ -28,7 +28,7 @@ def storage_at(url, limits=None, bus=None):
 
 
 def before_statements(database, listener):
-    """Call the listener before every statement; return a function that stops that."""
+    """Call the listener before every statement; return a function that stops it."""
     engine, bulk = database.engine.sync_engine, database.commits.bulk
     is_listening = True
 

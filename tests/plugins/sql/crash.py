@@ -1,4 +1,4 @@
-"""A server is killed at a random moment and started again: what is lost, stuck or done twice?
+"""Kill and restart a server at random moments, and report lost, stuck or repeated work.
 
 python -m tests.plugins.sql.crash --tasks 1000 --seeds 20
 """
@@ -33,7 +33,7 @@ V1 = {"A2A-Version": "1.0"}
 SENDERS = 20
 STREAMS = 4
 KINDS = ("count", "tell")
-"""Of streams: one that can be gone on with, and one that cannot."""
+"""Kinds of streams: one that can be resumed, and one that cannot."""
 ENDED = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED"}
 WAITS = "TASK_STATE_INPUT_REQUIRED"
 PATIENT = RemoteOptions(retries=20, timeout=300)
@@ -41,17 +41,17 @@ PATIENT = RemoteOptions(retries=20, timeout=300)
 
 @dataclass
 class Seen:
-    """What became of a run.
+    """Observations of a run.
 
     Attributes:
-        sent: The texts of all messages, by their ids.
-        told: The tasks of those that were acknowledged, by the messages' ids.
-        recovered: Seconds until nothing was stuck, once the second process listened.
-        states: How many tasks of the messages are in which state at last.
-        whole: How many streams had all their chunks, once and in order.
-        resumed: How many of these were cut off by the kill.
-        broken: How many streams of what cannot go on ended by one error.
-        wrong: What must not be, in words.
+        sent: Texts of all messages by id.
+        told: Tasks of acknowledged messages by message id.
+        recovered: Seconds until nothing was stuck after the second process listened.
+        states: Number of tasks by final state.
+        whole: Number of streams with all chunks, once and in order.
+        resumed: Number of these that the kill interrupted.
+        broken: Number of streams that cannot be resumed and ended with one error.
+        wrong: Descriptions of violations.
     """
 
     sent: dict[str, str] = field(default_factory=dict)
@@ -65,13 +65,13 @@ class Seen:
 
 
 class Crash:
-    """One run: messages and streams, a kill, a second process.
+    """A run: messages and streams, a kill, a second process.
 
     Args:
         storage: The URL of an empty storage.
         folder: An empty folder.
-        seed: Of what is random.
-        tasks: How many messages are sent.
+        seed: Random seed.
+        tasks: Number of messages.
     """
 
     def __init__(self, storage: str, folder: Path, seed: int, tasks: int) -> None:
@@ -86,13 +86,13 @@ class Crash:
         self._kill_after = self._random.randrange(tasks // 10, tasks * 9 // 10)
         self._is_killed = False
         self._hasty: set[str] = set()
-        """The messages whose sender does not wait for their tasks to end."""
+        """Messages sent without waiting for the end of their tasks."""
         self._heard = Counter[str]()
-        """How many streams of each kind say something now."""
+        """Number of active streams by kind."""
         self.seen = Seen()
 
     async def run(self) -> Seen:
-        """Do it all."""
+        """Execute the run."""
         url = f"http://127.0.0.1:{self._port}"
         async with RemoteAgent(url, options=PATIENT) as agent:
             async with self._serving() as process, _http(url) as http:
@@ -114,7 +114,7 @@ class Crash:
         return self.seen
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """Start a server; its log is a file, for a pipe that nobody reads is full one day."""
+        """Start a server; it logs to a file, because an unread pipe would fill up."""
         with self._log.open("ab") as log:
             return subprocess.Popen(self._command, stderr=log)
 
@@ -136,7 +136,7 @@ class Crash:
             self.seen.wrong.append(otherwise)
 
     async def _send_all(self, http: httpx.AsyncClient, kill: Callable[[], None]) -> None:
-        """Send messages all the time, and kill the server in between, while it streams."""
+        """Send messages continuously, and kill the server while it streams."""
         is_due = asyncio.Event()
 
         async def sender() -> None:
@@ -164,7 +164,7 @@ class Crash:
         await asyncio.gather(killer(), *(sender() for _ in range(SENDERS)))
 
     async def _send(self, http: httpx.AsyncClient, message_id: str) -> dict[str, Any]:
-        """Send a message, in the same words each time: else it is another request."""
+        """Send a message with the same text each time, so that a repeat is the same request."""
         parts = [{"text": self.seen.sent[message_id]}]
         message = {"messageId": message_id, "role": "ROLE_USER", "parts": parts}
         configuration = {"returnImmediately": message_id in self._hasty}
@@ -174,7 +174,7 @@ class Crash:
         return task
 
     async def _streams(self, agent: RemoteAgent, kind: str) -> None:
-        """Stream one answer after the other, until the server has been killed."""
+        """Stream answers until the server has been killed."""
         while not self._is_killed:
             heard, has_failed = "", False
             began_before = not self._is_killed
@@ -201,7 +201,7 @@ class Crash:
                 self._expect(heard == COUNTED, f"{kind} was heard as {heard!r}")
 
     async def _settled(self, http: httpx.AsyncClient) -> None:
-        """Wait until no task is being worked on, and look at those that were acknowledged."""
+        """Wait until no task is running, and check the acknowledged ones."""
         while True:
             found = await _all_tasks(http)
             if set(found.values()) <= {*ENDED, WAITS}:
@@ -212,7 +212,7 @@ class Crash:
         self.seen.states = Counter(found[task] for task in self.seen.told.values() if task in found)
 
     async def _send_again(self, http: httpx.AsyncClient) -> None:
-        """Send every message again: what was begun is answered by its task."""
+        """Send every message again; those already started return their task."""
         left = list(self.seen.sent)
 
         async def sender() -> None:
@@ -265,7 +265,7 @@ def _free_port() -> int:
 
 
 def main() -> None:
-    """Run so many seeds on each engine, and fail if anything was wrong."""
+    """Run the seeds on each engine, and fail on any violation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=20)

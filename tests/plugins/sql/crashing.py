@@ -1,4 +1,4 @@
-"""A server that is killed while it works, streams and asks. It notes what it does in a file."""
+"""A server that is killed while it works, streams and asks. It logs its effects to a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNTED = "".join(f"{n} " for n in range(CHUNKS))
 
 
 class Crashing(Adapter):
-    """Does what the first word of a message says; of that it can go on with `count` alone."""
+    """Executes the first word of a message; only `count` can be resumed."""
 
     resumes = True
 

@@ -1,10 +1,10 @@
-"""Record what this release does to a database: `python -m tests.plugins.sql.record`.
+"""Record this release's use of a database: `python -m tests.plugins.sql.record`.
 
 Run it at each release.
 
-Writes the tables of both engines as SQL to `released/`, and as lines of JSON the states of some
-tasks and the statements, with their parameters, that made them. `test_released.py` holds the next
-release to them.
+Writes the tables of both engines as SQL to `released/`, and as JSON lines the states of some
+tasks and the statements and parameters that created them. `test_released.py` checks the next
+release against them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def book(city: str):
 
 
 async def work(http):
-    """Call an agent in every way that reads or writes something; return what became of it."""
+    """Exercise all reads and writes of an agent; return the results."""
 
     async def send(name, text, task_id=None, **configuration):
         message = {"messageId": f"message-{name}", "role": "ROLE_USER", "parts": [{"text": text}]}
@@ -71,7 +71,7 @@ async def work(http):
 
 
 async def statements_of(url):
-    """Serve an agent that keeps its tasks there; return its statements, and its tasks' states."""
+    """Serve an agent on a storage; return its statements and its tasks' states."""
     statements = []
 
     def note(_connection, _cursor, statement, parameters, _context, _is_many):

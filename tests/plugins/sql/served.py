@@ -1,4 +1,4 @@
-"""A server that tests kill. It counts what it does in a file of its own."""
+"""A server that tests kill. It counts its effects in a file."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def note(text):
 
 
 def told(request):
-    """Return what a message was told of its conversation."""
+    """Return the history passed with a message."""
     return [turn.text for turn in request.history]
 
 

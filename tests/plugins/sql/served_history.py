@@ -1,4 +1,4 @@
-"""A server that answers by all that was said before. Tests kill it, or it kills itself."""
+"""A server that answers with the history. Tests kill it, or it kills itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, se
 
 
 class Recalling(Adapter):
-    """Tells what was said, also on behalf of a process that is gone."""
+    """Repeats the history, also when resuming tasks of dead processes."""
 
     uses_history = True
     resumes = True
@@ -29,7 +29,7 @@ class Recalling(Adapter):
 
 
 def die(when):
-    """End this process by the transaction that stores what was said: before or after it."""
+    """Kill this process before or after the transaction that stores the history."""
     write = Bulk.write
 
     async def dying(bulk, batch):

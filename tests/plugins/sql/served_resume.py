@@ -1,4 +1,4 @@
-"""A server that tests kill. Its agent says how it was called, and waits until it may go on."""
+"""A server that tests kill. Its agent logs its calls and waits for permission to continue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXTENSION = "https://example.org/extension"
 
 
 class Steps(Adapter):
-    """Says "one " and, once there is a file `go`, "two"."""
+    """Sends "one " and, once the file `go` exists, "two"."""
 
     resumes = True
 
@@ -94,7 +94,7 @@ class Steps(Adapter):
 
 
 class Replies(Steps):
-    """The same, without tasks: it answers by a bare message."""
+    """The same without tasks: answers with a message."""
 
     resumes = False
     may_reply = True

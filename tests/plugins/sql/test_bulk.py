@@ -1,4 +1,4 @@
-"""Rows that are written at once: all of them, or none."""
+"""Bulk writes are atomic."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ async def storage(database_url):
 
 
 def watched(storage, monkeypatch):
-    """Return what becomes of every attempt to write in bulk."""
+    """Return the results of bulk writes."""
     told = []
     bulk = storage.database.commits.bulk
 
-    storage.database.lease._renewal.cancel()  # what it writes goes another way
+    storage.database.lease._renewal.cancel()  # it is not written in bulk
 
     async def write(batch):
         told.append(await type(bulk).write(bulk, batch))
@@ -45,7 +45,7 @@ async def accepted(poet, number):
     return await poet.accept("ann", name, b"digest", task(f"t{number}"))
 
 
-async def test_messages_tasks_and_states_go_this_way(storage, monkeypatch):
+async def test_messages_tasks_and_states_are_written_in_bulk(storage, monkeypatch):
     told = watched(storage, monkeypatch)
     poet = storage.of("poet")
     versions = await asyncio.gather(*(accepted(poet, number) for number in range(5)))
@@ -57,7 +57,7 @@ async def test_messages_tasks_and_states_go_this_way(storage, monkeypatch):
     assert await poet.read_state("ann", "c", "kind") == b"state"
 
 
-async def test_what_one_of_them_meets_is_met_by_it_alone(storage, monkeypatch):
+async def test_a_conflict_affects_only_its_own_write(storage, monkeypatch):
     poet = storage.of("poet")
     version = await accepted(poet, 0)
     told = watched(storage, monkeypatch)
@@ -75,7 +75,7 @@ async def test_what_one_of_them_meets_is_met_by_it_alone(storage, monkeypatch):
     assert (await poet.tasks.get("t0", caller())).version == version
 
 
-async def test_what_cannot_be_written_this_way_is_written(storage, monkeypatch):
+async def test_failed_bulk_writes_fall_back(storage, monkeypatch):
     async def fail(batch):
         raise OSError("broken")
 
@@ -88,7 +88,7 @@ async def test_what_cannot_be_written_this_way_is_written(storage, monkeypatch):
 LOCKS = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "LOCK a2a_tasks IN EXCLUSIVE MODE"}
 
 
-async def test_what_nobody_waits_for_any_more_is_not_written(storage):
+async def test_abandoned_writes_are_not_written(storage):
     poet = storage.of("poet")
     bulk = storage.database.commits.bulk
     save = poet.tasks.write_of(task("late"), "ann", TaskVersion.MISSING)
@@ -101,7 +101,7 @@ async def test_what_nobody_waits_for_any_more_is_not_written(storage):
         writing.cancel()
         await asyncio.wait([writing])
         await other.rollback()
-    await accepted(poet, 1)  # goes the same way, after it
+    await accepted(poet, 1)  # written in bulk after it
     assert await ids(poet.tasks) == ["t1"]
 
 
@@ -120,7 +120,7 @@ async def test_the_file_is_closed_when_the_storage_is(tmp_path):
     assert closed.is_set()
 
 
-async def test_a_connection_that_fails_as_it_is_made_is_closed(tmp_path, monkeypatch):
+async def test_a_connection_that_fails_during_setup_is_closed(tmp_path, monkeypatch):
     storage = storage_at(new_url("postgresql", tmp_path))
     await storage.start()
     poet, commits = storage.of("poet"), storage.database.commits

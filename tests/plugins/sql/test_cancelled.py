@@ -1,4 +1,4 @@
-"""What is cancelled ends, though a driver may keep that to itself and fail, or say nothing."""
+"""Cancelled work ends even if a driver swallows the cancellation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from a2a_adapters_sql import commit
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.replicas.batches import BatchBus
-from a2a_adapters_sql.replicas.bus import Letter
+from a2a_adapters_sql.replicas.bus import BusMessage
 from a2a_adapters_sql.schema import tasks
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
@@ -20,10 +20,10 @@ from tests.plugins.sql.conftest import before_statements, storage_at
 
 
 class Driver:
-    """Waits for ever, and does not say so when it is cancelled; the first time only.
+    """Waits forever and swallows its first cancellation.
 
     Args:
-        error: What it raises instead; None is nothing.
+        error: Raised instead; None means nothing.
     """
 
     def __init__(self, error=None):
@@ -42,12 +42,12 @@ class Driver:
 
 
 def is_alone():
-    """Tell whether nothing but the test runs in its event loop."""
+    """Return whether only the test runs in its event loop."""
     return asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @pytest.mark.parametrize("size", [1, 3_000_000], ids=["with others", "apart"])
-async def test_what_is_being_written_ends_with_its_storage(database_url, size, monkeypatch):
+async def test_running_writes_end_with_the_storage(database_url, size, monkeypatch):
     driver = Driver(OSError("the connection is lost"))
     storage = storage_at(database_url)
     await storage.start()
@@ -62,7 +62,7 @@ async def test_what_is_being_written_ends_with_its_storage(database_url, size, m
 
 
 class Slow(Write):
-    """Takes too long the first time that it is written the long way."""
+    """Is too slow on its first separate attempt."""
 
     key = ("slow",)
 
@@ -81,7 +81,7 @@ class Slow(Write):
         return ["written"] * len(writes)
 
 
-async def test_what_takes_too_long_in_bulk_is_not_waited_for_any_longer(database_url, monkeypatch):
+async def test_a_slow_bulk_write_is_abandoned(database_url, monkeypatch):
     storage = storage_at(database_url)
     await storage.start()
     commits = storage.database.commits
@@ -94,7 +94,7 @@ async def test_what_takes_too_long_in_bulk_is_not_waited_for_any_longer(database
     await storage.aclose(1)
 
 
-async def test_a_read_that_is_cancelled_is_not_tried_again(database_url):
+async def test_a_cancelled_read_is_not_retried(database_url):
     storage = storage_at(database_url)
     await storage.start()
     driver = Driver(OperationalError("statement", {}, Exception("the connection is lost")))
@@ -109,7 +109,7 @@ async def test_a_read_that_is_cancelled_is_not_tried_again(database_url):
 
 
 class Bus(BatchBus):
-    """Listens and sends by a driver."""
+    """A bus on a fake driver."""
 
     _payload_bytes = 1_000
     _failures = (OSError,)
@@ -141,7 +141,7 @@ async def test_a_bus_that_sends_ends_when_it_is_closed():
     bus._listen = asyncio.Event().wait
     bus._is_listening.set()
     await bus.start()
-    sending = asyncio.create_task(bus.send(Letter("you", "poet", b"x")))
+    sending = asyncio.create_task(bus.send(BusMessage("you", "poet", b"x")))
     await driver.begun.wait()
     await bus.aclose()
     await sending

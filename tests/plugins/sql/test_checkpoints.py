@@ -1,4 +1,4 @@
-"""SQLite's log is moved into its file beside the writer, and begins anew."""
+"""SQLite's log is checkpointed in the background and reset."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def accept(poet, numbers):
     )
 
 
-async def test_what_was_committed_gets_into_the_file(open_storage, tmp_path, monkeypatch):
+async def test_commits_reach_the_database_file(open_storage, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_ROWS", 10)
     poet = await open_storage()
     file = tmp_path / "agents.db"
@@ -61,9 +61,7 @@ async def test_a_storage_that_was_closed_leaves_no_threads(tmp_path, monkeypatch
         assert not thread.is_alive(), thread.name
 
 
-async def test_the_log_begins_anew_where_none_is_made_beside_the_writer(
-    open_storage, tmp_path, monkeypatch
-):
+async def test_the_log_is_reset_without_background_checkpoints(open_storage, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_ROWS", 1_000_000)
     monkeypatch.setattr(engine, "LOG_PAGES", 20)
     poet = await open_storage()

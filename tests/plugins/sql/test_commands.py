@@ -1,4 +1,4 @@
-"""`a2a-adapters db`, run as its user runs it."""
+"""`a2a-adapters db`, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def db(*arguments, **environment):
-    """Run a command; return how it ended, and what it printed."""
+    """Run a command; return its result."""
     return subprocess.run(
         warm("-m", "a2a_adapters", "db", *arguments),
         env=os.environ | {"COLUMNS": "300"} | environment,
@@ -54,14 +54,14 @@ async def filled(url, *agents):
     await storage.aclose(1)
 
 
-def test_a_database_is_made_and_checked(database_url):
+def test_a_database_is_created_and_checked(database_url):
     assert "the schema is None" in failed(FAILED, "check", "--storage", database_url)
     assert succeeded("upgrade", "--storage", database_url) == ""
     assert succeeded("upgrade", "--storage", database_url) == ""
     assert succeeded("check", "--storage", database_url) == ""
 
 
-async def test_check_tells_what_differs(database_url):
+async def test_check_lists_differences(database_url):
     storage = storage_at(database_url)
     await storage.start()
     async with storage.database.engine.begin() as connection:
@@ -102,9 +102,9 @@ async def test_old_tasks_are_pruned_whatever_their_agent_is_called(database_url)
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("memory:", "memory: is no database"),
-        ("mysql://u:secret@host/d", "no storage is known as mysql:"),
-        ("postgresql://u:secret@127.0.0.1:1/d", "cannot be used"),
+        ("memory:", "memory: is not a database"),
+        ("mysql://u:secret@host/d", "unknown storage mysql:"),
+        ("postgresql://u:secret@127.0.0.1:1/d", "cannot use the storage"),
     ],
 )
 def test_a_wrong_storage_is_one_line_without_the_password(command, url, says):
@@ -114,11 +114,11 @@ def test_a_wrong_storage_is_one_line_without_the_password(command, url, says):
     assert "secret" not in told
 
 
-def test_a_storage_has_to_be_named():
+def test_a_storage_is_required():
     assert "--storage" in failed(USAGE, "prune", A2A_ADAPTERS_STORAGE="")
 
 
-async def test_a_file_that_a_server_uses_is_left_to_it(tmp_path):
+async def test_a_file_used_by_a_server_is_refused(tmp_path):
     url = new_url("sqlite", tmp_path)
     server = storage_at(url)
     await server.start()

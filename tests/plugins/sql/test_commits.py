@@ -1,4 +1,4 @@
-"""A commit whose answer is lost, and one that takes too long."""
+"""Commits with lost responses, and slow commits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def storage(database_url):
     await opened.aclose(1)
 
 
-async def test_what_was_written_unheard_is_taken_back(storage, monkeypatch):
+async def test_an_abandoned_write_is_compensated(storage, monkeypatch):
     commits = storage.database.commits
     transaction = commits._transaction
 
@@ -42,9 +42,7 @@ async def test_what_was_written_unheard_is_taken_back(storage, monkeypatch):
     assert not isinstance(again, UsedMessage)
 
 
-async def test_what_was_told_stays_when_what_was_tried_with_it_has_to_be_repeated(
-    storage, monkeypatch
-):
+async def test_acknowledged_writes_stay_when_others_of_the_batch_are_repeated(storage, monkeypatch):
     commits = storage.database.commits
     transaction, troubles = commits._transaction, [ValueError("refused together"), None, OSError()]
 
@@ -65,7 +63,7 @@ async def test_what_was_told_stays_when_what_was_tried_with_it_has_to_be_repeate
         )
 
 
-async def test_who_waits_when_the_storage_is_closed_is_told_so(database_url, monkeypatch):
+async def test_waiting_callers_fail_when_the_storage_closes(database_url, monkeypatch):
     storage = storage_at(database_url)
     await storage.start()
     commits, has_begun = storage.database.commits, asyncio.Event()
@@ -84,7 +82,7 @@ async def test_who_waits_when_the_storage_is_closed_is_told_so(database_url, mon
         assert isinstance(outcome, StorageUnavailableError)
 
 
-async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatch):
+async def test_a_slow_batch_is_split(storage, monkeypatch):
     commits = storage.database.commits
     transaction = commits._transaction
 
@@ -102,7 +100,7 @@ async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatc
     assert await poet.read_state("ann", "c7", "kind") == b"x"
 
 
-async def test_a_write_that_is_held_up_holds_up_no_other(storage, monkeypatch):
+async def test_a_delayed_write_delays_no_other(storage, monkeypatch):
     commits = storage.database.commits
     transaction, may_go_on = commits._transaction, asyncio.Event()
 
@@ -156,7 +154,7 @@ async def test_a_lease_is_renewed_beside_large_writes_after_a_hiccup(database_ur
         await storage.aclose(60)
 
 
-async def test_a_process_lives_until_what_it_leaves_is_written(database_url, monkeypatch):
+async def test_the_lease_outlives_pending_writes(database_url, monkeypatch):
     storage = storage_at(database_url)
     await storage.start()
     commits = storage.database.commits
@@ -183,9 +181,7 @@ async def test_a_process_lives_until_what_it_leaves_is_written(database_url, mon
     assert order[-2:] == ["SaveState", "EndLease"]
 
 
-async def test_what_is_being_written_when_the_storage_is_closed_is_written(
-    database_url, monkeypatch
-):
+async def test_running_writes_complete_when_the_storage_closes(database_url, monkeypatch):
     storage = storage_at(database_url)
     await storage.start()
     commits = storage.database.commits
@@ -211,7 +207,7 @@ async def test_what_is_being_written_when_the_storage_is_closed_is_written(
     await storage.aclose(1)
 
 
-async def test_a_large_swap_of_a_state_holds_up_no_others(storage, monkeypatch):
+async def test_a_large_state_swap_delays_no_others(storage, monkeypatch):
     commits = storage.database.commits
     transaction, may_go_on = commits._transaction, asyncio.Event()
     large = ("state", "poet", "ann", "large", "kind")
@@ -235,7 +231,7 @@ async def test_a_large_swap_of_a_state_holds_up_no_others(storage, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
-async def test_a_write_that_takes_its_time_gets_it(storage, monkeypatch, size):
+async def test_a_slow_write_gets_more_time(storage, monkeypatch, size):
     commits = storage.database.commits
     transaction = commits._transaction
     slow = ("state", "poet", "ann", "slow", "kind")

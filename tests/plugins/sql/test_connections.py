@@ -1,4 +1,4 @@
-"""Connections that are closed while somebody uses them."""
+"""Closing of connections that are in use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTING = """
 
 
 @pytest.mark.parametrize("are_cancelled", [False, True])
-async def test_closing_a_storage_under_its_readers_ends_them(tmp_path, are_cancelled):
+async def test_closing_a_storage_ends_its_readers(tmp_path, are_cancelled):
     url = new_url("postgresql", tmp_path)
     storage = storage_at(url)
     await storage.start()
@@ -53,7 +53,7 @@ async def test_closing_a_storage_under_its_readers_ends_them(tmp_path, are_cance
             await reader
 
 
-async def test_a_reader_under_whom_a_storage_is_closed_connects_no_more(tmp_path):
+async def test_a_reader_does_not_reconnect_after_closing(tmp_path):
     url = new_url("postgresql", tmp_path)
     storage = storage_at(url)
     await storage.start()
@@ -73,7 +73,7 @@ async def test_a_reader_under_whom_a_storage_is_closed_connects_no_more(tmp_path
 MINE = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
 
 
-async def test_a_process_has_as_many_connections_as_the_docs_say(tmp_path):
+async def test_the_number_of_connections_is_as_documented(tmp_path):
     url = new_url("postgresql", tmp_path)
     storage = storage_at(url)
     await storage.start()
@@ -90,7 +90,7 @@ async def test_a_process_has_as_many_connections_as_the_docs_say(tmp_path):
     await asyncio.gather(*reads, return_exceptions=True)
 
 
-async def test_processes_that_may_want_more_connections_than_there_are_say_so(caplog):
+async def test_processes_warn_if_they_may_exceed_the_connection_limit(caplog):
     server = server_of_its_own()
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET max_connections = 27")
@@ -104,7 +104,7 @@ async def test_processes_that_may_want_more_connections_than_there_are_say_so(ca
     await storages[2].start()
     [said] = [record.getMessage() for record in caplog.records if "max_conn" in record.getMessage()]
     assert said.startswith("3 processes with up to 12 connections each")
-    assert "allows 24:" in said
+    assert "limit of 24:" in said
     for storage in storages:
         await storage.aclose(1)
     server.stop()
@@ -116,7 +116,7 @@ async def test_cancelled_readers_lose_no_connection_to_sqlite(tmp_path, caplog):
     before = set(threading.enumerate())
     readers = [asyncio.create_task(storage.database.read(text(COUNTING))) for _ in range(4)]
     await until(lambda: set(threading.enumerate()) - before)
-    for _ in range(2):  # the second time while the first is being dealt with
+    for _ in range(2):  # the second during the handling of the first
         await asyncio.sleep(0)
         for reader in readers:
             reader.cancel()

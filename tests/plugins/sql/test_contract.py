@@ -1,4 +1,4 @@
-"""What every engine does alike."""
+"""Behaviour common to all engines."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def ids(store, name="ann", **wanted):
     return [found.id for found in listed.tasks]
 
 
-async def test_a_task_comes_back_as_it_was(storage):
+async def test_tasks_round_trip(storage):
     store = store_of(storage)
     values = {
         "whole": 2**53 - 1,
@@ -116,7 +116,7 @@ async def test_any_string_is_an_id_a_context_and_an_owner(storage, text):
     assert await store.get(text, caller(text + "!")) is None
 
 
-async def test_owners_and_agents_keep_apart(storage):
+async def test_owners_and_agents_are_isolated(storage):
     poet, coder = store_of(storage, "poet"), store_of(storage, "coder")
     await put(poet, task(context="anns"), "ann")
     await put(poet, task(context="bobs"), "bob")
@@ -145,7 +145,7 @@ async def test_tasks_are_listed_newest_first_by_pages(storage):
     assert seen == newest
 
 
-async def test_a_page_goes_on_where_the_last_one_ended_though_tasks_changed(storage):
+async def test_a_page_continues_after_the_last_one_despite_changes(storage):
     store = store_of(storage)
     for number in range(6):
         await put(store, task(f"t{number}", second=number + 1))
@@ -169,12 +169,12 @@ async def test_lists_are_filtered(storage):
     assert await ids(store, status=COMPLETED, context_id="x") == ["b"]
 
 
-async def test_a_wrong_page_token_is_the_callers_mistake(storage):
+async def test_an_invalid_page_token_is_refused(storage):
     with pytest.raises(InvalidParamsError):
         await store_of(storage).list(ListTasksRequest(page_token="nonsense"), caller())
 
 
-async def test_a_message_begins_one_task(storage):
+async def test_a_message_starts_one_task(storage):
     agent = storage.of("poet")
     first = await agent.accept("ann", "m", b"digest", task("one"))
     assert isinstance(first, TaskVersion)
@@ -183,7 +183,7 @@ async def test_a_message_begins_one_task(storage):
     assert isinstance(await storage.of("coder").accept("ann", "m", b"", task("four")), TaskVersion)
 
 
-async def test_a_message_that_comes_again_changes_no_config(storage):
+async def test_a_repeated_message_changes_no_config(storage):
     agent = storage.of("poet")
     configs = [
         TaskPushNotificationConfig(id="a", task_id=name, url=name) for name in ("one", "two")
@@ -196,7 +196,7 @@ async def test_a_message_that_comes_again_changes_no_config(storage):
     assert await agent.push_configs.get_info_for_dispatch("one") == []
 
 
-async def test_messages_that_come_at_once_begin_one_task(storage):
+async def test_concurrent_repeats_start_one_task(storage):
     agent = storage.of("poet")
     told = await asyncio.gather(
         *(agent.accept("ann", "m", b"digest", task(f"t{number}")) for number in range(20))
@@ -206,7 +206,7 @@ async def test_messages_that_come_at_once_begin_one_task(storage):
     assert sum(isinstance(found, TaskVersion) for found in told) == 1
 
 
-async def test_states_of_conversations_keep_apart(storage):
+async def test_states_of_contexts_are_isolated(storage):
     poet, coder = storage.of("poet"), storage.of("coder")
     places = [(poet, "ann", "c", "k"), (poet, "bob", "c", "k"), (poet, "ann", "d", "k")]
     places += [(poet, "ann", "c", "other"), (coder, "ann", "c", "k")]
@@ -219,7 +219,7 @@ async def test_states_of_conversations_keep_apart(storage):
     assert await poet.read_state("bob", "c", "k") == b"1"
 
 
-async def test_a_state_is_swapped_for_what_was_read_only(storage):
+async def test_a_state_is_swapped_only_for_the_expected_value(storage):
     agent, other = storage.of("poet"), storage.of("other")
     place = ("ann", "c", "k")
     assert await agent.swap_state(*place, None, b"1")
@@ -234,7 +234,7 @@ async def test_a_state_is_swapped_for_what_was_read_only(storage):
     assert await agent.swap_state(*place, None, b"3")
 
 
-async def test_of_many_swaps_at_once_one_wins(url):
+async def test_of_concurrent_swaps_one_wins(url):
     async with AsyncExitStack() as stack:
         processes = 2 if url.startswith("postgresql") else 1
         storages = [storage_at(url) for _ in range(processes)]

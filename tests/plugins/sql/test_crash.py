@@ -1,4 +1,4 @@
-"""A server is killed among messages and streams: nothing is lost, stuck or done twice."""
+"""Killing a server under load loses, blocks and repeats nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the databases do beyond what memory can."""
+"""Behaviour of databases beyond the in-memory storage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def storage(database_url):
     await opened.aclose(1)
 
 
-async def test_who_knows_an_older_version_writes_nothing(storage):
+async def test_a_write_with_an_outdated_version_is_refused(storage):
     store = store_of(storage)
     first = await put(store, task())
     second = await put(store, task(context="second"), version=first)
@@ -42,7 +42,7 @@ async def test_who_knows_an_older_version_writes_nothing(storage):
     assert (await store.get("t", caller())).task.context_id == "second"
 
 
-async def test_of_two_writers_at_once_one_wins(storage):
+async def test_of_concurrent_writers_one_wins(storage):
     store = store_of(storage)
     version = await put(store, task())
     told = await asyncio.gather(
@@ -53,7 +53,7 @@ async def test_of_two_writers_at_once_one_wins(storage):
     assert len(lost) == 7
 
 
-async def test_a_cancellation_wins_over_what_is_not_over(storage):
+async def test_a_cancellation_overrides_non_terminal_states(storage):
     store = store_of(storage)
     version = await put(store, task())
     await put(store, task(context="newer"), version=version)
@@ -63,7 +63,7 @@ async def test_a_cancellation_wins_over_what_is_not_over(storage):
         await put(store, task(state=CANCELED), version=version)
 
 
-async def test_a_task_that_was_deleted_is_not_written_again(storage):
+async def test_a_deleted_task_is_not_recreated(storage):
     store = store_of(storage)
     version = await put(store, task())
     await store.delete("t", caller())
@@ -72,7 +72,7 @@ async def test_a_task_that_was_deleted_is_not_written_again(storage):
     assert await store.get("t", caller()) is None
 
 
-async def test_everything_is_there_after_a_restart(database_url):
+async def test_everything_survives_a_restart(database_url):
     before = storage_at(database_url)
     await before.start()
     await put(store_of(before), task(state=COMPLETED))
@@ -99,10 +99,10 @@ async def test_many_writes_are_one_transaction(storage):
     assert len(await ids(store, page_size=100)) == 100
 
 
-async def test_a_write_that_the_database_refuses_fails_alone(storage):
+async def test_a_refused_write_fails_alone(storage):
     store = store_of(storage)
     good = [put(store, task(f"t{number}")) for number in range(5)]
-    # A time that no column takes.
+    # A time outside the column's range.
     bad = task("bad")
     bad.status.timestamp.seconds = 2**62
     told = await asyncio.gather(*good, put(store, bad), return_exceptions=True)
@@ -110,7 +110,7 @@ async def test_a_write_that_the_database_refuses_fails_alone(storage):
     assert len(await ids(store)) == 5
 
 
-async def test_a_page_of_ten_thousand_tasks_is_found_by_an_index(storage):
+async def test_a_page_of_ten_thousand_tasks_uses_an_index(storage):
     store = store_of(storage)
     for start in range(0, 10_000, 100):
         numbers = range(start, start + 100)
@@ -120,11 +120,11 @@ async def test_a_page_of_ten_thousand_tasks_is_found_by_an_index(storage):
     page = await store.list(ListTasksRequest(page_size=50), caller())
     assert page.total_size == 10_000
     assert [found.id for found in page.tasks][:2] == ["t09999", "t09998"]
-    about_tasks = [each for each in statements if "a2a_tasks" in each]  # the sweep has its own
+    about_tasks = [each for each in statements if "a2a_tasks" in each]  # excludes the sweep
     assert len(about_tasks) == 2
 
 
-async def test_tables_are_as_the_code_has_them(storage):
+async def test_tables_match_the_code(storage):
     async with storage.database.engine.connect() as connection:
         assert await connection.run_sync(differences) == []
 
@@ -139,7 +139,7 @@ async def test_a_newer_schema_is_refused(database_url):
         await storage_at(database_url).start()
 
 
-async def test_servers_that_start_at_once_make_the_tables_once(tmp_path):
+async def test_concurrently_started_servers_create_the_tables_once(tmp_path):
     from tests.support.postgresql import new_database
 
     url = new_database()
@@ -152,12 +152,12 @@ async def test_servers_that_start_at_once_make_the_tables_once(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ("mysql://u:secret@h/d", "no storage is known as mysql"),
-        ("nonsense", "the storage is a URL"),
+        ("mysql://u:secret@h/d", "unknown storage mysql"),
+        ("nonsense", "the storage must be a URL"),
         ("sqlite:///", "needs a file"),
         ("sqlite:///{tmp}/missing/a.db", "No such file"),
-        ("sqlite:///{tmp}/a.db?synchronous=maybe", "one option"),
-        ("postgresql://u:secret@127.0.0.1:1/d", "cannot be used"),
+        ("sqlite:///{tmp}/a.db?synchronous=maybe", "single option"),
+        ("postgresql://u:secret@127.0.0.1:1/d", "cannot use the storage"),
     ],
 )
 async def test_a_wrong_url_is_one_line_without_the_password(tmp_path, wrong, says):
@@ -179,7 +179,7 @@ async def test_a_sqlite_file_has_one_process(tmp_path):
     await second.aclose(1)
 
 
-async def test_what_a_process_left_is_taken_over_once(database_url):
+async def test_an_orphaned_task_is_taken_over_once(database_url):
     gone = storage_at(database_url)
     await gone.start()
     await put(store_of(gone), task("working"))
@@ -197,14 +197,14 @@ async def test_what_a_process_left_is_taken_over_once(database_url):
 
 
 async def end_lease(storage, *, only=False):
-    """Let a process's lease end, as if it had been killed a while ago; or those of all."""
+    """Expire the lease of a process or of all, as after a kill."""
     storage.database.lease._renewal.cancel()
     which = f" WHERE id = '{storage.database.process_id}'" if only else ""
     async with storage.database.engine.begin() as connection:
         await connection.exec_driver_sql(f"UPDATE a2a_processes SET lease_until = 0{which}")
 
 
-async def test_what_a_living_process_works_on_is_left_alone():
+async def test_tasks_of_live_processes_are_not_taken_over():
     from tests.support.postgresql import new_database
 
     url = new_database()

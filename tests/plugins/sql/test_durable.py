@@ -1,4 +1,4 @@
-"""A durable function's process is killed: it is run again, with the answers it got before."""
+"""After a kill, a durable function is replayed with its earlier answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def asked(task):
 
 
 @pytest.mark.parametrize("agent", ["book", "by-thread"])
-async def test_two_callers_go_on_after_the_process_was_killed(command, tmp_path, agent):
+async def test_two_callers_continue_after_a_kill(command, tmp_path, agent):
     with launched(command) as (process, url):
         async with caller(url, agent) as http:
             tasks = await asyncio.gather(
@@ -59,7 +59,7 @@ async def test_two_callers_go_on_after_the_process_was_killed(command, tmp_path,
     assert begun == ["begun ann {'beside': 2.5, 'inside': 1} []"] * 2
 
 
-async def test_in_one_process_nothing_is_run_again(command, tmp_path):
+async def test_without_a_kill_nothing_is_replayed(command, tmp_path):
     with launched(command) as (_, url):
         async with caller(url) as http:
             task = await http.send("ann", wait=True)
@@ -70,7 +70,7 @@ async def test_in_one_process_nothing_is_run_again(command, tmp_path):
     assert [line.split()[0] for line in log(tmp_path)] == ["begun", "city", "day"]
 
 
-async def test_another_question_than_before_fails_clearly(command, tmp_path):
+async def test_a_changed_question_fails_clearly(command, tmp_path):
     with launched(command) as (process, url):
         async with caller(url) as http:
             task = await http.send("ann", wait=True)
@@ -84,7 +84,7 @@ async def test_another_question_than_before_fails_clearly(command, tmp_path):
     assert "does not ask what it asked before" in reason(task)
 
 
-async def test_it_is_told_again_what_was_said_before(command, tmp_path):
+async def test_a_replay_gets_the_same_history(command, tmp_path):
     with launched(command) as (process, url):
         async with caller(url) as http:
             tasks = [await http.send(name, wait=True) for name in ("eve", "ann", "zoe")]

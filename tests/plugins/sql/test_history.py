@@ -1,4 +1,4 @@
-"""What was said in conversations is kept in the storage."""
+"""History of contexts in the storage."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Remembering(Adapter):
 
 
 async def recall(request):
-    """Answer by what was said, the oldest first."""
+    """Answer with the history, oldest first."""
     if request.text == "crash":
         raise RuntimeError
     if request.text == "ask":
@@ -68,7 +68,7 @@ async def recall(request):
 
 
 class Server:
-    """The agent on a storage, as one process has it."""
+    """A process's agent on a storage."""
 
     def __init__(self, storage, script=recall, agent="agent", limits=None):
         self._storage = storage.of(agent)
@@ -89,7 +89,7 @@ class Server:
         return await self._runtime.on_message_send(request, context)
 
 
-async def test_a_conversation_goes_on_after_a_restart(database_url):
+async def test_a_conversation_continues_after_a_restart(database_url):
     heard = []
     for text in "abc":
         app = build_app(Remembering(recall), options=ServerOptions(storage=database_url))
@@ -102,7 +102,7 @@ async def test_a_conversation_goes_on_after_a_restart(database_url):
     assert heard == ["", "a ", "a  b a "]
 
 
-async def test_callers_agents_and_conversations_keep_apart(storage):
+async def test_callers_agents_and_contexts_are_isolated(storage):
     async with Server(storage) as one, Server(storage, agent="other") as other:
         places = [(server, owner, c) for server in (one, other) for owner in "ab" for c in "cd"]
         await asyncio.gather(
@@ -120,7 +120,7 @@ async def test_it_is_bounded_and_skips_failures(storage):
     async with Server(storage, agent="small", limits=Limits(history_bytes=30)) as server:
         for text in ("x" * 20, "y" * 20, "z"):
             heard = answer_of(await server.say(text))
-        assert heard.startswith("x" * 20)  # as the answer before, the only turn that fits
+        assert heard.startswith("x" * 20)  # the previous answer, the only turn that fits
         assert "y" not in heard
 
 
@@ -132,7 +132,7 @@ async def test_questions_and_answers_are_part_of_it(storage):
         assert answer_of(await server.say("?")) == "ask what? that ask what?"
 
 
-async def test_every_part_comes_back_as_it_was(storage):
+async def test_all_parts_round_trip(storage):
     seen = []
 
     async def script(request):
@@ -146,7 +146,7 @@ async def test_every_part_comes_back_as_it_was(storage):
     assert [parts[0].text for parts in seen[-4::2]] == ["task", "reply"]
 
 
-async def test_messages_at_once_are_remembered_in_their_order(storage):
+async def test_concurrent_messages_are_stored_in_order(storage):
     async with Server(storage) as server:
         await asyncio.gather(*(server.say(f"m{n}") for n in range(8)))
         told = answer_of(await server.say("?")).split()

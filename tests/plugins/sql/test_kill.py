@@ -1,4 +1,4 @@
-"""A process is killed at a random moment: nothing acknowledged is lost, nothing is done twice."""
+"""A kill at a random moment loses nothing acknowledged and repeats nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def send(http, message_id):
 
 
 async def send_until_killed(url, process, kill_after):
-    """Send messages all the time; return all of them, and the tasks of those acknowledged."""
+    """Send messages continuously; return all, and the tasks of the acknowledged ones."""
     sent, told = [], {}
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
 
@@ -57,7 +57,7 @@ async def send_until_killed(url, process, kill_after):
 
 
 async def settled(http):
-    """Return the state of every task once none is being worked on, with the ids."""
+    """Return the states of all tasks by id, once none is running."""
     while True:
         listed, token = {}, ""
         while True:
@@ -71,9 +71,7 @@ async def settled(http):
 
 
 @pytest.mark.parametrize("seed", [1])
-async def test_what_was_acknowledged_is_there_and_nothing_is_done_twice(
-    database_url, tmp_path, seed
-):
+async def test_acknowledged_messages_are_kept_and_nothing_is_repeated(database_url, tmp_path, seed):
     effects = tmp_path / "effects"
     command = warm("-m", "tests.plugins.sql.served", database_url, str(effects))
     with launched(command) as (process, url):
@@ -85,7 +83,7 @@ async def test_what_was_acknowledged_is_there_and_nothing_is_done_twice(
             found = await settled(http)
             assert set(told.values()) <= set(found)
             assert {found[task] for task in told.values()} == {"TASK_STATE_COMPLETED"}
-            # All are sent again: those that were begun run nothing, the others are begun.
+            # All are repeated: started ones do not run again, the others start.
             for message_id in sent:
                 task = (await send(http, message_id))["result"]["task"]
                 assert task["id"] == told.get(message_id, task["id"])

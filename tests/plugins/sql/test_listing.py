@@ -1,4 +1,4 @@
-"""`ListTasks` on every storage: values that no database can hold, and many tasks."""
+"""`ListTasks` on every storage: unrepresentable values, and many tasks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ODD = {
     "surrogate": {"pageToken": token('{"ts": 5, "id": "\\ud800"}')},
     "context": {"contextId": "a\0b"},
 }
-"""What is strange, and yet a position or a name like any other."""
+"""Unusual but valid positions and names."""
 
 
 @asynccontextmanager
@@ -73,7 +73,7 @@ async def listed(http, params):
     return response.json()
 
 
-async def test_values_that_cannot_be_compared_are_invalid_and_no_outage(url, caplog):
+async def test_unrepresentable_values_are_invalid_and_not_an_outage(url, caplog):
     async with serving(url) as (http, _):
         for _ in range(4):  # three failures in a row are an outage
             for name, params in HOSTILE.items():
@@ -89,7 +89,7 @@ LAST = Timestamp(seconds=253_402_300_799)
 """The end of the year 9999."""
 
 
-async def test_a_store_alone_refuses_values_that_it_cannot_compare(database_url):
+async def test_the_store_itself_refuses_unrepresentable_values(database_url):
     storage = storage_at(database_url)
     await storage.start()
     try:
@@ -120,7 +120,7 @@ def rows(count):
     return [{**same, "id": f"t{n:09}", "changed": n} for n in range(count)]
 
 
-async def test_the_total_of_a_long_list_is_counted_beside_the_requests(database_url):
+async def test_the_total_of_a_long_list_is_counted_in_the_background(database_url):
     count = COUNTED + 50
     storage = storage_at(database_url)
     await storage.start()

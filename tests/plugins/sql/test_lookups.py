@@ -1,4 +1,4 @@
-"""How PostgreSQL finds tasks in a table that it knows nothing of yet."""
+"""PostgreSQL's query plans for an unanalysed table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS, AT_ONCE = 400, 20
 
 
 def read_by_index(url):
-    """Return how many entries of the tasks' indexes were read, once all connections are gone."""
+    """Return the number of index entries read, once all connections are closed."""
     with psycopg.connect(url, autocommit=True) as connection:
         alone = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         while connection.execute(alone).fetchone() != (1,):
@@ -28,7 +28,7 @@ def read_by_index(url):
         return connection.execute(READ_BY_INDEX).fetchone()[0]
 
 
-async def test_a_task_is_found_by_its_id_among_all_of_its_owner():
+async def test_a_task_is_found_by_its_id():
     url = new_database()
     storage = storage_at(url)
     await storage.start()
@@ -44,7 +44,7 @@ async def test_a_task_is_found_by_its_id_among_all_of_its_owner():
     assert read_by_index(url) < 10 * TASKS
 
 
-async def test_who_has_waited_too_long_is_found_among_all_that_wait():
+async def test_expired_waiting_tasks_are_found_by_an_index():
     url = new_database()
     storage = storage_at(url)
     await storage.start()

@@ -1,4 +1,4 @@
-"""A message that is sent again gets the task that it began."""
+"""A repeated message returns its original task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.test_contract import Named
 
 CALLER = ServerCallContext(user=Named("ann"))
-ANYBODY = ServerCallContext()
+ANONYMOUS = ServerCallContext()
 RANDOM_UUID = "0c3cb0a1-59a1-4b2f-8f0f-3f0a1d3c9e77"
 COMPLETED = TaskState.TASK_STATE_COMPLETED
 
@@ -74,7 +74,7 @@ async def test_the_same_message_is_the_same_task_and_runs_once(storage):
     assert calls == ["go"]
 
 
-async def test_it_is_while_the_task_runs(storage):
+async def test_a_repeat_while_the_task_runs(storage):
     may_go_on = asyncio.Event()
 
     async def slow(text: str) -> str:
@@ -94,7 +94,7 @@ async def test_it_is_while_the_task_runs(storage):
     assert last.status.state == COMPLETED
 
 
-async def test_one_that_was_answered_may_come_any_number_of_times_at_once(storage):
+async def test_an_answered_message_may_be_repeated_concurrently(storage):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     first = await runtime.on_message_send(message(), CALLER)
@@ -103,7 +103,7 @@ async def test_one_that_was_answered_may_come_any_number_of_times_at_once(storag
     assert calls == ["go"]
 
 
-async def test_all_that_come_at_once_are_refused_for_the_same_reason(storage, monkeypatch):
+async def test_concurrent_repeats_are_refused_for_the_same_reason(storage, monkeypatch):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
 
@@ -133,7 +133,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-async def test_another_request_with_a_used_id_begins_a_task_of_its_own(storage, other, caplog):
+async def test_another_request_with_a_used_id_starts_a_new_task(storage, other, caplog):
     caplog.set_level("INFO", "a2a_adapters.runtime.messages")
     runtime = runtime_of(counter()[0], storage)
     first = await runtime.on_message_send(message(), CALLER)
@@ -149,7 +149,7 @@ async def test_another_request_with_a_used_id_begins_a_task_of_its_own(storage, 
     await runtime.aclose()
 
 
-async def test_what_is_empty_and_what_is_left_out_are_the_same_request(storage):
+async def test_empty_and_missing_fields_are_the_same_request(storage):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     first = await runtime.on_message_send(message(), CALLER)
@@ -162,25 +162,25 @@ GUESSABLE = ("message-1", "conversation-message-2026-11-23-1", str(uuid.UUID(int
 
 
 @pytest.mark.parametrize("message_id", GUESSABLE)
-async def test_anonymous_callers_share_no_task_by_an_id_that_can_be_guessed(storage, message_id):
+async def test_anonymous_callers_cannot_share_tasks_by_guessable_ids(storage, message_id):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     request = partial(message, message_id=message_id)
-    tasks = [await runtime.on_message_send(request(), ANYBODY) for _ in range(2)]
+    tasks = [await runtime.on_message_send(request(), ANONYMOUS) for _ in range(2)]
     assert tasks[0].id != tasks[1].id
     assert calls == ["go", "go"]
     with pytest.raises(InvalidParamsError, match="cannot be guessed"):
-        await runtime.on_message_send(request(), activating(ANYBODY.user))
+        await runtime.on_message_send(request(), activating(ANONYMOUS.user))
 
 
 @pytest.mark.parametrize(
     "message_id", [RANDOM_UUID, RANDOM_UUID.replace("-", "").upper(), f"mine-{RANDOM_UUID}-1"]
 )
-async def test_anonymous_callers_are_known_by_an_id_that_cannot_be_guessed(storage, message_id):
+async def test_anonymous_callers_may_repeat_unguessable_ids(storage, message_id):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     request = partial(message, message_id=message_id)
-    tasks = [await runtime.on_message_send(request(), ANYBODY) for _ in range(2)]
+    tasks = [await runtime.on_message_send(request(), ANONYMOUS) for _ in range(2)]
     assert tasks[0].id == tasks[1].id
     assert calls == ["go"]
 
@@ -188,7 +188,7 @@ async def test_anonymous_callers_are_known_by_an_id_that_cannot_be_guessed(stora
 @pytest.mark.parametrize(
     "other", [OTHERS[name] for name in ("context", "metadata", "returnImmediately")]
 )
-async def test_with_the_extension_the_id_alone_tells_a_repeat(storage, other):
+async def test_with_the_extension_the_id_alone_identifies_a_repeat(storage, other):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     first = await runtime.on_message_send(message(message_id="m"), activating())
@@ -232,7 +232,7 @@ async def test_a_repeat_is_recognised_for_a_day(database_url):
     await storage.aclose(1)
 
 
-async def test_an_id_as_short_as_naive_clients_have_it_is_always_new(storage):
+async def test_very_short_ids_never_count_as_repeats(storage):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     for text in ("one", "two", "two"):
@@ -240,7 +240,7 @@ async def test_an_id_as_short_as_naive_clients_have_it_is_always_new(storage):
     assert calls == ["one", "two", "two"]
 
 
-async def test_owners_have_messages_of_their_own(storage):
+async def test_messages_of_owners_are_isolated(storage):
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
     ann = await runtime.on_message_send(message(), ServerCallContext(user=Named("ann")))
@@ -249,7 +249,7 @@ async def test_owners_have_messages_of_their_own(storage):
     assert calls == ["go", "other"]
 
 
-async def test_a_message_that_was_refused_may_come_again(storage):
+async def test_a_refused_message_may_be_repeated(storage):
     from a2a_adapters import InvalidInputError
 
     attempts = []
@@ -281,7 +281,7 @@ async def test_a_message_that_was_refused_may_come_again(storage):
     assert (await runtime.on_message_send(message(), CALLER)).status.state == COMPLETED
 
 
-async def test_a_reply_without_a_task_is_given_again(storage):
+async def test_a_reply_without_a_task_is_repeated(storage):
     calls = []
 
     def reply(text: str) -> Reply:
@@ -297,7 +297,7 @@ async def test_a_reply_without_a_task_is_given_again(storage):
     assert calls == ["go"]
 
 
-async def test_an_answer_that_is_sent_again_answers_once(storage):
+async def test_a_repeated_answer_counts_once(storage):
     calls = []
 
     async def book(request: AgentRequest):
@@ -315,7 +315,7 @@ async def test_an_answer_that_is_sent_again_answers_once(storage):
     assert calls == ["Rome"]
 
 
-async def test_an_answer_that_is_sent_again_while_it_is_worked_on_is_not_refused(storage):
+async def test_an_answer_repeated_while_it_is_processed_is_not_refused(storage):
     may_go_on = asyncio.Event()
     calls = []
 
@@ -339,7 +339,7 @@ async def test_an_answer_that_is_sent_again_while_it_is_worked_on_is_not_refused
     assert calls == ["Rome"]
 
 
-async def test_the_same_answer_to_a_new_question_has_an_id_of_its_own(storage):
+async def test_the_same_answer_to_a_new_question_has_a_new_id(storage):
     async def ask(request: AgentRequest):
         answers = [request.text]
         while len(answers) < 3:
@@ -355,7 +355,7 @@ async def test_the_same_answer_to_a_new_question_has_an_id_of_its_own(storage):
 
 
 @pytest.mark.parametrize("durable", [False, True])
-async def test_the_stream_of_one_that_comes_again_ends_at_the_question(storage, durable):
+async def test_the_stream_of_a_repeat_ends_at_the_question(storage, durable):
     async def book(request: AgentRequest):
         yield InputRequired("Where?", durable=durable)
         yield "Booked."
@@ -367,7 +367,7 @@ async def test_the_stream_of_one_that_comes_again_ends_at_the_question(storage, 
     await runtime.aclose()
 
 
-async def test_it_is_after_a_restart(database_url):
+async def test_a_repeat_after_a_restart(database_url):
     shout, calls = counter()
     before = storage_at(database_url)
     await before.start()
@@ -390,7 +390,7 @@ async def test_it_is_after_a_restart(database_url):
 
 
 class Booking(Adapter):
-    """Asks for a city, and goes on with the answer in another process."""
+    """Asks for a city, and resumes with the answer in another process."""
 
     resumes = True
 
@@ -415,7 +415,7 @@ class Booking(Adapter):
         yield TextDelta(f"Booked {request.text}.")
 
 
-async def test_an_answer_that_is_sent_again_while_another_process_resumes_it_is_not_refused(
+async def test_an_answer_repeated_while_another_process_resumes_it_is_not_refused(
     database_url,
 ):
     at_once = {"configuration": {"return_immediately": True}}

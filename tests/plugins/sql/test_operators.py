@@ -26,7 +26,7 @@ TOKENS = {"a" * 32: "ann", "b" * 32: "bob"}
 
 
 async def tasks(*arguments, code=0, url=None):
-    """Run a command beside the server; return what it prints."""
+    """Run a command beside the server; return its output."""
     done = await asyncio.to_thread(
         subprocess.run,
         warm("-m", "a2a_adapters", "tasks", *arguments),
@@ -41,7 +41,7 @@ async def tasks(*arguments, code=0, url=None):
 
 
 class Agent:
-    """Hangs in its first call, and answers the next ones."""
+    """Hangs in its first call and answers the next ones."""
 
     def __init__(self):
         self.calls = 0
@@ -84,7 +84,7 @@ async def send(http, token, text):
 
 
 async def ended(http, token, task_id):
-    """Return a task as soon as it has ended."""
+    """Return a task once it has ended."""
     while True:
         task = (await http.get(f"/tasks/{task_id}", headers=authorized(token))).json()
         if task["status"]["state"] in {"TASK_STATE_FAILED", "TASK_STATE_COMPLETED"}:
@@ -100,7 +100,7 @@ async def test_an_operator_sees_and_ends_a_task_of_any_caller():
         await ended(http, "b", done)
         async with asyncio.timeout(PATIENCE):
             while "working" not in (line := await tasks("list", url=url)):
-                pass  # the task is stored as submitted first
+                pass  # the task is first stored as submitted
         assert line.count("\n") == 1
         assert line.rstrip("\n").split("\t")[:2] == [stuck, "working"]
         assert line.rstrip("\n").split("\t")[4:] == ["worker", "ann"]
@@ -116,11 +116,11 @@ async def test_an_operator_sees_and_ends_a_task_of_any_caller():
         assert task["status"]["message"]["parts"] == [{"text": "It hung."}]
         async with asyncio.timeout(60):
             await agent.stopped.wait()
-        assert "has ended" in await tasks("end", stuck, code=USAGE, url=url)
+        assert "terminal state" in await tasks("end", stuck, code=USAGE, url=url)
         assert "no task" in await tasks("end", stuck, "--owner", "bob", code=FAILED, url=url)
 
 
-async def test_an_operator_has_a_task_resumed_that_hangs():
+async def test_an_operator_retries_a_hanging_task():
     url, agent = new_url("postgresql", None), Agent()
     async with serving(agent, url, durable=True) as http:
         stuck = await send(http, "a", "stuck")
@@ -131,7 +131,7 @@ async def test_an_operator_has_a_task_resumed_that_hangs():
             task = await ended(http, "a", stuck)
         assert task["status"]["state"] == "TASK_STATE_COMPLETED"
         assert agent.stopped.is_set()
-        assert "has ended" in await tasks("retry", stuck, code=USAGE, url=url)
+        assert "terminal state" in await tasks("retry", stuck, code=USAGE, url=url)
 
 
 async def test_a_file_is_read_beside_its_server_and_changed_without(tmp_path):
@@ -140,4 +140,4 @@ async def test_a_file_is_read_beside_its_server_and_changed_without(tmp_path):
         stuck = await send(http, "a", "stuck")
         assert stuck in await tasks("list", "--owner", "ann", url=url)
         assert "another process uses the storage" in await tasks("end", stuck, code=USAGE, url=url)
-    assert "no state" in await tasks("list", "--state", "odd", code=USAGE, url=url)
+    assert "unknown state" in await tasks("list", "--state", "odd", code=USAGE, url=url)

@@ -1,4 +1,4 @@
-"""A real database is gone, full, slow or unreliable, under a real server."""
+"""A real server with an unavailable, full, slow or unreliable database."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.timeout(10 * 60)
 
 
 LONG = "long " * 2000
-"""More than there is room for in what a file has already."""
+"""Larger than the free pages of the file."""
 
 
 class Agent:
-    """Answers at once, or waits with its answer."""
+    """Answers at once or after a signal."""
 
     def __init__(self):
         self.may_go_on = asyncio.Event()
@@ -87,7 +87,7 @@ async def state_of(http, task_id):
 
 @contextmanager
 def listening(database, listener):
-    """Have something done at every statement."""
+    """Call a listener at every statement."""
     end = before_statements(database, listener)
     try:
         yield
@@ -97,7 +97,7 @@ def listening(database, listener):
 
 @asynccontextmanager
 async def gone(database):
-    """Every statement fails as when the other side does not answer."""
+    """Every statement fails as with an unreachable server."""
 
     def fail(*_):
         raise OperationalError("statement", {}, Exception("the server is gone"))
@@ -108,14 +108,14 @@ async def gone(database):
 
 @asynccontextmanager
 async def without_connections(database):
-    """Somebody else has all the connections."""
+    """All connections are in use."""
     bulk = database.commits.bulk
     async with AsyncExitStack() as taken:
         if isinstance(bulk, SqliteBulk):
             own = await asyncio.to_thread(bulk.engine.connect)
             taken.callback(own.close)
         else:
-            await bulk.aclose()  # gives its connection back
+            await bulk.aclose()  # releases its connection
         pool = database.engine.pool
         for _ in range(pool.size() + pool._max_overflow):
             await taken.enter_async_context(database.engine.connect())
@@ -124,7 +124,7 @@ async def without_connections(database):
 
 @asynccontextmanager
 async def full(database):
-    """The disk is full: SQLite's own limit of its file."""
+    """The disk is full, simulated by SQLite's page limit."""
 
     def limit(pages):
         def prepare(connection, *_):
@@ -135,7 +135,7 @@ async def full(database):
         return prepare
 
     def fill(connection, *_):
-        limit(1)(connection)  # as large as it is, and no larger
+        limit(1)(connection)  # no growth beyond the current size
 
     engines = database.engine.sync_engine, database.commits.bulk.engine
     for engine in engines:
@@ -151,7 +151,7 @@ OUTAGES += [("sqlite", without_connections), ("postgresql", without_connections)
 
 
 @pytest.mark.parametrize(("engine", "outage"), OUTAGES)
-async def test_an_outage_is_said_and_nothing_is_lost(engine, outage, tmp_path, caplog):
+async def test_an_outage_is_logged_and_loses_nothing(engine, outage, tmp_path, caplog):
     agent = Agent()
     async with serving(agent, new_url(engine, tmp_path)) as (http, stub, database):
         await endured(agent, http, stub, outage(database), caplog)
@@ -173,7 +173,7 @@ async def test_a_database_that_is_restarted_comes_back(caplog):
 
 
 async def endured(agent, http, stub, outage, caplog):
-    """Check what is told before, in and after an outage."""
+    """Check responses before, during and after an outage."""
     before = (await http.post("/message:send", json=sent("before"))).json()["task"]
     begun = await http.post("/message:send", json=sent("wait", returnImmediately=True))
     running_task = begun.json()["task"]["id"]
@@ -200,9 +200,11 @@ async def endured(agent, http, stub, outage, caplog):
     assert agent.calls == ["before", "wait"]
     records = [each for each in caplog.records if each.name == "a2a_adapters_sql.health"]
     said = [record.getMessage() for record in records]
-    changes = [words for line in said for words in ("is away", "is ready") if words in line]
-    # Only changes are said. A busy machine may make the database late a second time.
-    assert changes[0] == "is away", said
+    changes = [
+        words for line in said for words in ("is unavailable", "is available") if words in line
+    ]
+    # Only changes are logged. A busy machine may cause a second outage.
+    assert changes[0] == "is unavailable", said
     assert all(before != after for before, after in pairwise(changes)), said
     async with asyncio.timeout(60):
         while True:
@@ -243,7 +245,7 @@ async def test_a_slow_database_is_waited_for(database_url):
             assert await health(http) == 200
 
 
-async def test_a_question_is_told_once_it_is_stored(database_url):
+async def test_a_question_is_sent_once_it_is_stored(database_url):
     asks, is_saving, may_save = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def ask(text: str):
@@ -268,7 +270,7 @@ async def test_a_question_is_told_once_it_is_stored(database_url):
     assert not is_told
 
 
-async def test_a_database_that_fails_now_and_then_is_asked_again(database_url):
+async def test_sporadic_failures_are_retried(database_url):
     agent = Agent()
     chance = random.Random(1)
     async with serving(agent, database_url) as (http, _, database):

@@ -1,4 +1,4 @@
-"""Push notifications over a crash: what was stored is told, at least once and in order."""
+"""Push notifications survive crashes: delivered at least once and in order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def rows(url, statement):
-    """Return what a statement finds in, or does to, a database."""
+    """Execute a statement and return its rows."""
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
         result = connection.execute(text(statement))
@@ -62,7 +62,7 @@ async def until(condition):
 
 
 def states_by_task(bodies):
-    """Return the states that a receiver was told, by task."""
+    """Return the received states by task."""
     told = {}
     for body in bodies:
         if state := state_in(body):
@@ -90,7 +90,7 @@ def served(url, folder):
 
 
 def kill(process, database_url):
-    """Kill a server, and let the time pass for which it counts as alive."""
+    """Kill a server and expire its lease."""
     process.kill()
     process.ended()
     rows(database_url, "UPDATE a2a_processes SET lease_until = 0")
@@ -105,7 +105,7 @@ async def send(http, message_id, hook, **configuration):
     return (await http.post("/", json=call, headers=V1)).json()["result"]["task"]
 
 
-async def test_what_was_stored_and_not_delivered_is_delivered_after_a_kill(database_url, tmp_path):
+async def test_undelivered_notifications_are_delivered_after_a_kill(database_url, tmp_path):
     command = served(database_url, tmp_path)
     async with inbox() as box:
         box.is_open.clear()
@@ -129,7 +129,7 @@ async def test_what_was_stored_and_not_delivered_is_delivered_after_a_kill(datab
     }
 
 
-async def test_who_waits_for_a_task_that_a_kill_interrupts_is_told_its_end(database_url, tmp_path):
+async def test_receivers_of_an_interrupted_task_get_its_end(database_url, tmp_path):
     command = served(database_url, tmp_path)
     async with inbox() as box:
         with launched(command) as (process, url):
@@ -144,11 +144,11 @@ async def test_who_waits_for_a_task_that_a_kill_interrupts_is_told_its_end(datab
     assert box.headers[-1]["x-a2a-notification-token"] == "token-forever"
 
 
-async def test_a_question_and_its_end_are_told_in_order(storage, database_url):
+async def test_a_question_and_the_end_are_delivered_in_order(storage, database_url):
     runtime = notifying_runtime(ask, storage)
     async with inbox() as box:
         task = await runtime.on_message_send(notifying(box.url), CALLER)
-        # One that waits to be told is told no more when another one comes.
+        # A pending notification is replaced by a newer one.
         await box.until(lambda bodies: state_in(bodies[-1]) == "TASK_STATE_INPUT_REQUIRED")
         box.is_open.clear()
         await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
@@ -164,7 +164,7 @@ async def test_a_question_and_its_end_are_told_in_order(storage, database_url):
     await runtime.aclose()
 
 
-async def test_a_dead_receiver_is_given_up_and_holds_up_nobody(storage, database_url, caplog):
+async def test_a_dead_receiver_is_given_up_and_delays_no_other(storage, database_url, caplog):
     runtime = notifying_runtime(talk, storage, attempts=3)
     async with inbox() as box, inbox() as refusing:
         refusing.answers = [410]
@@ -182,7 +182,7 @@ async def test_a_dead_receiver_is_given_up_and_holds_up_nobody(storage, database
     await runtime.aclose()
 
 
-async def test_what_is_too_much_now_is_delivered_later(storage, database_url, monkeypatch):
+async def test_excess_notifications_are_delivered_later(storage, database_url, monkeypatch):
     monkeypatch.setattr("a2a_adapters.runtime.push.delivery._RECEIVERS_PER_SERVER", 1)
     runtime = notifying_runtime(talk, storage, limits=Limits(sweep_seconds=0.05))
     await runtime.start()
@@ -199,7 +199,7 @@ async def test_what_is_too_much_now_is_delivered_later(storage, database_url, mo
     await runtime.aclose()
 
 
-async def test_a_receiver_whose_config_was_deleted_is_owed_nothing(storage, database_url):
+async def test_a_deleted_config_has_no_pending_delivery(storage, database_url):
     runtime = notifying_runtime(ask, storage, attempts=100)
     task = await runtime.on_message_send(notifying("http://127.0.0.1:1/", id="a"), CALLER)
     await until(lambda: outbox(database_url))
@@ -208,7 +208,7 @@ async def test_a_receiver_whose_config_was_deleted_is_owed_nothing(storage, data
     await runtime.aclose()
 
 
-async def test_configs_that_ask_for_the_same_requests_are_settled_together(storage, database_url):
+async def test_equal_configs_are_delivered_together(storage, database_url):
     runtime = notifying_runtime(ask, storage, interval_seconds=60)
     async with inbox() as box:
         task = await runtime.on_message_send(notifying(box.url, id="a"), CALLER)
@@ -225,7 +225,7 @@ async def test_configs_that_ask_for_the_same_requests_are_settled_together(stora
 
 
 @pytest.mark.parametrize("text", STRANGE, ids=ascii)
-async def test_configs_are_kept_apart_under_any_name(url, text):
+async def test_configs_with_any_name_are_isolated(url, text):
     storage = storage_at(url)
     await storage.start()
     store, other = storage.of("poet").push_configs, storage.of("coder").push_configs
@@ -246,7 +246,7 @@ async def test_configs_are_kept_apart_under_any_name(url, text):
     await storage.aclose(1)
 
 
-async def test_memory_owes_nothing_to_another_process():
+async def test_memory_has_no_deliveries_of_other_processes():
     storage = storage_at("memory:")
     runtime = notifying_runtime(ask, storage)
     async with inbox() as box:
@@ -272,7 +272,7 @@ $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'integrity_constraint_violatio
 
 
 def refuse(url, **events):
-    """Have a database refuse an event of each of some tables; return what ends that."""
+    """Make a database refuse events on tables; return a function that ends this."""
     engine = url.partition(":")[0]
     if engine == "postgresql":
         rows(url, FUNCTION)
@@ -288,7 +288,7 @@ def refuse(url, **events):
 
 
 async def test_a_message_is_stored_with_its_receiver_or_not_at_all(storage, database_url):
-    # A process that dies after it has stored the message can take nothing back either.
+    # A process that dies after storing the message cannot compensate it.
     allow = refuse(database_url, a2a_push_configs="INSERT", a2a_tasks="DELETE")
     runtime = notifying_runtime(talk, storage)
     async with inbox() as box:
@@ -305,7 +305,7 @@ async def test_a_message_is_stored_with_its_receiver_or_not_at_all(storage, data
     await runtime.aclose()
 
 
-async def test_every_task_that_a_kill_leaves_behind_has_its_receiver(database_url, tmp_path):
+async def test_every_orphaned_task_has_its_receiver(database_url, tmp_path):
     command = served(database_url, tmp_path)
     async with inbox() as box:
         with launched(command) as (process, url):

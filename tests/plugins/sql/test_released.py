@@ -1,8 +1,8 @@
-"""The database of the previous release: the next one opens it, and both use it for a while.
+"""Compatibility with the previous release's database, also during a rolling update.
 
-Migrations only add what the previous release need not know: during a rolling update its processes
-use the new tables. What it still needs is removed by a release after the next one. `record.py`
-writes what is compared.
+Migrations only add things that the previous release can ignore: its processes use the new tables
+during a rolling update. Removals follow a release later. `record.py`
+writes the recordings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def connected(url):
 
 
 def recorded(url):
-    """Return the engine, and the lines of its recording."""
+    """Return the engine and the lines of its recording."""
     engine = url.partition(":")[0]
     lines = (RELEASED / f"{engine}.jsonl").read_text().splitlines()
     return engine, [json.loads(line, object_hook=as_bytes) for line in lines]
@@ -56,7 +56,7 @@ def make_tables(url):
 
 
 def repeat_statements(url):
-    """Do what the previous release did; return its tasks' states."""
+    """Replay the previous release's statements; return its tasks' states."""
     _, (states, *statements) = recorded(url)
     with connected(url) as connection:
         for statement, parameters in statements:
@@ -68,11 +68,11 @@ def repeat_statements(url):
 
 
 FOR_EVER = Limits(input_seconds=1e9, stored_seconds=1e9)
-"""The recorded tasks keep their times: none of them expires."""
+"""Limits that expire none of the recorded tasks."""
 
 
 async def migrate(url):
-    """Open the database, and close it again."""
+    """Open and close the database."""
     storage = storage_at(url)
     await storage.start()
     try:
@@ -82,7 +82,7 @@ async def migrate(url):
 
 
 async def check(url, states):
-    """Serve the agent with this release: its tasks are there, and a question can be answered."""
+    """Serve the agent with this release; check its tasks and answer a question."""
     app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url, limits=FOR_EVER))
     async with (
         running(app) as address,

@@ -1,4 +1,4 @@
-"""A process is killed while it answers: the next one goes on, or says why it does not."""
+"""After a kill, the next process resumes tasks or fails them with a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 class Agent:
-    """The server of `served_resume`, started and killed as a test wants."""
+    """The server of `served_resume`, started and killed by the test."""
 
     def __init__(self, storage, work):
         self.work = work
@@ -34,7 +34,7 @@ class Agent:
         (self.work / "go").touch()
 
     async def noted(self, how, text):
-        """Wait until the agent was called so."""
+        """Wait for a call in the agent's log."""
         while True:
             log = self.log() if (self.work / "log").exists() else []
             if (how, text) in [(item["how"], item.get("text")) for item in log]:
@@ -51,7 +51,7 @@ def agent(database_url, tmp_path):
 
 
 class Caller:
-    """Calls an agent as one of its users."""
+    """Calls an agent as a user."""
 
     def __init__(self, url, name="ann"):
         headers = {**V1, "Authorization": f"Bearer {name}", "A2A-Extensions": EXTENSION}
@@ -94,7 +94,7 @@ class Caller:
         return await self.until(task_id, lambda task: task["status"]["state"] in TERMINAL)
 
     async def said(self, task_id):
-        """Wait until the first word was said, and see to it that it is stored."""
+        """Wait until the first word is stored."""
         await self.until(task_id, lambda task: "one " in texts(task))
         await self.call("ListTasks", {})
 
@@ -107,7 +107,7 @@ def reason(task):
     return task["status"]["message"]["parts"][0]["text"]
 
 
-async def test_it_goes_on_by_all_that_was_sent_and_in_order(agent):
+async def test_tasks_are_resumed_in_order(agent):
     first_id = uuid4().hex
     with agent.running() as (process, url):
         async with Caller(url) as ann, Caller(url, "bob") as bob:
@@ -149,7 +149,7 @@ async def test_it_goes_on_by_all_that_was_sent_and_in_order(agent):
     assert resumed == {**begun, "how": "resume", "said": "one "}
 
 
-async def test_the_answer_to_a_question_is_gone_on_with(agent):
+async def test_the_answer_to_a_question_is_resumed(agent):
     with agent.running() as (process, url):
         async with Caller(url) as ann:
             asked = await ann.send("ask", wait=True)
@@ -168,7 +168,7 @@ async def test_the_answer_to_a_question_is_gone_on_with(agent):
     assert resumed["earlier"] == [["ask", {"inside": 1, "beside": 2.5}, "which?"]]
 
 
-async def test_what_is_gone_on_with_can_be_cancelled_and_watched(agent):
+async def test_resumed_tasks_can_be_cancelled_and_followed(agent):
     with agent.running() as (process, url):
         async with Caller(url) as ann:
             task = await ann.send("go")
@@ -190,7 +190,7 @@ async def test_what_is_gone_on_with_can_be_cancelled_and_watched(agent):
             assert "TASK_STATE_CANCELED" in rest[-2]
 
 
-async def test_what_cannot_be_gone_on_with_fails_with_the_reason(agent):
+async def test_tasks_that_cannot_be_resumed_fail_with_a_reason(agent):
     with agent.running() as (process, url):
         async with Caller(url) as ann:
             lost = await ann.send("lost")
@@ -204,7 +204,7 @@ async def test_what_cannot_be_gone_on_with_fails_with_the_reason(agent):
     assert texts(ended) == ["one "]
 
 
-async def test_a_task_that_ends_its_process_each_time_is_given_up(tmp_path):
+async def test_a_task_that_kills_its_processes_is_given_up(tmp_path):
     agent = Agent(f"sqlite:///{tmp_path}/agents.db", tmp_path)
     with agent.running() as (process, url):
         async with Caller(url) as ann:
@@ -212,7 +212,7 @@ async def test_a_task_that_ends_its_process_each_time_is_given_up(tmp_path):
                 await ann.send("end the process", wait=True, message="the-message")
         process.wait()
     for _ in range(3):
-        with suppress(AssertionError), agent.running() as (process, _):  # it may not get so far
+        with suppress(AssertionError), agent.running() as (process, _):  # it may die earlier
             process.wait()
     with agent.running() as (_, url):
         async with Caller(url) as ann:
@@ -235,7 +235,7 @@ async def test_questions_are_answered_after_a_restart_or_end_at_once(agent):
     assert texts(done) == ["before", "well: ", "one two"]
 
 
-async def test_a_question_is_given_up_after_its_time_also_by_another_process(agent):
+async def test_a_question_expires_also_at_another_process(agent):
     with agent.running() as (process, url):
         async with Caller(url) as ann:
             asked = await ann.send("ask", wait=True)
@@ -247,7 +247,7 @@ async def test_a_question_is_given_up_after_its_time_also_by_another_process(age
     assert agent.log()[-1] == {"how": "abandon", "task": asked["id"]}
 
 
-async def test_nothing_is_left_of_a_reply_that_nobody_has_heard_of(agent):
+async def test_an_undelivered_reply_leaves_nothing_behind(agent):
     with agent.running("reply") as (process, url):
         async with Caller(url) as ann:
             sending = asyncio.ensure_future(ann.send("hi", wait=True, message="the-message"))

@@ -1,4 +1,4 @@
-"""What is too old, or too much, is forgotten: by servers, and by `db prune`."""
+"""Servers and `db prune` delete old and excess data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def storage(database_url):
     await opened.aclose(1)
 
 
-async def test_what_ended_long_ago_is_forgotten(storage):
+async def test_old_tasks_are_deleted(storage):
     store = store_of(storage)
     await put(store, task("old", COMPLETED, second=1))
     await put(store, task("open", WORKING, second=1))
@@ -49,7 +49,7 @@ async def test_what_ended_long_ago_is_forgotten(storage):
     assert await ids(store_of(storage, "coder")) == ["other's"]
 
 
-async def test_of_too_many_the_oldest_that_ended_go(storage):
+async def test_excess_tasks_are_deleted_oldest_first(storage):
     store = store_of(storage)
     await put(store, task("open", WORKING, second=1))
     for number in range(2, 12):
@@ -59,7 +59,7 @@ async def test_of_too_many_the_oldest_that_ended_go(storage):
     assert await storage.of("poet").prune(0, 4) == 0
 
 
-async def test_more_than_one_transaction_takes(storage):
+async def test_pruning_takes_several_transactions(storage):
     store = store_of(storage)
     old = (task(f"t{number}", COMPLETED) for number in range(1200))
     await asyncio.gather(*(put(store, each) for each in old), put(store, task("new", second=9)))
@@ -67,7 +67,7 @@ async def test_more_than_one_transaction_takes(storage):
     assert await ids(store) == ["new"]
 
 
-async def test_what_belongs_to_a_task_goes_with_it(storage):
+async def test_data_of_a_task_is_deleted_with_it(storage):
     poet = storage.of("poet")
     configs = poet.push_configs
     for name, second in (("old", 1), ("new", int(time.time()) + 60)):
@@ -90,7 +90,7 @@ async def test_what_belongs_to_a_task_goes_with_it(storage):
         assert [row.task for row in rows] == ["new"]
 
 
-async def test_what_is_the_agents_own_is_never_forgotten(storage):
+async def test_state_of_the_agent_itself_is_never_deleted(storage):
     poet = storage.of("poet")
     await poet.write_state("ann", "c", "k", b"of a conversation")
     await poet.write_state("", "", "k", b"of the agent")
@@ -166,7 +166,7 @@ async def test_too_many_tasks_cost_no_conversation(storage):
 
 
 @pytest.mark.parametrize("owner", ["ann", "#1", "x" * 200])
-async def test_a_refused_message_leaves_nothing_of_anybody(storage, owner):
+async def test_a_refused_message_leaves_nothing_behind(storage, owner):
     poet = storage.of("poet")
     refused = task("refused", WORKING)
     context = caller(owner)
@@ -179,7 +179,7 @@ async def test_a_refused_message_leaves_nothing_of_anybody(storage, owner):
     assert not await poet.push_configs.get_info("refused", context)
 
 
-async def test_what_is_kept_elsewhere_is_forgotten_by_who_can(storage):
+async def test_external_data_is_deleted_by_its_plugin(storage):
     poet, forgotten = storage.of("poet"), []
 
     async def forget(name):

@@ -1,4 +1,4 @@
-"""What lets one agent's rows be spread over several databases, by agent, tenant or owner."""
+"""Rows of an agent can be sharded by agent, tenant or owner."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ UPKEEP = {
     "a2a_messages.accepted <": "prunes",
     "a2a_states.changed <": "prunes",
 }
-"""Statements that no request waits for: each may look at all owners of an agent."""
+"""Background statements, which may read all owners of an agent."""
 
 
 class Caller:
-    """Calls an agent over JSON-RPC as one user."""
+    """Calls an agent over JSON-RPC as a user."""
 
     def __init__(self, url, user):
         self._http = httpx.AsyncClient(headers=HEADERS | as_user(user), timeout=60)
@@ -60,7 +60,7 @@ class Caller:
 
 
 async def agent(request):
-    """Ask back when asked to."""
+    """Ask a question on request."""
     yield "thinking "
     if request.text == "ask":
         answer = yield InputRequired("Which one?")
@@ -69,7 +69,7 @@ async def agent(request):
 
 
 def logged(url, folder):
-    """Return the statements on rows that have an owner, as PostgreSQL has logged them."""
+    """Return the statements on rows with an owner from PostgreSQL's log."""
     mark = uuid4().hex
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"SELECT '{mark}'")

@@ -1,4 +1,4 @@
-"""What a process that is gone has left is taken over, also from a database that is slow then."""
+"""Takeover of tasks of dead processes, also from a slow database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 class Slow(Adapter):
-    """Says "one ", and "two" as soon as it may; it can go on with what others have begun."""
+    """Sends "one ", and "two" when allowed; resumable."""
 
     resumes = True
 
@@ -61,7 +61,7 @@ class Slow(Adapter):
 
 
 def served(storage, **limits):
-    """Return the agent, and the runtime that serves it from a storage."""
+    """Return the agent and its runtime on a storage."""
     adapter = Slow()
     card = build_card(adapter.describe(), "http://x")
     limits = Limits(shutdown_seconds=0, sweep_seconds=0.05, **limits)
@@ -78,7 +78,7 @@ async def opened(url):
 
 @contextmanager
 def locked(url, table):
-    """Keep everybody from writing to a table; a SQLite file is locked as a whole."""
+    """Lock a table, or the whole SQLite file, against writes."""
     if url.startswith("sqlite"):
         with sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -94,12 +94,12 @@ def locked(url, table):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Let nobody wait for the storage for long."""
-    monkeypatch.setattr("a2a_adapters_sql.outlasting.PATIENCE_SECONDS", 0.3)
+    """Shorten the waits for the storage."""
+    monkeypatch.setattr("a2a_adapters_sql.detached.PATIENCE_SECONDS", 0.3)
 
 
 async def leave(url):
-    """Leave a task that is being worked on, as a process does that is killed."""
+    """Leave a running task like a killed process."""
     async with opened(url) as gone:
         await store_of(gone).put(task("working", WORKING), "ann", MISSING, ["config"])
         await end_lease(gone)
@@ -108,7 +108,7 @@ async def leave(url):
 @pytest.mark.parametrize(
     ("table", "look"), [("a2a_tasks", "left_behind"), ("a2a_push_outbox", "undelivered")]
 )
-async def test_what_is_taken_over_too_late_is_told_next_time(database_url, table, look, impatient):
+async def test_a_late_takeover_is_returned_next_time(database_url, table, look, impatient):
     await leave(database_url)
     async with opened(database_url) as heir:
         ask = getattr(heir.of("poet"), look)
@@ -120,7 +120,7 @@ async def test_what_is_taken_over_too_late_is_told_next_time(database_url, table
         assert list(await until_told(ask)) == []
 
 
-async def test_what_is_taken_over_for_a_caller_who_has_gone_is_told_the_next_one(database_url):
+async def test_a_takeover_for_a_cancelled_caller_is_returned_to_the_next(database_url):
     await leave(database_url)
     async with opened(database_url) as heir:
         ask = heir.of("poet").left_behind
@@ -133,9 +133,7 @@ async def test_what_is_taken_over_for_a_caller_who_has_gone_is_told_the_next_one
         assert len(await until_told(ask)) == 1
 
 
-async def test_who_waits_for_a_takeover_when_the_storage_is_closed_is_told_so(
-    database_url, monkeypatch
-):
+async def test_a_waiting_takeover_fails_when_the_storage_closes(database_url, monkeypatch):
     async with opened(database_url) as heir:
         commits, has_begun = heir.database.commits, asyncio.Event()
 
@@ -154,7 +152,7 @@ async def test_who_waits_for_a_takeover_when_the_storage_is_closed_is_told_so(
         writing.cancel()
 
 
-async def test_a_takeover_that_fails_with_nobody_there_is_no_lost_error(database_url, caplog):
+async def test_a_failed_takeover_without_callers_is_not_an_unretrieved_error(database_url, caplog):
     await leave(database_url)
     async with opened(database_url) as heir:
         await heir.database.commits.aclose(1)
@@ -177,14 +175,14 @@ async def until_told(ask):
 
 
 async def killed(storage, runtime):
-    """Leave everything as it is, and let the time pass for which the process counts as alive."""
-    await storage.database.commits.aclose(1)  # nothing is written any more
+    """Stop without cleanup and expire the lease."""
+    await storage.database.commits.aclose(1)  # no further writes
     await end_lease(storage)
     await runtime.aclose()
 
 
 async def begin(url):
-    """Begin a task in a process that is killed then; return its id."""
+    """Start a task in a process that is then killed; return its id."""
     async with opened(url) as gone:
         adapter, runtime = served(gone)
         request = message()
@@ -208,9 +206,7 @@ async def until_completed(runtime, task_id):
             await asyncio.sleep(0.05)
 
 
-async def test_a_server_that_starts_while_the_database_is_held_goes_on_later(
-    database_url, impatient
-):
+async def test_a_server_started_during_a_lock_recovers_later(database_url, impatient):
     task_id = await begin(database_url)
     async with opened(database_url) as storage:
         adapter, runtime = served(storage)
@@ -223,7 +219,7 @@ async def test_a_server_that_starts_while_the_database_is_held_goes_on_later(
     assert adapter.calls == ["resume"]
 
 
-async def test_what_cannot_be_taken_up_now_is_by_the_next_sweep(
+async def test_a_failed_recovery_is_retried_by_the_next_sweep(
     database_url, impatient, monkeypatch, caplog
 ):
     task_id = await begin(database_url)
@@ -245,7 +241,7 @@ async def test_what_cannot_be_taken_up_now_is_by_the_next_sweep(
     assert caplog.text.count("cannot be recovered yet") == 2
 
 
-async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_path):
+async def test_waiting_callers_learn_that_another_process_took_the_task(tmp_path):
     url = new_url("postgresql", tmp_path)
     async with opened(url) as slow, opened(url) as other:
         adapter, runtime = served(slow)
@@ -266,8 +262,8 @@ async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_pat
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-async def test_a_process_resumes_a_task_that_an_operator_takes_from_it(tmp_path, is_saved):
-    """If the process saves the task in between, it already knows that the task is lost."""
+async def test_a_process_resumes_a_task_released_by_an_operator(tmp_path, is_saved):
+    """If the process saves the task in between, it already knows of the release."""
     async with opened(new_url("postgresql", tmp_path)) as storage:
         adapter, runtime = served(storage)
         request = message()
@@ -308,7 +304,7 @@ async def test_a_task_outlives_any_number_of_restarts(database_url):
 
 
 async def died(url, *, often):
-    """Have processes take a task over that die with it, without any effect."""
+    """Let processes take over a task and die without any effect."""
     for _ in range(often):
         async with opened(url) as storage:
             adapter, runtime = served(storage)
@@ -329,8 +325,8 @@ async def test_deaths_before_any_effect_do_not_end_a_task(database_url):
         await runtime.aclose()
 
 
-async def test_a_task_that_only_ever_ends_its_processes_is_given_up(database_url, monkeypatch):
-    # There is no other way: the limit is no option, and it takes long to reach.
+async def test_a_task_that_always_kills_its_processes_is_given_up(database_url, monkeypatch):
+    # Patched because the limit is not an option and takes long to reach.
     monkeypatch.setattr("a2a_adapters_sql.recovery._MOST_TAKEOVERS", 3)
     task_id = await begin(database_url)
     await died(database_url, often=3)
@@ -342,7 +338,7 @@ async def test_a_task_that_only_ever_ends_its_processes_is_given_up(database_url
 
 
 @pytest.mark.parametrize("attempts", [0, 1, 3])
-async def test_a_task_that_ended_its_processes_is_given_up(database_url, attempts):
+async def test_a_task_that_killed_its_processes_is_given_up(database_url, attempts):
     task_id = await begin(database_url)
     for _ in range(attempts):
         async with opened(database_url) as storage:

@@ -1,4 +1,4 @@
-"""The storage is away: requests are refused soon and clearly, and all goes on when it is back."""
+"""Outages of the storage: requests are refused clearly, and work continues afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPLETED = TaskState.TASK_STATE_COMPLETED
 
 
 class Outage:
-    """Makes every statement fail, as if the disk were full."""
+    """Makes every statement fail as with a full disk."""
 
     def __init__(self, storage):
         self.is_on = False
@@ -45,7 +45,7 @@ async def storage(database_url):
     await opened.aclose(1)
 
 
-async def test_messages_are_refused_and_nothing_is_begun(storage, caplog):
+async def test_messages_are_refused_and_nothing_starts(storage, caplog):
     calls = []
 
     def work(text: str) -> str:
@@ -63,7 +63,7 @@ async def test_messages_are_refused_and_nothing_is_begun(storage, caplog):
     assert {type(error) for error in told} == {StorageUnavailableError}
     assert calls == []
     assert not storage.is_ready
-    away = [record for record in caplog.records if "is away" in record.getMessage()]
+    away = [record for record in caplog.records if "is unavailable" in record.getMessage()]
     assert len(away) == 1
     outage.is_on = False
     task = await runtime.on_message_send(message("0", uuid(0)), CALLER)
@@ -73,7 +73,7 @@ async def test_messages_are_refused_and_nothing_is_begun(storage, caplog):
     await runtime.aclose()
 
 
-async def test_a_loop_that_stood_still_is_no_outage(storage, monkeypatch):
+async def test_a_stalled_loop_is_not_an_outage(storage, monkeypatch):
     loop, stood = asyncio.get_running_loop(), 0.0
     now = loop.time()
     monkeypatch.setattr(loop, "time", lambda: now + stood)
@@ -85,12 +85,12 @@ async def test_a_loop_that_stood_still_is_no_outage(storage, monkeypatch):
     await saving
 
 
-async def test_a_loop_that_stood_still_raises_no_alarm(storage, monkeypatch):
+async def test_a_stalled_loop_raises_no_alarm(storage, monkeypatch):
     loop, stood, health = asyncio.get_running_loop(), 0.0, storage.database.health
     now, alarms = loop.time(), []
     monkeypatch.setattr(loop, "time", lambda: now + stood)
     health.listen(lambda: alarms.append(stood))
-    health.suspect("it takes too long")
+    health.suspect("it is too slow")
     saving = asyncio.ensure_future(store_of(storage).delete("unknown", CALLER))
     await asyncio.sleep(0)
     stood = 60.0
@@ -103,7 +103,7 @@ def uuid(number):
     return f"message-{number:08}"
 
 
-async def test_what_runs_goes_on_and_is_written_when_it_is_back(storage):
+async def test_running_tasks_continue_and_are_stored_after_the_outage(storage):
     may_end, is_running = asyncio.Event(), asyncio.Event()
 
     async def work(text: str):
@@ -148,9 +148,9 @@ async def test_a_stream_of_a_thousand_tokens_is_few_statements(storage):
     await runtime.aclose()
 
 
-async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
+async def test_waiting_for_a_stored_state_does_not_wait_for_the_next():
     class Halting:
-        """A store of which the test says when something is stored."""
+        """A store that saves when the test allows it."""
 
         def __init__(self):
             self.stored = [asyncio.Event(), asyncio.Event()]

@@ -1,4 +1,4 @@
-"""`a2a-adapters db`: look after a storage that is a database."""
+"""`a2a-adapters db`: maintenance of the storage database."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.database import Database
     from a2a_adapters_sql.storage import SqlStorage
 
-db = typer.Typer(help="Look after a storage that is a database.", no_args_is_help=True)
+db = typer.Typer(help="Maintain the storage database.", no_args_is_help=True)
 
 StorageOption = Annotated[
     str,
-    typer.Option(envvar="A2A_ADAPTERS_STORAGE", help="The storage's URL.", show_default=False),
+    typer.Option(envvar="A2A_ADAPTERS_STORAGE", help="URL of the storage.", show_default=False),
 ]
 
 
 @db.command()
 def upgrade(storage: StorageOption) -> None:
-    """Make the tables, or bring them up to date. Servers do so when they start."""
+    """Create or migrate the tables. Servers do this at startup."""
 
     async def run() -> None:
         opened = open_database(storage)
@@ -41,7 +41,7 @@ def upgrade(storage: StorageOption) -> None:
 
 @db.command()
 def check(storage: StorageOption) -> None:
-    """Tell whether the tables are as this release has them; fail if they are not."""
+    """Check that the tables match this release; exit with 1 if they do not."""
     from a2a_adapters_sql.migrate import differences  # noqa: PLC0415 - an extra
 
     async def run() -> list[str]:
@@ -60,9 +60,9 @@ def check(storage: StorageOption) -> None:
 @db.command()
 def prune(
     storage: StorageOption,
-    days: Annotated[float, typer.Option(min=0, help="How old what is forgotten is at least.")] = 30,
+    days: Annotated[float, typer.Option(min=0, help="Minimum age in days.")] = 30,
 ) -> None:
-    """Forget tasks that ended, and conversations last used, so many days ago."""
+    """Delete tasks that ended, and conversations last used, before a number of days."""
     from a2a_adapters_sql.retention import prune_all  # noqa: PLC0415 - an extra
 
     async def run() -> int:
@@ -79,7 +79,7 @@ def prune(
 
 @db.command()
 def export(storage: StorageOption) -> None:
-    """Print every task as a line of JSON, with its agent and its owner."""
+    """Print all tasks as JSON lines with their agent and owner."""
 
     async def run() -> None:
         database = open_database(storage).database
@@ -103,14 +103,14 @@ async def _lines(database: Database) -> AsyncGenerator[str]:
 
 
 def open_database(url: str) -> SqlStorage:
-    """Return a storage that is a database; nothing is connected yet.
+    """Return the database storage for a URL, without connecting.
 
     Raises:
-        ConfigurationError: The URL names no database.
-        MissingExtraError: Its driver is not installed.
+        ConfigurationError: The URL is not that of a database.
+        MissingExtraError: The driver is not installed.
     """
     if url.startswith("memory"):
-        raise ConfigurationError("memory: is no database; name one by --storage")
+        raise ConfigurationError("memory: is not a database; pass one with --storage")
     try:
         from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:

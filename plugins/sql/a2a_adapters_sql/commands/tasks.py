@@ -1,4 +1,4 @@
-"""`a2a-adapters tasks`: operators look after the tasks of all callers in their own storage."""
+"""`a2a-adapters tasks`: lets operators manage the tasks of all callers in their storage."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.operators import KeptTask
     from a2a_adapters_sql.storage import SqlStorage
 
-# Databases and a2a-sdk cost a second that --help need not wait: they are imported where used.
+# Importing databases and a2a-sdk takes a second, which --help must not wait for.
 # ruff: noqa: PLC0415
 
 tasks = typer.Typer(
-    help="For operators: tasks of all callers, in your own storage. `task` is for callers.",
+    help="Operate on tasks of all callers in your own storage. (`task` is for callers.)",
     no_args_is_help=True,
 )
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", show_default=False)]
-AgentOption = Annotated[str | None, typer.Option(help="Only tasks of the agent of this name.")]
+AgentOption = Annotated[str | None, typer.Option(help="Only tasks of the agent with this name.")]
 OwnerOption = Annotated[
-    str | None, typer.Option(help='Only tasks of this caller; "" is the anonymous one.')
+    str | None, typer.Option(help='Only tasks of this caller; "" is the anonymous caller.')
 ]
 
 _ATTEMPTS = 5
-"""How often a task is found again that its process changes meanwhile."""
+"""Maximum number of attempts if the task changes concurrently."""
 
 
 @tasks.command("list")
@@ -46,15 +46,15 @@ def list_(
     agent: AgentOption = None,
     owner: OwnerOption = None,
     state: Annotated[
-        str | None, typer.Option(help="Only tasks in this state, as in working or failed.")
+        str | None, typer.Option(help="Only tasks in this state, such as working or failed.")
     ] = None,
     unchanged: Annotated[
-        str | None, typer.Option(help="Only tasks that have not changed for so long, as in 1h30m.")
+        str | None, typer.Option(help="Only tasks unchanged for at least this long, such as 1h30m.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many are printed at most.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of tasks.")] = 50,
     output: OutputForm = "text",
 ) -> None:
-    """List tasks of all callers that have not ended, or those in a state; the newest first."""
+    """List open tasks of all callers, or tasks in a given state, newest first."""
     wanted = {
         "agent": agent,
         "owner": owner,
@@ -77,7 +77,7 @@ def show(
     agent: AgentOption = None,
     owner: OwnerOption = None,
 ) -> None:
-    """Print a task as JSON, with its agent, its caller and the process that works on it."""
+    """Print a task as JSON with its agent, caller and process."""
     from a2a_adapters.protocol.wire import to_dict
 
     kept = _only(asyncio.run(_found(storage, task_id=task, agent=agent, owner=owner)), task)
@@ -92,10 +92,10 @@ def end(
     agent: AgentOption = None,
     owner: OwnerOption = None,
     reason: Annotated[
-        str, typer.Option(help="What its caller is told.")
+        str, typer.Option(help="Reason shown to the caller.")
     ] = "An operator ended this task.",
 ) -> None:
-    """End a task as failed; the server that works on it stops at its next sweep."""
+    """Mark a task as failed; its server stops working on it at the next sweep."""
     from a2a_adapters_sql.operators import end_task
 
     async def act(opened: SqlStorage, kept: KeptTask) -> None:
@@ -112,7 +112,7 @@ def retry(
     agent: AgentOption = None,
     owner: OwnerOption = None,
 ) -> None:
-    """Take a task from the server that works on it; the next sweep of any resumes or fails it."""
+    """Release a task from its server; the next sweep of any server resumes or fails it."""
     from a2a_adapters_sql.operators import hand_over_task
 
     asyncio.run(_act(storage, hand_over_task, task, agent, owner))
@@ -137,7 +137,7 @@ async def _act(
             with suppress(ConcurrentTaskModificationError):
                 await act(storage, kept)
                 return
-    fail(f"task {one_line(task_id)} changes all the time; try again", FAILED)
+    fail(f"task {one_line(task_id)} keeps changing; try again", FAILED)
 
 
 @asynccontextmanager
@@ -151,7 +151,7 @@ async def _started(url: str) -> AsyncGenerator[SqlStorage]:
 
 
 async def _found(url: str, **wanted: Any) -> Sequence[KeptTask]:
-    """Find tasks without taking part in the storage: a server may be running."""
+    """Find tasks read-only, because a server may be running."""
     storage = open_database(url)
     from a2a_adapters_sql.operators import find_tasks
 
@@ -163,10 +163,13 @@ async def _found(url: str, **wanted: Any) -> Sequence[KeptTask]:
 
 def _only(found: Sequence[KeptTask], task_id: str) -> KeptTask:
     if not found:
-        fail(f"there is no task {one_line(task_id)}", FAILED)
+        fail(f"no task {one_line(task_id)}", FAILED)
     if len(found) > 1:
         whose = "; ".join(f"--agent {kept.agent!r} --owner {kept.owner!r}" for kept in found)
-        fail(f"several tasks have the id {one_line(task_id)}, name one: {one_line(whose)}", FAILED)
+        fail(
+            f"several tasks have the id {one_line(task_id)}; select one with {one_line(whose)}",
+            FAILED,
+        )
     return found[0]
 
 
@@ -175,7 +178,7 @@ def _state(name: str) -> int:
 
     states = {_short(each): number for each, number in TaskState.items()}
     if (number := states.get(name.lower().replace("_", "-"))) is None:
-        raise ConfigurationError(f"{name!r} is no state; there are {', '.join(states)}")
+        raise ConfigurationError(f"unknown state {name!r}; known states: {', '.join(states)}")
     return int(number)
 
 

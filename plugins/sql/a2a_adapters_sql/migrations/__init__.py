@@ -1,1 +1,1 @@
-"""Alembic's migrations of the tables; only ever added to."""
+"""Alembic migrations, append-only."""

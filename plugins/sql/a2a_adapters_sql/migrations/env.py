@@ -1,4 +1,4 @@
-"""Run by alembic, on the connection that `Migrations` gives it."""
+"""Alembic environment, run on the connection passed by `migrate`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Several server processes on one database."""
+"""Replicas: several server processes on one database."""

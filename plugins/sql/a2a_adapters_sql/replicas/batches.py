@@ -1,4 +1,4 @@
-"""Letters in numbered batches, cut into payloads: what the buses over any carrier do alike."""
+"""Numbered batches of messages, split into payloads; shared by all carriers of the bus."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters_sql.replicas.bus import Bus, Letter
+from a2a_adapters_sql.replicas.bus import Bus, BusMessage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 BEAT_SECONDS = 2.0
-"""How often a connection that hears nothing is looked after."""
+"""Interval for probing an idle connection."""
 
 ANSWER_SECONDS = 2.0
-"""How long the carrier may take, and more for what is large."""
+"""Time limit of a delivery, extended for large ones."""
 
 _BYTES_PER_SECOND = 1024 * 1024
-"""What it takes at least."""
+"""Assumed minimum throughput in bytes per second."""
 
 _BATCH_BYTES = 1024 * 1024
-"""About how much is sent at once."""
+"""Approximate size of a delivery in bytes."""
 
 _HEAD_BYTES = 100
-"""What is before each piece of a batch, at most."""
+"""Maximum size of the header of a piece."""
 
 _PAUSE_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
 
 Payload: TypeAlias = tuple[str, str]
-"""To which process, and what: ASCII."""
+"""The receiving process and the ASCII content."""
 
 Deliver: TypeAlias = "Callable[[Sequence[Payload], float], Awaitable[object]]"
-"""Hands payloads to the carrier, in so many seconds at most."""
+"""Hands payloads to the carrier within a number of seconds."""
 
 
 class _Listener(NamedTuple):
-    receive: Callable[[Letter], None]
+    receive: Callable[[BusMessage], None]
     on_loss: Callable[[], None]
 
 
 class _Parts:
-    """What came of one process: the number of its last batch, and the beginning of the next."""
+    """Reception state of one sender: number of the last batch, and pieces of the next."""
 
     __slots__ = ("begun", "number")
 
@@ -58,19 +58,19 @@ class _Parts:
 
 
 class BatchBus(Bus):
-    """Sends what waits in batches.
+    """Sends queued messages in batches.
 
-    A batch is JSON, cut into pieces of what a payload may hold; they are numbered for each
-    receiver, so that it notices a loss and drops what comes twice. What is large takes several
+    A batch is JSON, split into pieces of the carrier's payload size. Batches are numbered per
+    receiver, which detects losses and drops duplicates. Large batches take several
     deliveries.
 
     Args:
         process_id: This process.
 
     Attributes:
-        name: What a message calls it; nothing secret.
-        advice: What a message adds where it delivers nothing.
-        connections: How many of the database's it uses.
+        name: Name in messages, without secrets.
+        advice: Advice for a bus that does not deliver.
+        connections: Number of database connections it uses.
     """
 
     name: str
@@ -78,15 +78,15 @@ class BatchBus(Bus):
     connections = 0
 
     _payload_bytes: ClassVar[int]
-    """How much the carrier takes as one."""
+    """Maximum payload size in bytes."""
     _failures: ClassVar[tuple[type[Exception], ...]]
-    """What it raises when it is away."""
+    """Exceptions raised during an outage."""
 
     def __init__(self, process_id: str) -> None:
         self._process_id = process_id
         self._listeners: dict[str, _Listener] = {}
-        self._waiting: dict[asyncio.Future[None], Letter] = {}
-        self._unsure: dict[asyncio.Future[None], Letter] = {}
+        self._waiting: dict[asyncio.Future[None], BusMessage] = {}
+        self._unsure: dict[asyncio.Future[None], BusMessage] = {}
         self._wake = asyncio.Event()
         self._sent: Counter[str] = Counter()
         self._heard: dict[str, _Parts] = {}
@@ -96,19 +96,19 @@ class BatchBus(Bus):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it listens, and can send."""
+        """Whether it is listening and able to send."""
         return self._is_listening.is_set() and self._is_sending
 
     def listen(
-        self, agent: str, receive: Callable[[Letter], None], on_loss: Callable[[], None]
+        self, agent: str, receive: Callable[[BusMessage], None], on_loss: Callable[[], None]
     ) -> None:
-        """Have the letters about an agent received from now on."""
+        """Subscribe to the messages about an agent."""
         self._listeners[agent] = _Listener(receive, on_loss)
 
     async def start(self) -> None:
-        """Connect, and listen."""
+        """Connect and listen."""
         for work in (self._listen_while_connected, self._send_while_connected):
-            self._workers.append(asyncio.create_task(self._again_and_again(work)))
+            self._workers.append(asyncio.create_task(self._retry_forever(work)))
         await self._is_listening.wait()
 
     async def aclose(self) -> None:
@@ -120,25 +120,25 @@ class BatchBus(Bus):
         for sent in [*self._unsure, *self._waiting]:
             sent.cancel()
 
-    async def send(self, letter: Letter) -> None:
-        """Send a letter; return when it is on its way."""
+    async def send(self, message: BusMessage) -> None:
+        """Send a message; return when the carrier has it."""
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[sent] = letter
+        self._waiting[sent] = message
         self._wake.set()
         try:
             await sent
         finally:
-            self._waiting.pop(sent, None)  # its sender may have given up
+            self._waiting.pop(sent, None)  # the sender may have given up
 
     @abstractmethod
     async def _listen(self) -> None:
-        """Connect and hear what comes, until the connection is lost; say `_begin` first."""
+        """Connect and receive until the connection is lost; call `_begin` first."""
 
     @abstractmethod
     async def _send(self) -> None:
-        """Connect and `_send_by` that, until the connection is lost."""
+        """Connect and run `_send_by` until the connection is lost."""
 
-    async def _again_and_again(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _retry_forever(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 try:
@@ -146,9 +146,9 @@ class BatchBus(Bus):
                 finally:
                     end_if_cancelled()
             except self._failures as error:
-                logger.warning("the bus has lost its connection: %s", type(error).__name__)
-            except Exception:  # without it nobody is reached any more
-                logger.exception("the bus has failed, and begins again")
+                logger.warning("the bus lost its connection: %s", type(error).__name__)
+            except Exception:  # the process depends on it
+                logger.exception("the bus failed and restarts")
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _listen_while_connected(self) -> None:
@@ -164,21 +164,21 @@ class BatchBus(Bus):
             self._is_sending = False
 
     def _begin(self) -> None:
-        """Note that it listens from now on."""
+        """Note that listening has started."""
         for parts in self._heard.values():
             parts.begun = []
-        self._tell_of_loss()  # meanwhile nobody has listened
+        self._report_loss()  # messages sent before were missed
         self._is_listening.set()
 
     def _hear(self, payload: str) -> None:
         try:
             self._take(payload)
-        except Exception:  # the next one may be right
-            logger.exception("the bus dropped what it could not take")
-            self._tell_of_loss()
+        except Exception:  # the next one may be valid
+            logger.exception("the bus dropped an invalid payload")
+            self._report_loss()
 
     def _take(self, payload: str) -> None:
-        """Take one piece of a batch."""
+        """Process one piece of a batch."""
         sender, number, index, left, piece = payload.split(" ", 4)
         parts = self._heard.get(sender)
         if parts is None:
@@ -188,7 +188,7 @@ class BatchBus(Bus):
         if int(number) > parts.number + 1:
             self._lose(parts, int(number) - 1)
         if index == "0":
-            parts.begun = []  # what has come of it is sent again
+            parts.begun = []  # the pieces will be sent again
         elif int(index) != len(parts.begun):
             self._lose(parts, int(number))
             return
@@ -198,18 +198,18 @@ class BatchBus(Bus):
         batch, parts.begun, parts.number = "".join(parts.begun), [], int(number)
         for agent, body in json.loads(batch):
             if (listener := self._listeners.get(agent)) is not None:
-                listener.receive(Letter(sender, agent, b64decode(body)))
+                listener.receive(BusMessage(sender, agent, b64decode(body)))
 
     def _lose(self, parts: _Parts, number: int) -> None:
         parts.begun, parts.number = [], number
-        self._tell_of_loss()
+        self._report_loss()
 
-    def _tell_of_loss(self) -> None:
+    def _report_loss(self) -> None:
         for listener in self._listeners.values():
             listener.on_loss()
 
     async def _send_by(self, deliver: Deliver) -> None:
-        """Send what waits, and what will."""
+        """Send queued and future messages."""
         self._is_sending = True
         self._wake.set()
         while True:
@@ -224,27 +224,29 @@ class BatchBus(Bus):
                 self._unsure = {}
                 end_if_cancelled()
 
-    def _next_batch(self) -> dict[asyncio.Future[None], Letter]:
-        """Return what is sent next; what nobody waits for any more is dropped."""
+    def _next_batch(self) -> dict[asyncio.Future[None], BusMessage]:
+        """Return the next batch, without messages of senders that gave up."""
         if any(not sent.done() for sent in self._unsure):
-            return self._unsure  # it may have arrived, and is sent again as it was
-        self._sent.update({letter.process for letter in self._unsure.values()})  # seen as a loss
+            return self._unsure  # may have arrived; repeated unchanged
+        self._sent.update(
+            {message.process for message in self._unsure.values()}
+        )  # receivers detect a loss
         size = 0
-        batch: dict[asyncio.Future[None], Letter] = {}
+        batch: dict[asyncio.Future[None], BusMessage] = {}
         while self._waiting and size <= _BATCH_BYTES:
             sent = next(iter(self._waiting))
-            letter = self._waiting.pop(sent)
+            message = self._waiting.pop(sent)
             if not sent.done():
-                size += len(letter.body)
-                batch[sent] = letter
+                size += len(message.body)
+                batch[sent] = message
         return batch
 
-    async def _deliver(self, letters: list[Letter], deliver: Deliver) -> None:
-        """Send letters; if that fails they are sent again, under the same numbers."""
+    async def _deliver(self, messages: list[BusMessage], deliver: Deliver) -> None:
+        """Send messages; on failure they are repeated under the same numbers."""
         bodies: dict[str, list[tuple[str, str]]] = {}
-        for letter in letters:
-            entry = (letter.agent, b64encode(letter.body).decode())
-            bodies.setdefault(letter.process, []).append(entry)
+        for message in messages:
+            entry = (message.agent, b64encode(message.body).decode())
+            bodies.setdefault(message.process, []).append(entry)
         payloads = [
             (process, payload)
             for process, entries in bodies.items()
@@ -258,7 +260,7 @@ class BatchBus(Bus):
         self._sent.update(bodies.keys())
 
     def _payloads(self, process: str, batch: str) -> Iterator[str]:
-        """Cut a batch into what a payload may hold, with its place before each piece."""
+        """Split a batch into payloads, each with a header that gives its position."""
         size = self._payload_bytes - _HEAD_BYTES
         pieces = [batch[start : start + size] for start in range(0, len(batch), size)]
         head = f"{self._process_id} {self._sent[process] + 1}"

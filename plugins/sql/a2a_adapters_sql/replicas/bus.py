@@ -1,4 +1,4 @@
-"""The bus: how the processes that share a storage talk to each other."""
+"""The bus between processes that share a storage."""
 
 from __future__ import annotations
 
@@ -14,73 +14,73 @@ if TYPE_CHECKING:
 
 
 _HEARTBEAT = "\0"
-"""The name in place of an agent's; no agent has it."""
+"""Pseudo agent name of heartbeats."""
 
 _HEARTBEAT_SECONDS = 5.0
-"""How often a process sends itself a letter."""
+"""Interval of heartbeats."""
 
 
-class Letter(NamedTuple):
-    """What one process sends to another."""
+class BusMessage(NamedTuple):
+    """A message between processes."""
 
     process: str
-    """To whom; for who receives it, from whom."""
+    """The receiver when sending, the sender when receiving."""
     agent: str
-    """The agent that it is about."""
+    """The agent concerned."""
     body: bytes
 
 
 class Bus(ABC):
-    """Carries letters between processes.
+    """Carries messages between processes.
 
-    What one process sends to another arrives once and in order, or the receiver is told that
-    something was lost.
+    Messages arrive once and in order, or the receiver is notified of a
+    possible loss.
     """
 
     @property
     @abstractmethod
     def is_ready(self) -> bool:
-        """Whether it carries letters now."""
+        """Whether it can deliver messages now."""
 
     @abstractmethod
     def listen(
-        self, agent: str, receive: Callable[[Letter], None], on_loss: Callable[[], None]
+        self, agent: str, receive: Callable[[BusMessage], None], on_loss: Callable[[], None]
     ) -> None:
-        """Have the letters about an agent received from now on.
+        """Subscribe to the messages about an agent.
 
         Args:
             agent: The agent.
-            receive: Called with each letter.
-            on_loss: Called when letters may have been lost.
+            receive: Called with each message.
+            on_loss: Called when messages may have been lost.
         """
 
     @abstractmethod
-    async def send(self, letter: Letter) -> None:
-        """Send a letter; return when it is on its way.
+    async def send(self, message: BusMessage) -> None:
+        """Send a message; return when the carrier has it.
 
-        Nobody is told if there is no such process.
+        Messages to unknown processes are dropped silently.
         """
 
 
 class Heartbeat:
-    """Measures whether the bus delivers, and how long it takes, by letters to this process.
+    """Measures delivery and delay of the bus with messages to this process.
 
     Args:
         bus: The bus.
         process_id: This process.
-        figures: Record the delay of the letters, and losses.
+        figures: Record delays and losses.
     """
 
     def __init__(self, bus: Bus, process_id: str, figures: StorageFigures) -> None:
         self._bus = bus
-        self._letter = Letter(process_id, _HEARTBEAT, b"")
+        self._letter = BusMessage(process_id, _HEARTBEAT, b"")
         self._figures = figures
         self._came = asyncio.Event()
         self._beating: asyncio.Task[None] | None = None
         bus.listen(_HEARTBEAT, self._receive, self._lose)
 
     async def start(self) -> None:
-        """Return once a first letter has arrived; the bus has started. Others follow."""
+        """Start sending; return after the first arrival. The bus must be started."""
         await self._send()
         await self._came.wait()
         self._beating = asyncio.create_task(self._beat())
@@ -94,7 +94,7 @@ class Heartbeat:
         while True:
             await asyncio.sleep(_HEARTBEAT_SECONDS)
             await self._send()
-            with suppress(TimeoutError):  # it is lost: another one is sent
+            with suppress(TimeoutError):  # lost: send another one
                 async with asyncio.timeout(_HEARTBEAT_SECONDS):
                     await self._came.wait()
 
@@ -103,7 +103,7 @@ class Heartbeat:
         self._figures.ask_bus()
         await self._bus.send(self._letter)
 
-    def _receive(self, _letter: Letter) -> None:
+    def _receive(self, _letter: BusMessage) -> None:
         self._figures.hear_bus()
         self._came.set()
 

@@ -1,4 +1,4 @@
-"""Calls between processes as they are on the bus: a line of JSON, and a protocol message."""
+"""Wire format of calls between processes: a line of JSON and a protocol message."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ _FIELDS: dict[type[Event], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Something of a call that one process sends to another."""
+    """A part of a call or its answer."""
 
     kind: Kind
     call_id: str
     number: int = 0
-    """Counts the frames of an answer."""
+    """Number of the frame within an answer."""
     head: Any = None
     body: bytes = b""
 
     def to_bytes(self) -> bytes:
-        """Return it as it is sent."""
+        """Serialise it."""
         about = [self.kind, self.call_id, self.number, self.head]
         return json.dumps(about).encode() + b"\n" + self.body
 
     @classmethod
     def of(cls, data: bytes) -> Frame:
-        """Return what was sent."""
+        """Parse it."""
         about, _, body = data.partition(b"\n")
         kind, call_id, number, head = json.loads(about)
         return cls(kind, call_id, number, head, body)
@@ -79,7 +79,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operation that another process is to do, and for whom."""
+    """An operation for another process, with its caller."""
 
     operation: str
     owner: str
@@ -89,7 +89,7 @@ class Call:
 
     @classmethod
     def of(cls, operation: str, params: Proto, context: ServerCallContext) -> Call:
-        """Return the call of an operation."""
+        """Return the call for an operation."""
         return cls(
             operation,
             context.user.user_name,
@@ -99,18 +99,18 @@ class Call:
         )
 
     def frame(self, call_id: str) -> Frame:
-        """Return it as it is sent."""
+        """Serialise it."""
         about = {name: value for name, value in asdict(self).items() if name != "params"}
         return Frame("call", call_id, 0, about, self.params)
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Call:
-        """Return what was sent."""
+        """Parse it."""
         return cls(**frame.head, params=frame.body)
 
     @property
     def context(self) -> ServerCallContext:
-        """Who calls."""
+        """The caller's context."""
         return ServerCallContext(
             user=Caller(self.owner),
             requested_extensions=set(self.extensions),
@@ -119,22 +119,22 @@ class Call:
 
 
 def error_head(error: A2AError) -> list[Any]:
-    """Return an error as it is sent."""
+    """Serialise an error."""
     return [type(error).__name__, error.message, error.data]
 
 
 def error_of(head: list[Any]) -> A2AError:
-    """Return the error that was sent."""
+    """Parse an error."""
     name, message, data = head
     if name == our_errors.ConversationElsewhereError.__name__:
-        return our_errors.ConversationElsewhereError()  # which process has it, the storage knows
+        return our_errors.ConversationElsewhereError()  # the storage knows the process
     error = _ERRORS.get(name, InternalError)(message)
     error.data = data
     return error
 
 
 def pack(events: Iterable[Event]) -> bytes:
-    """Return events as they are sent together."""
+    """Serialise events."""
     packed = []
     for event in events:
         response = StreamResponse()
@@ -145,7 +145,7 @@ def pack(events: Iterable[Event]) -> bytes:
 
 
 def unpack(data: bytes) -> Iterator[Event]:
-    """Yield the events that were sent together."""
+    """Parse events."""
     start = 0
     while start < len(data):
         (size,) = _SIZE.unpack_from(data, start)
@@ -156,7 +156,7 @@ def unpack(data: bytes) -> Iterator[Event]:
 
 
 async def packed(subscription: Subscription) -> AsyncGenerator[bytes]:
-    """Yield the events of a stream, those together that came at once; close it at the end."""
+    """Yield serialised batches of a stream's events; close it at the end."""
     try:
         while updates := await subscription.take():
             for some in _pieces(updates):
@@ -166,7 +166,7 @@ async def packed(subscription: Subscription) -> AsyncGenerator[bytes]:
 
 
 def _pieces(updates: Sequence[AnyUpdate]) -> Iterator[Sequence[AnyUpdate]]:
-    """Cut what came at once into what is sent at once."""
+    """Split a batch of updates by size."""
     some: list[AnyUpdate] = []
     size = 0
     for update in updates:

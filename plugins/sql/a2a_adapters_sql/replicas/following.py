@@ -1,4 +1,4 @@
-"""Streams of tasks that other processes work on, wherever the task moves meanwhile."""
+"""Streams of tasks in other processes, which follow takeovers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.runtime.updates import Update
 from a2a_adapters_sql.replicas.calls import Call, unpack
+from a2a_adapters_sql.replicas.locations import Location
 from a2a_adapters_sql.replicas.peers import PeerLostError, check_repeat
-from a2a_adapters_sql.replicas.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.runtime.updates import AnyUpdate
+    from a2a_adapters_sql.replicas.locations import Locator
     from a2a_adapters_sql.replicas.peers import Peers
-    from a2a_adapters_sql.replicas.places import Locator
 
 PAUSE_SECONDS = 0.5
-"""How often a task is looked at that no living process works on."""
+"""Interval for polling a task without a live process."""
 
 
 class Follower:
@@ -48,7 +48,7 @@ class Follower:
 
     Args:
         runtime: The runtime of this process.
-        locator: Finds the tasks.
+        locator: Locates tasks.
         peers: The other processes.
     """
 
@@ -64,33 +64,35 @@ class Follower:
         call: Call | None = None,
         process: str | None = None,
     ) -> AsyncGenerator[Sequence[Event]]:
-        """Yield a task's events, whichever process works on it, until it ends or asks.
+        """Yield a task's events, whichever process runs it, until it is terminal or interrupted.
 
         Args:
-            task_id: The task; empty if `call` begins one.
-            context: Who reads them.
-            call: A message that is yet to be sent.
-            process: Where it is sent, if that is known.
+            task_id: The task id; "" if `call` starts a new task.
+            context: The reader's context.
+            call: A message to send first.
+            process: The process to send it to, if known.
         """
-        told: TaskStatus | None = None
+        last_status: TaskStatus | None = None
         while True:
-            place = Place(process) if process else await self._locator.place_of(task_id, context)
-            if place.is_ours and not self._locator.is_here(task_id, place):
+            location = (
+                Location(process) if process else await self._locator.locate(task_id, context)
+            )
+            if location.is_ours and not self._locator.is_here(task_id, location):
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            before, process, is_at_rest = told, None, call is None and place.is_at_rest
+            before, process, is_at_rest = last_status, None, call is None and location.is_at_rest
             try:
                 batches = (
-                    self._events_at_rest(task_id, context, told)
+                    self._events_at_rest(task_id, context, last_status)
                     if is_at_rest
-                    else self._events_at(place, task_id, context, call)
+                    else self._events_at(location, task_id, context, call)
                 )
                 async with aclosing(_until_settled(batches, before)) as events:
                     async for batch in events:
                         task_id = task_id or _task_id(batch[0])
-                        told = _status_after(batch, told)
+                        last_status = _status_after(batch, last_status)
                         yield batch
-                if _has_ended(told, before, is_at_rest=is_at_rest):
+                if _has_ended(last_status, before, is_at_rest=is_at_rest):
                     return
                 call = None
             except ConversationElsewhereError as error:
@@ -98,35 +100,35 @@ class Follower:
                 if call is not None and not error.task_id:
                     process = await self._locator.redirected(error, task_id, context)
             except PeerLostError as error:
-                call = _left_to_send(call, error) if told is None else None
+                call = _left_to_send(call, error) if last_status is None else None
             except (StorageUnavailableError, UnsupportedOperationError):
-                if told is None:
+                if last_status is None:
                     raise
-            await asyncio.sleep(PAUSE_SECONDS)  # until it is clear whose the task is now
+            await asyncio.sleep(PAUSE_SECONDS)  # until the task is recovered
 
     async def _events_at_rest(
-        self, task_id: str, context: ServerCallContext, told: TaskStatus | None
+        self, task_id: str, context: ServerCallContext, last_status: TaskStatus | None
     ) -> AsyncGenerator[Sequence[Event]]:
-        """Yield a task that no process works on if it has ended or asked since it was told."""
+        """Yield a task without a process if it has ended or asked since the last event."""
         task = (await self._runtime.live.find(task_id, context)).shown
         assert task is not None  # noqa: S101 - tasks are found once announced
-        if told is None or _is_settled_anew(task.status, told):
+        if last_status is None or _is_newly_settled(task.status, last_status):
             yield [task]
 
     async def _events_at(
-        self, place: Place, task_id: str, context: ServerCallContext, call: Call | None
+        self, location: Location, task_id: str, context: ServerCallContext, call: Call | None
     ) -> AsyncGenerator[Sequence[Event]]:
-        """Yield a task's events as long as it stays where it is."""
+        """Yield a task's events until it moves."""
         subscribe = SubscribeToTaskRequest(id=task_id)
-        if place.process is not None:
+        if location.process is not None:
             call = call or Call.of("SubscribeToTask", subscribe, context)
-            async with aclosing(self._peers.read(place.process, call)) as parts:
+            async with aclosing(self._peers.read(location.process, call)) as parts:
                 async for part in parts:
                     yield list(unpack(part))
             return
         if call is None:
             subscription = await self._runtime.open_subscription(subscribe, context)
-        else:  # the process that it was for is gone, and has not heard it
+        else:  # the process died without receiving it
             sent = SendMessageRequest.FromString(call.params)
             subscription = await self._runtime.open_stream(sent, context)
         async with aclosing(subscription.events()) as events:
@@ -135,12 +137,12 @@ class Follower:
 
 
 class FollowedSubscription(Subscription):
-    """Gives a reader the events of a task as they come from another process.
+    """Passes the events of a task from another process to a reader.
 
     Args:
         reader: The reader's queue.
         figures: Count the stream.
-        batches: The events, by what came at once.
+        batches: The events, in the batches received.
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class FollowedSubscription(Subscription):
         """Wait for the first event.
 
         Raises:
-            A2AError: There is none.
+            A2AError: The stream has no event.
         """
         try:
             await self._has_begun.wait()
@@ -168,7 +170,7 @@ class FollowedSubscription(Subscription):
         return self
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all there are; an empty list is the end."""
+        """Wait for updates and return all available; an empty list is the end."""
         updates = await super().take()
         if not updates and self._error is not None:
             raise self._error
@@ -187,10 +189,10 @@ class FollowedSubscription(Subscription):
                         reader.push(Update(event))
                     reader.has_begun = True
                     self._has_begun.set()
-                    await reader.caught_up()  # until then the other process is not asked on
+                    await reader.caught_up()  # backpressure for the other process
                     if reader.is_closed:
                         return
-        except Exception as error:  # the reader is told
+        except Exception as error:  # reported to the reader
             self._error = hidden(error, "a stream of another process")
         finally:
             reader.close()
@@ -198,11 +200,11 @@ class FollowedSubscription(Subscription):
 
 
 class ReopeningSubscription(Subscription):
-    """Is opened again, wherever the task is then, if another process has taken it.
+    """Reopens itself in another process if the task has been taken over before the first event.
 
     Args:
-        first: The stream as it was opened here.
-        reopen: Opens it again; raises an `A2AError` if that is refused.
+        first: The stream opened in this process.
+        reopen: Reopens the stream; raises an `A2AError` on refusal.
     """
 
     def __init__(self, first: Subscription, reopen: Callable[[], Awaitable[Subscription]]) -> None:
@@ -210,10 +212,10 @@ class ReopeningSubscription(Subscription):
         self._reopen = reopen
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all there are; an empty list is the end."""
+        """Wait for updates and return all available; an empty list is the end."""
         try:
             return await self._stream.take()
-        except ConversationElsewhereError:  # nothing was told
+        except ConversationElsewhereError:  # no event was sent yet
             self._stream.close()
             self._stream = await self._reopen()
             return await self._stream.take()
@@ -224,7 +226,7 @@ class ReopeningSubscription(Subscription):
 
 
 def _left_to_send(call: Call | None, lost: PeerLostError) -> Call | None:
-    """Return the message that is yet to be sent to the process that has its task now.
+    """Return the message to resend to the task's new process, if it was not received.
 
     Raises:
         StorageUnavailableError: The message may have been accepted.
@@ -252,16 +254,16 @@ def _status_after(events: Sequence[Event], status: TaskStatus | None) -> TaskSta
 async def _until_settled(
     batches: AsyncGenerator[Sequence[Event]], before: TaskStatus | None
 ) -> AsyncGenerator[Sequence[Event]]:
-    """Yield events to the end of the task or its next question, which may have come unheard."""
+    """Yield events until the task is terminal or interrupted, which may have been missed."""
     async with aclosing(batches):
         async for batch in batches:
             yield batch
-            if _is_settled_anew(_status_after(batch, before), before):
+            if _is_newly_settled(_status_after(batch, before), before):
                 return
 
 
-def _is_settled_anew(status: TaskStatus | None, before: TaskStatus | None) -> bool:
-    """Return whether a task has ended or asked since, perhaps the same as before."""
+def _is_newly_settled(status: TaskStatus | None, before: TaskStatus | None) -> bool:
+    """Return whether a task has ended or asked again, perhaps with the same question."""
     if status is None or before is None:
         return False
     return status.state in states.SETTLED and status != before
@@ -272,12 +274,12 @@ def _has_ended(status: TaskStatus | None, before: TaskStatus | None, *, is_at_re
 
     Args:
         status: The status of the task now.
-        before: The status that the reader was told before.
-        is_at_rest: Whether no process has worked on it since: then an old question may be
-            answered yet.
+        before: The status last sent to the reader.
+        is_at_rest: Whether no process has run it since; then an old question may still be
+            answered.
     """
     if status is None:
         return False
     if is_at_rest:
-        return status.state in states.TERMINAL or _is_settled_anew(status, before)
+        return status.state in states.TERMINAL or _is_newly_settled(status, before)
     return status.state in states.SETTLED

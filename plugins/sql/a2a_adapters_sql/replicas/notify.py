@@ -1,4 +1,4 @@
-"""The bus over PostgreSQL's LISTEN and NOTIFY: each process listens to a channel of its own."""
+"""Bus over PostgreSQL LISTEN/NOTIFY, with one channel per process."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _NOTIFY = (
 
 
 class NotifyBus(BatchBus):
-    """Each batch is a statement that notifies all its receivers.
+    """Sends each batch with one statement that notifies all receivers.
 
     Args:
-        engine: The database, for its address.
+        engine: Provides the database address.
         process_id: This process.
     """
 
     name = "the bus of the storage"
     connections = 2
     advice = (
-        ": LISTEN needs a session of its own, which PgBouncer's transaction mode does not give; "
-        "use session mode, PostgreSQL's own address, or --bus redis://..."
+        ": LISTEN needs a dedicated session, which PgBouncer's transaction mode does not provide; "
+        "use session mode, connect to PostgreSQL directly, or use --bus redis://..."
     )
-    _payload_bytes = 7900  # PostgreSQL takes less than 8000
-    _failures = (psycopg.Error, OSError)  # TimeoutError is one of the latter
+    _payload_bytes = 7900  # PostgreSQL's limit is 8000
+    _failures = (psycopg.Error, OSError)  # includes TimeoutError
 
     def __init__(self, engine: AsyncEngine, process_id: str) -> None:
         super().__init__(process_id)
@@ -81,16 +81,16 @@ class NotifyBus(BatchBus):
                 with _answering(connection, seconds):
                     await connection.execute(_NOTIFY, list(map(list, zip(*payloads, strict=True))))
 
-            # What is notified need not survive a crash of the database: nobody listens then.
+            # Notifications need not survive a database crash, which disconnects all listeners.
             await connection.execute("SET synchronous_commit = off")
             await self._send_by(deliver)
 
 
 @contextmanager
 def _answering(connection: _Connection, seconds: float) -> Generator[None]:
-    """Fail if the database does not answer in time.
+    """Cut the connection if the database does not answer in time.
 
-    A statement that is cancelled would wait for its end: with psycopg 3.2 for ever.
+    Cancelling a statement would wait for its end, with psycopg 3.2 indefinitely.
     """
     alarm = Alarm(seconds, partial(_cut, connection))
     try:

@@ -1,4 +1,4 @@
-"""Calls of other processes, and those that come from them."""
+"""Calls to and from other processes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.messages import new_uuid
 from a2a_adapters.runtime.admission import is_recognizable
 from a2a_adapters.runtime.guard import hidden
-from a2a_adapters_sql.replicas.bus import Letter
+from a2a_adapters_sql.replicas.bus import BusMessage
 from a2a_adapters_sql.replicas.calls import Call, Frame, error_head, error_of
-from a2a_adapters_sql.replicas.window import Taking, Window
+from a2a_adapters_sql.replicas.window import Receipts, Window
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,37 +26,37 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message as Proto
 
-    from a2a_adapters_sql.replicas.places import Places
+    from a2a_adapters_sql.replicas.locations import Directory
 
     Serve: TypeAlias = Callable[[Call], AsyncGenerator[bytes]]
 
-_LOOK_SECONDS = 1.0
-"""How often a process that says nothing is looked after, and called again if it has never."""
+_CHECK_SECONDS = 1.0
+"""Interval for checking a silent process, and for repeating an unacknowledged call."""
 
-_DEAF_SECONDS = 15.0
-"""How long a process may live without hearing a call."""
+_ACKNOWLEDGE_SECONDS = 15.0
+"""Time limit for a live process to acknowledge a call."""
 
-_LOOKS_AWAY = 2
-"""How many looks in succession find the bus away before a call fails: 5 seconds in all, as the bus
-notices within 3 that what it sends does not arrive."""
+_MAX_OUTAGE_CHECKS = 2
+"""Successive checks with an unavailable bus before a call fails: 5 seconds in total, as the bus
+detects failed deliveries within 3."""
 
-_UNREACHABLE = "The process that works on the task cannot be reached now; try again later"
+_UNREACHABLE = "The process that runs the task cannot be reached; try again later"
 
 _REMEMBERED = 1000
-"""How many calls that have ended are known, in case they come once more."""
+"""Number of finished calls remembered to ignore repeats."""
 
 logger = logging.getLogger(__name__)
 
 
 class PeerLostError(Exception):
-    """Another process, or what it answered, is lost.
+    """Another process or part of its answer was lost.
 
     Args:
-        was_heard: Whether it has heard the call.
+        was_heard: Whether it has acknowledged the call.
     """
 
     def __init__(self, *, was_heard: bool) -> None:
-        super().__init__("another process is gone")
+        super().__init__("another process died")
         self.was_heard = was_heard
 
 
@@ -64,33 +64,33 @@ class Peers:
     """The other processes that serve one agent.
 
     Args:
-        places: Knows which of them are alive, the bus between them, and the agent's name.
-        serve: Does what they call for; yields the parts of the answer.
+        directory: Provides liveness, the bus, and the agent's name.
+        serve: Performs received calls; yields the parts of the answer.
     """
 
-    def __init__(self, places: Places, serve: Serve) -> None:
-        self._bus = places.bus
-        self._agent = places.agent
-        self._places = places
+    def __init__(self, directory: Directory, serve: Serve) -> None:
+        self._bus = directory.bus
+        self._agent = directory.agent
+        self._directory = directory
         self._serve = serve
         self._asked: dict[str, asyncio.Queue[Frame]] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._served: dict[str, None] = {}
         self._windows: dict[str, Window] = {}
-        self._told: dict[str, int] = {}
-        """How much was sent of the answers to all of these."""
+        self._sent_frames: dict[str, int] = {}
+        """Unacknowledged parts of each running answer."""
 
     def start(self) -> None:
-        """Receive calls and answers from now on."""
+        """Start receiving calls and answers."""
         self._bus.listen(self._agent, self._receive, self._lose)
 
     async def ask(self, process: str, call: Call) -> bytes:
         """Return another process's answer.
 
         Raises:
-            A2AError: It says so.
-            PeerLostError: It is gone, or its answer.
-            StorageUnavailableError: It cannot be reached.
+            A2AError: The error returned by the process.
+            PeerLostError: The process died, or its answer was lost.
+            StorageUnavailableError: The process cannot be reached.
         """
         async with aclosing(self.read(process, call)) as parts:
             async for part in parts:
@@ -101,19 +101,19 @@ class Peers:
         """Yield the parts of another process's answer.
 
         Raises:
-            A2AError: It says so.
-            PeerLostError: It is gone, or a part of its answer.
-            StorageUnavailableError: It cannot be reached.
+            A2AError: The error returned by the process.
+            PeerLostError: The process died, or a part of its answer was lost.
+            StorageUnavailableError: The process cannot be reached.
         """
         call_id = new_uuid()
         inbox = self._asked[call_id] = asyncio.Queue()
-        taking, is_over = Taking(), False
+        receipts, is_over = Receipts(), False
         try:
             async for frame in self._frames(process, call.frame(call_id), inbox):
                 match frame.kind:
                     case "part":
                         yield frame.body
-                        if taking.is_due(frame.body):
+                        if receipts.is_due(frame.body):
                             taken = Frame("taken", call_id, frame.number)
                             in_background(self._send(process, taken))
                     case "end":
@@ -124,31 +124,31 @@ class Peers:
                         raise error_of(frame.head)
         finally:
             del self._asked[call_id]
-            if not is_over and self._bus.is_ready:  # else it hears that at the next part
+            if not is_over and self._bus.is_ready:  # otherwise it learns that with its next part
                 in_background(self._send(process, Frame("stop", call_id)))
 
     async def _frames(
         self, process: str, call: Frame, inbox: asyncio.Queue[Frame]
     ) -> AsyncGenerator[Frame]:
-        """Call, and yield what is answered, each once and in order."""
+        """Send a call and yield the frames of the answer, once each and in order."""
         number = silences = away = 0
         sending = in_background(self._send(process, call))
         try:
             while True:
                 try:
-                    async with asyncio.timeout(_LOOK_SECONDS):
+                    async with asyncio.timeout(_CHECK_SECONDS):
                         frame = await inbox.get()
                 except TimeoutError:
                     silences += 1
                     away = 0 if self._bus.is_ready else away + 1
-                    is_deaf = not number and silences * _LOOK_SECONDS > _DEAF_SECONDS
-                    if away >= _LOOKS_AWAY or is_deaf:
+                    is_unheard = not number and silences * _CHECK_SECONDS > _ACKNOWLEDGE_SECONDS
+                    if away >= _MAX_OUTAGE_CHECKS or is_unheard:
                         raise StorageUnavailableError(_UNREACHABLE) from None
-                    if not await self._places.is_alive(process):
+                    if not await self._directory.is_alive(process):
                         raise PeerLostError(was_heard=number > 0) from None
                     frame = None
                 if not number and (frame is None or frame.kind == "lost"):
-                    if sending.done():  # who has heard it knows it by its id
+                    if sending.done():  # receivers detect repeats by id
                         sending = in_background(self._send(process, call))
                 elif frame is not None and _follows(frame, number):
                     number += 1
@@ -157,39 +157,41 @@ class Peers:
             sending.cancel()
 
     async def _send(self, process: str, frame: Frame) -> None:
-        await self._bus.send(Letter(process, self._agent, frame.to_bytes()))
+        await self._bus.send(BusMessage(process, self._agent, frame.to_bytes()))
 
-    def _receive(self, letter: Letter) -> None:
-        frame = Frame.of(letter.body)
+    def _receive(self, message: BusMessage) -> None:
+        frame = Frame.of(message.body)
         if frame.kind == "call":
-            self._hear(letter.process, frame)
+            self._accept_call(message.process, frame)
         elif frame.kind == "stop":
             if (serving := self._serving.get(frame.call_id)) is not None:
                 serving.cancel()
         elif frame.kind == "taken":
             if (window := self._windows.get(frame.call_id)) is not None:
-                window.take(frame.number)
+                window.acknowledge(frame.number)
         elif (inbox := self._asked.get(frame.call_id)) is not None:
             inbox.put_nowait(frame)
-        elif frame.kind == "part":  # whose end was not heard of
-            in_background(self._send(letter.process, Frame("stop", frame.call_id)))
+        elif frame.kind == "part":  # its end was missed
+            in_background(self._send(message.process, Frame("stop", frame.call_id)))
 
     def _lose(self) -> None:
-        """Let all who have heard a part of an answer know that more of it may be lost.
+        """Notify callers with partial answers that further parts may be lost.
 
-        So may be the word that others have taken what was sent.
+        Acknowledgements of sent parts may be lost as well.
         """
         for window in self._windows.values():
-            window.take()
+            window.acknowledge()
         for call_id, inbox in self._asked.items():
             inbox.put_nowait(Frame("lost", call_id))
 
-    def _hear(self, process: str, frame: Frame) -> None:
+    def _accept_call(self, process: str, frame: Frame) -> None:
         call_id = frame.call_id
-        if call_id in self._told:  # what is on its way comes before this
-            in_background(self._send(process, Frame("heard", call_id, head=self._told[call_id])))
+        if call_id in self._sent_frames:  # earlier frames arrive first
+            in_background(
+                self._send(process, Frame("heard", call_id, head=self._sent_frames[call_id]))
+            )
             return
-        self._told[call_id] = 0
+        self._sent_frames[call_id] = 0
         self._windows[call_id] = Window()
         answering = asyncio.create_task(self._answer(process, frame))
         self._serving[call_id] = answering
@@ -200,7 +202,7 @@ class Peers:
         self._served[call_id] = None
         if len(self._served) > _REMEMBERED:
             oldest = next(iter(self._served))
-            del self._served[oldest], self._told[oldest]
+            del self._served[oldest], self._sent_frames[oldest]
 
     async def _answer(self, process: str, frame: Frame) -> None:
         call_id, window = frame.call_id, self._windows[frame.call_id]
@@ -212,37 +214,37 @@ class Peers:
                 async for part in parts:
                     if not await self._has_room(process, window):
                         return
-                    await self._tell(process, Frame("part", call_id, body=part))
+                    await self._send_answer(process, Frame("part", call_id, body=part))
         except asyncio.CancelledError:
             if (itself := asyncio.current_task()) is None or itself.cancelling():
                 raise
-            # What it waited for was given up, not this.
+            # The awaited work was cancelled, not this task.
             last = Frame("error", call_id, head=error_head(StorageUnavailableError()))
         except Exception as error:
-            told = error if isinstance(error, A2AError) else hidden(error, "another's call")
-            last = Frame("error", call_id, head=error_head(told))
-        await self._tell(process, last)
+            reported = error if isinstance(error, A2AError) else hidden(error, "a remote call")
+            last = Frame("error", call_id, head=error_head(reported))
+        await self._send_answer(process, last)
 
     async def _has_room(self, process: str, window: Window) -> bool:
-        """Wait until a process has taken enough of an answer; tell whether it lives."""
+        """Wait until a process has acknowledged enough of an answer; return whether it is alive."""
         while True:
             try:
-                async with asyncio.timeout(_LOOK_SECONDS):
+                async with asyncio.timeout(_CHECK_SECONDS):
                     await window.room()
             except TimeoutError:
-                if not await self._places.is_alive(process):
+                if not await self._directory.is_alive(process):
                     return False
             else:
                 return True
 
-    async def _tell(self, process: str, frame: Frame) -> None:
+    async def _send_answer(self, process: str, frame: Frame) -> None:
         """Send the next frame of an answer."""
-        number = self._told[frame.call_id] = self._told[frame.call_id] + 1
-        self._windows[frame.call_id].send(number, frame.body)  # before it can be taken
+        number = self._sent_frames[frame.call_id] = self._sent_frames[frame.call_id] + 1
+        self._windows[frame.call_id].send(number, frame.body)  # before it can be acknowledged
         await self._send(process, replace(frame, number=number))
 
     async def aclose(self) -> None:
-        """Stop answering."""
+        """Cancel running answers."""
         for serving in self._serving.values():
             serving.cancel()
         if self._serving:
@@ -250,10 +252,10 @@ class Peers:
 
 
 def _follows(frame: Frame, number: int) -> bool:
-    """Return whether a frame is the next of an answer; one that has come before is not.
+    """Return whether a frame is the next of an answer; duplicates are not.
 
     Raises:
-        PeerLostError: Something between them did not arrive.
+        PeerLostError: A frame in between was lost.
     """
     resent = frame.kind == "heard" and frame.number == number and frame.head
     if frame.kind == "lost" or frame.number > number or resent:
@@ -262,10 +264,10 @@ def _follows(frame: Frame, number: int) -> bool:
 
 
 def check_repeat(operation: str, params: Proto, owner: str, lost: PeerLostError) -> None:
-    """Refuse to repeat what may have been done, and cannot be done once more.
+    """Raise an error unless an operation that may have been executed can be repeated.
 
     Raises:
-        StorageUnavailableError: Nobody knows what became of it.
+        StorageUnavailableError: The outcome is unknown.
     """
     may_repeat = operation in {"GetTask", "DeleteConfig"}
     if isinstance(params, SendMessageRequest):

@@ -1,4 +1,4 @@
-"""The bus over Redis: each process subscribes to a channel of its own."""
+"""Bus over Redis publish/subscribe, with one channel per process."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _CHANNEL = "a2a-adapters:"
 
 
 class RedisBus(BatchBus):
-    """Each batch is a pipeline that publishes to all its receivers; Redis keeps nothing.
+    """Publishes each batch with one pipeline; Redis stores nothing.
 
     Args:
-        url: Where Redis is, as in `redis://user:password@host:6379/0`, `rediss:` with TLS, or
+        url: URL such as `redis://user:password@host:6379/0`, `rediss:` with TLS, or
             `unix:///run/redis.sock`.
         process_id: This process.
 
     Raises:
-        ConfigurationError: The URL is none of these; its text is not repeated, it may hold a
+        ConfigurationError: The URL is invalid; the message omits it, since it may contain a
             password.
     """
 
     _payload_bytes = 64 * 1024
-    _failures = (RedisError, OSError)  # TimeoutError is one of the latter
+    _failures = (RedisError, OSError)  # includes TimeoutError
 
     def __init__(self, url: str, process_id: str) -> None:
         super().__init__(process_id)
@@ -46,17 +46,17 @@ class RedisBus(BatchBus):
             self._redis = Redis.from_url(
                 url,
                 socket_connect_timeout=2 * ANSWER_SECONDS,
-                # Publishing has a limit of its own; hearing nothing is no failure.
+                # Publishing has its own time limit; silence is not a failure.
                 socket_timeout=None,
-                retry=Retry(NoBackoff(), 0),  # here, where a loss is told
+                retry=Retry(NoBackoff(), 0),  # retried here, where losses are detected
             )
         except ValueError:
             raise ConfigurationError(
-                "the bus is a URL: redis://user:password@host:6379/0, rediss://... or unix://path"
+                "the bus must be a URL: redis://user:password@host:6379/0, rediss://... or unix://path"
             ) from None
 
     async def aclose(self) -> None:
-        """Stop, and disconnect."""
+        """Stop and disconnect."""
         await super().aclose()
         await self._redis.aclose()
 
@@ -70,7 +70,7 @@ class RedisBus(BatchBus):
                     if is_asked:
                         raise TimeoutError
                     await channel.ping()
-                elif heard["type"] == "subscribe":  # also when the client has connected again
+                elif heard["type"] == "subscribe":  # also after a reconnect
                     self._begin()
                 elif heard["type"] == "message":
                     self._hear(heard["data"].decode(errors="replace"))
@@ -90,6 +90,6 @@ class RedisBus(BatchBus):
 
 
 def _shown(url: str) -> str:
-    """Return a URL for messages: what it is and where, without who may use it."""
+    """Return a URL for messages, without credentials."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

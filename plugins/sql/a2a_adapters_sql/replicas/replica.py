@@ -1,4 +1,4 @@
-"""A runtime among others: each process does any operation on any task of the shared storage."""
+"""Replication: each process serves all operations on all tasks of the shared storage."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from a2a_adapters_sql.replicas.following import (
     Follower,
     ReopeningSubscription,
 )
+from a2a_adapters_sql.replicas.locations import Locator
 from a2a_adapters_sql.replicas.peers import PeerLostError, Peers, check_repeat
-from a2a_adapters_sql.replicas.places import Locator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,54 +49,54 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message as Proto
 
     from a2a_adapters.runtime.subscriber import Subscription
-    from a2a_adapters_sql.replicas.places import Places
+    from a2a_adapters_sql.replicas.locations import Directory
 
 _LISTING_SECONDS = 1.0
-"""How long a list waits for what another process has published and not stored yet."""
+"""Time limit for other processes to store published changes before a list."""
 _SAVE_SECONDS = 4.0
-"""How long a change of push notification configs waits until it is stored."""
+"""Time limit for storing a change of push notification configs."""
 
 
 class Replica(StreamingHandler):
-    """Wraps a runtime so that it also reaches the tasks of other processes.
+    """Wraps a runtime and forwards operations to the processes that run the tasks.
 
-    An operation on a task that another living process works on is forwarded to that process, and
-    its answer is returned. The runtime does everything else.
+    An operation on a task of another live process is forwarded to that process, and
+    its answer returned. The local runtime handles everything else.
 
     Args:
         runtime: The runtime of this process.
-        places: Knows which process works on a task.
+        directory: Locates tasks.
     """
 
-    def __init__(self, runtime: Runtime, places: Places) -> None:
+    def __init__(self, runtime: Runtime, directory: Directory) -> None:
         self.admission = runtime.admission
         self.figures = runtime.figures
         self.runtime = runtime
-        self.places = places
-        self._peers = Peers(places, self._serve)
-        self.locator = Locator(runtime, places)
+        self.directory = directory
+        self._peers = Peers(directory, self._serve)
+        self.locator = Locator(runtime, directory)
         self._follower = Follower(runtime, self.locator, self._peers)
         self._upkeep = Upkeep()
         self._is_closing = False
-        places.on_lapse(self._on_lapse)
+        directory.on_lapse(self._on_lapse)
 
     async def start(self) -> None:
-        """Listen to the other processes, and recover the tasks of dead ones."""
+        """Listen to the other processes and recover the tasks of dead ones."""
         self._peers.start()
         self._upkeep.every(
-            self.runtime.limits.sweep_seconds, "letting tasks go", self.locator.let_go
+            self.runtime.limits.sweep_seconds, "releasing tasks", self.locator.let_go
         )
         await self.runtime.start()
 
     async def aclose(self) -> None:
-        """End the work here; remote readers of a task look for it elsewhere."""
+        """Stop the runtime; remote readers of its tasks look for them elsewhere."""
         self._is_closing = True
         self._upkeep.close()
         await self.runtime.aclose()
         await self._peers.aclose()
 
     def _on_lapse(self) -> None:
-        self._upkeep.once("letting tasks go", self.locator.let_go)
+        self._upkeep.once("releasing tasks", self.locator.let_go)
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
@@ -112,20 +112,20 @@ class Replica(StreamingHandler):
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
         with OperationGuard("ListTasks"):
-            homes = await self.places.homes_of(context.user.user_name)
+            homes = await self.directory.homes_of(context.user.user_name)
             call = Call.of("SaveTasks", params, context)
             await asyncio.gather(*(self._saved_by(process, call) for process in homes))
         page: ListTasksResponse = await self.runtime.on_list_tasks(params, context)
         return page
 
     async def _saved_by(self, process: str, call: Call) -> None:
-        """Have another process store what it has published, if it answers in time."""
+        """Ask another process to store its published changes, within a time limit."""
         with suppress(PeerLostError, TimeoutError):
             async with asyncio.timeout(_LISTING_SECONDS):
                 await self._peers.ask(process, call)
 
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
-        """Stop the work on a task."""
+        """Cancel a task."""
         while True:
             with OperationGuard("CancelTask"):
                 found = await self._elsewhere(params.id, "CancelTask", params, context)
@@ -133,7 +133,7 @@ class Replica(StreamingHandler):
                 return Task.FromString(found)
             try:
                 task: Task = await self.runtime.on_cancel_task(params, context)
-            except ConversationElsewhereError:  # another process has just taken it
+            except ConversationElsewhereError:  # another process has just taken it over
                 with OperationGuard("CancelTask"):
                     await self.locator.check_recovered(params.id, context)
             else:
@@ -142,7 +142,7 @@ class Replica(StreamingHandler):
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Give a task a receiver of notifications, or change the one with this id."""
+        """Create or replace a push notification config of a task."""
         task_id = params.task_id
         with OperationGuard("CreateTaskPushNotificationConfig"):
             found = await self._elsewhere(task_id, "CreateConfig", params, context)
@@ -150,28 +150,28 @@ class Replica(StreamingHandler):
             return TaskPushNotificationConfig.FromString(found)
         config = await self.runtime.on_create_task_push_notification_config(params, context)
         with OperationGuard("CreateTaskPushNotificationConfig"):
-            if not await self._store_anew(task_id, context):
+            if not await self._invalidate(task_id, context):
                 await self._elsewhere(task_id, "CreateConfig", config, context)
         return config
 
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Send nothing more to a receiver; it need not exist."""
+        """Delete a push notification config; it need not exist."""
         task_id = params.task_id
         with OperationGuard("DeleteTaskPushNotificationConfig"):
             if await self._elsewhere(task_id, "DeleteConfig", params, context) is not None:
                 return
         await self.runtime.on_delete_task_push_notification_config(params, context)
         with OperationGuard("DeleteTaskPushNotificationConfig"):
-            if not await self._store_anew(task_id, context):
+            if not await self._invalidate(task_id, context):
                 await self._elsewhere(task_id, "DeleteConfig", params, context)
 
-    async def _store_anew(self, task_id: str, context: ServerCallContext) -> bool:
-        """Have a process that has read a task, and is about to take an answer, read it again.
+    async def _invalidate(self, task_id: str, context: ServerCallContext) -> bool:
+        """Make processes that have loaded a task reload it before they accept input.
 
         Returns:
-            Whether none has taken one yet. The one that does will know the changed configs.
+            Whether no process has accepted input yet; the one that does will see the new configs.
 
         Raises:
             StorageUnavailableError: The task could not be stored in time.
@@ -209,7 +209,7 @@ class Replica(StreamingHandler):
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
-        """Answer a message, or have the process answer it that works on its conversation."""
+        """Answer a message, or forward it to the process that runs its context."""
         message, given = params.message, (params.message.task_id, params.message.context_id)
         with OperationGuard("SendMessage"):
             home = await self.locator.home_of(message.task_id, context)
@@ -226,7 +226,7 @@ class Replica(StreamingHandler):
                 try:
                     call = Call.of("SendMessage", params, context)
                     return cast("Task | Message", next(unpack(await self._peers.ask(home, call))))
-                except ConversationElsewhereError:  # it is being stopped, or has it no more
+                except ConversationElsewhereError:  # it is stopping or has released the task
                     await asyncio.sleep(PAUSE_SECONDS)
                 except PeerLostError as error:
                     check_repeat("SendMessage", params, context.user.user_name, error)
@@ -235,7 +235,7 @@ class Replica(StreamingHandler):
     async def open_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Subscription:
-        """Start answering a message, wherever that is done, and return the stream of its events."""
+        """Start answering a message in the responsible process and return its event stream."""
         message, given = params.message, (params.message.task_id, params.message.context_id)
         task_id = message.task_id
         with OperationGuard("SendStreamingMessage"):
@@ -264,10 +264,10 @@ class Replica(StreamingHandler):
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> Subscription:
-        """Return the stream of a task that has not ended."""
+        """Return the event stream of an open task."""
         with OperationGuard("SubscribeToTask"):
-            place = await self.locator.place_of(params.id, context)
-            is_here = self.locator.is_here(params.id, place)
+            location = await self.locator.locate(params.id, context)
+            is_here = self.locator.is_here(params.id, location)
             if not (is_here or (await self.runtime.live.find(params.id, context)).is_terminal):
                 reader, events = (
                     self.runtime.reader(context),
@@ -279,18 +279,18 @@ class Replica(StreamingHandler):
     async def _elsewhere(
         self, task_id: str, operation: str, params: Proto, context: ServerCallContext
     ) -> bytes | None:
-        """Return the answer of the other process that works on a task, None if none does."""
-        while (process := (await self.locator.place_of(task_id, context)).process) is not None:
+        """Return the answer of the other process that runs a task, None without one."""
+        while (process := (await self.locator.locate(task_id, context)).process) is not None:
             try:
                 return await self._peers.ask(process, Call.of(operation, params, context))
-            except ConversationElsewhereError:  # it is being stopped, or has it no more
+            except ConversationElsewhereError:  # it is stopping or has released the task
                 await asyncio.sleep(PAUSE_SECONDS)
             except PeerLostError as error:
                 check_repeat(operation, params, context.user.user_name, error)
         return None
 
     async def _serve(self, call: Call) -> AsyncGenerator[bytes]:
-        """Do what another process calls for."""
+        """Perform the call of another process."""
         context = call.context
         if self._is_closing and call.operation in {"SendMessage", "SendStreamingMessage"}:
             raise ConversationElsewhereError

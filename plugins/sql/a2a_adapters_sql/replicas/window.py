@@ -1,4 +1,4 @@
-"""How much of an answer may be on its way to a process that takes it slowly."""
+"""Flow control of answers to slow processes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import asyncio
 from collections import deque
 
 WINDOW_BYTES = 1024 * 1024
-"""How much may be sent that was not taken yet, beside what is sent next."""
+"""Maximum number of unacknowledged bytes, excluding the next part."""
 
 TAKEN_BYTES = WINDOW_BYTES // 4
-"""After how much its receiver says what it has taken."""
+"""Bytes received between acknowledgements."""
 
 _FRAME_BYTES = 1000
-"""What a frame takes beside its content."""
+"""Overhead of a frame in bytes."""
 
 
 def size_of(body: bytes) -> int:
-    """Return about how many bytes a part of an answer takes."""
+    """Return the approximate size of a part in bytes."""
     return len(body) + _FRAME_BYTES
 
 
 class Window:
-    """The parts of an answer that were sent, and not taken."""
+    """The unacknowledged parts of an answer."""
 
     def __init__(self) -> None:
         self._sent: deque[tuple[int, int]] = deque()
@@ -30,33 +30,33 @@ class Window:
         self._has_room.set()
 
     def send(self, number: int, body: bytes) -> None:
-        """Note that a part is sent."""
+        """Record a sent part."""
         size = size_of(body)
         self._sent.append((number, size))
         self._bytes += size
         if self._bytes > WINDOW_BYTES:
             self._has_room.clear()
 
-    def take(self, number: int | None = None) -> None:
-        """Note that all parts up to that number are taken; None if nobody can tell."""
+    def acknowledge(self, number: int | None = None) -> None:
+        """Record an acknowledgement of all parts up to a number; None assumes all."""
         while self._sent and (number is None or self._sent[0][0] <= number):
             self._bytes -= self._sent.popleft()[1]
         if self._bytes <= WINDOW_BYTES:
             self._has_room.set()
 
     async def room(self) -> None:
-        """Wait until another part may be sent."""
+        """Wait until the next part may be sent."""
         await self._has_room.wait()
 
 
-class Taking:
-    """What was taken of an answer, and not said yet."""
+class Receipts:
+    """Counts received bytes until the next acknowledgement is due."""
 
     def __init__(self) -> None:
         self._bytes = 0
 
     def is_due(self, body: bytes) -> bool:
-        """Tell whether it is to be said, with this part, how much was taken."""
+        """Count a received part; return whether to acknowledge now."""
         self._bytes += size_of(body)
         if self._bytes < TAKEN_BYTES:
             return False

@@ -1,4 +1,4 @@
-"""How much later another process tells, how soon it stops a task, and what two are worth.
+"""Measure the delay of replicas, cancellations through replicas, and their throughput.
 
 python -m tests.plugins.sql.replicas.bars --write docs/replicas.md
 """
@@ -63,7 +63,7 @@ async def read_all(urls, folder, streams, chunks):
 
 
 def behind(pairs):
-    """Return how many milliseconds later each number came through the other process."""
+    """Return the extra delay of each number through the other process in milliseconds."""
     return [
         (later - earlier) * 1e3
         for local, remote in pairs
@@ -72,7 +72,7 @@ def behind(pairs):
 
 
 async def cancel_all(urls, folder, tries):
-    """Stop tasks through another process; return after how many milliseconds each had stopped."""
+    """Cancel tasks through another process; return the durations in milliseconds."""
     took = []
     async with httpx.AsyncClient(timeout=60, headers=V1) as http:
 
@@ -94,7 +94,7 @@ async def cancel_all(urls, folder, tries):
 
 
 async def noted(file):
-    """Return the time that an agent notes."""
+    """Return the time logged by an agent."""
     while True:
         if file.exists() and (text := file.read_text()):
             return float(text)
@@ -102,7 +102,7 @@ async def noted(file):
 
 
 def rate(agent, workers, seconds):
-    """Return how many messages per second so many workers answer."""
+    """Return the messages per second answered by a number of workers."""
     serve = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""What carries letters between processes, and how tests disturb it."""
+"""Carriers of bus messages, and disturbances of them for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Postgresql:
         self._url = url
 
     def cut_listeners(self):
-        self._end("LISTEN%", "SELECT 1")  # they ask that now and then
+        self._end("LISTEN%", "SELECT 1")  # they probe with it
 
     def cut_senders(self):
         self._end("SELECT pg_notify%")
@@ -43,7 +43,7 @@ class Postgresql:
 
     @contextmanager
     def frozen(self):
-        """Have nobody at the bus answered, though their connections stand."""
+        """Freeze the bus without closing connections."""
         found = self._execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
             "AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')"
@@ -74,14 +74,14 @@ class OverRedis:
 
     @contextmanager
     def frozen(self):
-        """Have nobody answered, though their connections stand."""
+        """Freeze the server without closing connections."""
         with stopped([self._call(lambda redis: redis.info("server"))["process_id"]]):
             yield
 
 
 @contextmanager
 def stopped(pids):
-    """Stop processes for a while."""
+    """Suspend processes for a while."""
     pids = list(pids)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Processes that share a database are killed and paused, and it is restarted: what is lost?
+"""Kill and suspend replicas and restart their database, and report losses.
 
 python -m tests.plugins.sql.replicas.chaos --tasks 10000 --seeds 10
 """
@@ -38,18 +38,18 @@ PAUSE = 2.5 * LIMITS.lease_seconds
 
 @dataclass
 class Seen:
-    """What became of a run.
+    """Observations of a run.
 
     Attributes:
-        tasks: The tasks of the messages, by the messages' ids.
-        states: How many ended in which state, by what they were to do.
-        interrupted: How many requests found nobody, or got an error, and were sent again.
-        kills: How many processes were killed, and as many started.
-        pauses: How many were paused beyond their lease.
-        restarts: How often the database was stopped and started.
-        told: What the agent said that it did.
-        recovered: Seconds until nothing was being worked on any more.
-        wrong: What must not be, in words.
+        tasks: Tasks by message id.
+        states: Number of tasks by kind and final state.
+        interrupted: Number of requests that failed and were repeated.
+        kills: Number of killed and replaced processes.
+        pauses: Number of processes suspended beyond their lease.
+        restarts: Number of database restarts.
+        told: Work reported by the agent.
+        recovered: Seconds until no task was running.
+        wrong: Descriptions of violations.
     """
 
     tasks: dict[str, str] = field(default_factory=dict)
@@ -64,13 +64,13 @@ class Seen:
 
 
 class Chaos:
-    """One run: messages to all processes, while these and their database are struck.
+    """A run: messages to all processes under failures of processes and database.
 
     Args:
         folder: An empty folder.
-        seed: Of what is random.
-        tasks: How many messages are sent.
-        blows: How often a process is killed or paused, or the database restarted, in turns.
+        seed: Random seed.
+        tasks: Number of messages.
+        blows: Number of failures: kills, suspensions and database restarts in turn.
     """
 
     def __init__(self, folder: Path, seed: int, tasks: int, blows: int) -> None:
@@ -86,7 +86,7 @@ class Chaos:
         self.seen = Seen()
 
     async def run(self) -> Seen:
-        """Do it all."""
+        """Execute the run."""
         with ExitStack() as self._stack:
             self._stack.callback(self._database.stop)
             for _ in range(REPLICAS):
@@ -118,7 +118,7 @@ class Chaos:
         self._running[url] = process
 
     async def _strike(self) -> None:
-        """Kill a process, pause one, restart the database, and so on."""
+        """Kill a process, suspend one, restart the database, and repeat."""
         for number in range(1, self._blows + 1):
             due = number * self._tasks // (self._blows + 1)
             while True:
@@ -148,13 +148,13 @@ class Chaos:
             self._look(message_id, kind, await self._sent(message_id, f"{kind} {message_id}"))
 
     async def _sent(self, message_id: str, text: str) -> dict[str, Any]:
-        """Send a message until it is answered; return its task."""
+        """Repeat a message until it is answered; return its task."""
         message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         task: dict[str, Any] = (await self._call("SendMessage", {"message": message}))["task"]
         return task
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Call any process, again and again until one gives a result."""
+        """Call processes until one returns a result."""
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         while True:
             url = self._random.choice(list(self._running))
@@ -169,7 +169,7 @@ class Chaos:
             await asyncio.sleep(0.2)
 
     def _look(self, message_id: str, kind: str, task: dict[str, Any]) -> None:
-        """See to it that an answer is what it has to be."""
+        """Check an answer."""
         self.seen.tasks[message_id] = task["id"]
         state = task["status"]["state"]
         self.seen.states[f"{kind} {state[len('TASK_STATE_') :].lower()}"] += 1
@@ -182,7 +182,7 @@ class Chaos:
             self.seen.wrong.append(f"{kind} is {state} with {parts}")
 
     async def _settled(self) -> dict[str, str]:
-        """Return the state of every task as soon as none is being worked on."""
+        """Return the state of every task once none is running."""
         while True:
             found: dict[str, str] = {}
             token = ""
@@ -198,7 +198,7 @@ class Chaos:
 
 
 def main() -> None:
-    """Run so many seeds, print what was seen, and fail if anything was wrong."""
+    """Run the seeds, print the observations, and fail on any violation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--blows", type=int, default=20)

@@ -12,7 +12,7 @@ from tests.support.processes import PATIENCE, launched
 
 
 class Replicas:
-    """Starts processes that serve the agent of `served`, and reads what it notes."""
+    """Starts processes that serve the agent of `served`, and reads its log."""
 
     def __init__(self, work):
         self.database = new_database()
@@ -26,7 +26,7 @@ class Replicas:
         ]
 
     def running(self, *options):
-        """Run one more; yields its process and its address."""
+        """Run another process; yield it and its URL."""
         return launched([*self._command, *options])
 
     def touch(self, name):
@@ -37,7 +37,7 @@ class Replicas:
         return log.read_text().splitlines() if log.exists() else []
 
     async def noted(self, line):
-        """Wait until the agent has noted something."""
+        """Wait for a line in the agent's log."""
         while True:
             if line in self.log():
                 return
@@ -51,11 +51,11 @@ def replicas(tmp_path):
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Hold up the next transaction of a replica that writes something of this kind.
+    """Delay the next transaction of a replica that contains a write of a kind.
 
-    That is no database that is away, however long a busy machine takes meanwhile.
+    This does not count as an outage, however slow the machine is.
     """
-    for patient in ("outlasting.PATIENCE", "storage.PATIENCE", "commit.STATEMENT"):
+    for patient in ("detached.PATIENCE", "storage.PATIENCE", "commit.STATEMENT"):
         monkeypatch.setattr(f"a2a_adapters_sql.{patient}_SECONDS", PATIENCE)
 
     def held(replica, kind):

@@ -1,4 +1,4 @@
-"""The database stops, or its table of processes is locked: do living processes lose tasks?
+"""Stop the database or lock its table of processes, and count lost tasks of live processes.
 
 python -m tests.plugins.sql.replicas.outages --first 5 --last 30
 """
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 KINDS = ("stop", "lock")
 COUNTS = 2
-"""Tasks of each process that another one could go on with; it has one more that would fail."""
+"""Resumable tasks per process; each has another one that cannot be resumed."""
 
 
 class Outages:
-    """Processes that work on tasks while their database is away again and again.
+    """Processes that run tasks through repeated database outages.
 
     Args:
         folder: An empty folder.
@@ -47,7 +47,7 @@ class Outages:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Outages]:
-        """Run the processes, each with its tasks, and end them."""
+        """Run the processes with their tasks, and end them."""
         command = [
             sys.executable,
             "-m",
@@ -71,7 +71,7 @@ class Outages:
             yield self
 
     async def lost(self, kind: str, seconds: float) -> int:
-        """Have the database away for so long; return how many tasks living processes have lost."""
+        """Cause an outage; return the number of tasks lost by live processes."""
         await self._renewed()
         before = await self._lost()
         if kind == "stop":
@@ -82,11 +82,11 @@ class Outages:
             async with await psycopg.AsyncConnection.connect(self._url) as connection:
                 await connection.execute("LOCK TABLE a2a_processes IN ACCESS EXCLUSIVE MODE")
                 await asyncio.sleep(seconds)
-        await self._renewed()  # from then on no lease ends that was not to
+        await self._renewed()  # from then on leases expire normally
         return await self._lost() - before
 
     async def finished(self) -> set[str]:
-        """Let the tasks end that can; return what they have said."""
+        """Let the tasks end; return their texts."""
         (self._folder / "go").touch()
         return {await self._said(task) for task in self._homes if self._homes[task] == "count"}
 
@@ -102,7 +102,7 @@ class Outages:
             if "result" in answer:
                 result: dict[str, Any] = answer["result"]
                 return result
-            await asyncio.sleep(0.2)  # it is not reached yet
+            await asyncio.sleep(0.2)  # not reachable yet
 
     async def _said(self, task_id: str) -> str:
         while True:
@@ -114,14 +114,14 @@ class Outages:
             await asyncio.sleep(0.1)
 
     def _begun(self) -> list[str]:
-        """Return who has begun to work on a task, once for each."""
+        """Return the process of each started task."""
         log = self._folder / "log"
         noted = log.read_text().splitlines() if log.exists() else []
         counts = [line for line in noted if line.startswith("count")]
         return counts + list({line for line in noted if line.startswith("tick")})
 
     async def _lost(self) -> int:
-        """Return how often tasks were taken from a process, and how many of them have ended."""
+        """Return the number of takeovers plus the number of ended tasks."""
         query = "SELECT sum(epoch) + count(*) FILTER (WHERE state <> %s) FROM a2a_tasks"
         async with await psycopg.AsyncConnection.connect(self._url) as connection:
             found = await connection.execute(query, [int(states.WORKING)])
@@ -130,7 +130,7 @@ class Outages:
         return int(row[0])
 
     async def _renewed(self) -> None:
-        """Wait until each process has renewed its own lease, and all of them have swept."""
+        """Wait until each process has renewed its lease and swept."""
         query = "SELECT count(*) FROM a2a_processes WHERE lease_until > %s"
         async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
             found = await connection.execute("SELECT extract(epoch FROM clock_timestamp())")
@@ -144,7 +144,7 @@ class Outages:
 
 
 async def compared(first: int, last: int, lease: float) -> int:
-    """Print what outages of each length do; return how many tasks they have lost in all."""
+    """Print the losses for each length of outage; return their sum."""
     lost = 0
     for kind in KINDS:
         with tempfile.TemporaryDirectory() as name:

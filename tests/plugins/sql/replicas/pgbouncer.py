@@ -22,7 +22,7 @@ BINARY = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin
 def pgbouncer(mode):
     """Yield the URL of an empty database behind a PgBouncer in this pool mode."""
     if BINARY is None:
-        reason = "there is no pgbouncer: apt-get install pgbouncer"
+        reason = "pgbouncer is missing: apt-get install pgbouncer"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     place = conninfo_to_dict(new_database())
     owner = pwd.getpwuid(Path(place["host"]).stat().st_uid)

@@ -1,4 +1,4 @@
-"""One of the servers behind the proxy: the targets of the contract by their names."""
+"""A server behind the proxy with the targets of the contract."""
 
 from __future__ import annotations
 

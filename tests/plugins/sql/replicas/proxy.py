@@ -1,4 +1,4 @@
-"""A proxy that sends each request to the next of several servers, without sticky sessions."""
+"""A round-robin proxy without sticky sessions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 ITS_OWN = {b"connection", b"transfer-encoding", b"keep-alive"}
-"""Headers of a connection."""
+"""Hop-by-hop headers."""
 
 
 class RoundRobin:
-    """Stands for one agent of all servers (ASGI).
+    """ASGI proxy of an agent on several servers.
 
     Args:
         urls: The servers.
-        agent: Its name there; its card names its whole path, which is found here, too.
+        agent: Name of the agent; the proxy has the same path as in its card.
     """
 
     def __init__(self, urls, agent):

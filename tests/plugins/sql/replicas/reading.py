@@ -1,4 +1,4 @@
-"""Raw readers of streams of `timed`: which numbers came when."""
+"""Raw readers of streams of `timed` that record arrival times."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TASK = re.compile(rb'"task":\{"id":"([^"]+)"')
 
 
 class Stream:
-    """One reader's stream.
+    """A stream of a reader.
 
     Attributes:
-        numbers: Each with when it came, in seconds.
-        task_id: The task's, once `begun`.
+        numbers: Arrival time in seconds by number.
+        task_id: Task id, once `begun`.
     """
 
     def __init__(self):
@@ -46,11 +46,11 @@ class Stream:
         for found in NUMBER.finditer(data):
             self.numbers.append((int(found[1]), now))
             end = found.end()
-        # A number, or the task's id, may have come in part.
+        # A number or the task id may be incomplete.
         return data[max(end, len(data) - 100) :] if self.task_id else data
 
     def is_whole(self, chunks):
-        """Tell whether each number came once and in order."""
+        """Return whether each number came once and in order."""
         return [number for number, _ in self.numbers] == list(range(chunks))
 
 

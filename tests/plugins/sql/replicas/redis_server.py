@@ -1,4 +1,4 @@
-"""A real Redis for tests: one for each process of a test run, on a socket of its own."""
+"""A real Redis per process of a test run, on its own socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.programs import needed
 
 @cache
 def redis_url():
-    """Return the address of the server, which ends with this process."""
+    """Return the URL of the server, which ends with this process."""
     binary = needed("redis-server")
     folder = Path(tempfile.mkdtemp(prefix="a2a-redis-"))
     socket = folder / "socket"

@@ -1,4 +1,4 @@
-"""One of several processes that serve an agent from one database; tests stop and kill it."""
+"""A replica that tests stop and kill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TICK = 0.05
 
 
 class Worker(Adapter):
-    """Does what a message says; of that it can go on with `count` alone."""
+    """Executes messages; only `count` can be resumed."""
 
     resumes = True
 
@@ -57,14 +57,14 @@ class Worker(Adapter):
             await asyncio.sleep(TICK)
 
     async def _tick(self, request):
-        """Note again and again that it is working, until it is stopped."""
+        """Log periodically until stopped."""
         yield TextDelta("ticking ")
         while True:
             self._note("tick", os.getpid())
             await asyncio.sleep(TICK)
 
     async def _count(self, request):
-        """Say three numbers, the last when the file `go` is there."""
+        """Send three numbers, the last once the file `go` exists."""
         self._note("count", os.getpid())
         for number in range(2):
             yield TextDelta(f"{number} ")
@@ -76,12 +76,12 @@ class Worker(Adapter):
         yield TextDelta(f"did {request.text}")
 
     async def _ask(self, request):
-        """Ask; the answer goes to the generator that waits for it."""
+        """Ask with a generator that waits in this process."""
         answer = yield InputRequired("which?")
         yield TextDelta(f"{answer.text} in {os.getpid()}")
 
     async def _later(self, request):
-        """Ask what any process can take the answer to."""
+        """Ask a question that any process can accept the answer to."""
         if request.resuming:
             yield TextDelta(f"{request.text} in {os.getpid()}")
         else:
@@ -89,7 +89,7 @@ class Worker(Adapter):
 
 
 class Remembering(Worker):
-    """Tells what it was told before in the conversation."""
+    """Repeats the conversation's history."""
 
     uses_history = True
 

@@ -1,4 +1,4 @@
-"""What `bars` measures works: streams through another process are whole, and it stops tasks."""
+"""Streams and cancellations through another process, as measured by `bars`."""
 
 from __future__ import annotations
 

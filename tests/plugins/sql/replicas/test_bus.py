@@ -1,4 +1,4 @@
-"""The bus over every carrier: letters arrive once and in order, or a loss is told."""
+"""The bus on every carrier: messages arrive once and in order, or a loss is reported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import psycopg
 import pytest
-from a2a_adapters_sql.replicas.bus import Letter
+from a2a_adapters_sql.replicas.bus import BusMessage
 
 from a2a_adapters import ConfigurationError
 from tests.plugins.sql.conftest import storage_at
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(5 * 60)
 
 
 class End:
-    """One end of the bus, with what it has received."""
+    """An end of the bus with its received messages."""
 
     def __init__(self, url, bus):
         self.storage = storage_at(url, bus=bus)
@@ -37,7 +37,7 @@ class End:
             await asyncio.sleep(0.05)
 
     async def send(self, to, body):
-        await self.bus.send(Letter(to.id, "poet", body))
+        await self.bus.send(BusMessage(to.id, "poet", body))
 
     async def received(self):
         async with asyncio.timeout(60):
@@ -51,7 +51,7 @@ def url():
 
 @pytest.fixture(params=CARRIERS)
 def carrier(request, url):
-    """What carries letters: the test can cut its connections, and send something past the bus."""
+    """The carrier, whose connections tests can cut, and which they can send to directly."""
     return CARRIERS[request.param](url)
 
 
@@ -65,7 +65,7 @@ async def ends(carrier, url):
     await other.storage.aclose(1)
 
 
-async def test_letters_of_any_size_come_once_and_in_order(ends):
+async def test_messages_of_any_size_arrive_once_and_in_order(ends):
     one, other = ends
     bodies = [bytes([number % 256]) * (1 if number % 10 else 50_000) for number in range(200)]
     await asyncio.gather(*(one.send(other, body) for body in bodies))
@@ -75,7 +75,7 @@ async def test_letters_of_any_size_come_once_and_in_order(ends):
     assert other.letters.empty()
 
 
-async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, carrier):
+async def test_an_interrupted_listener_is_notified_of_a_loss(ends, carrier):
     one, other = ends
     await one.send(other, b"before")
     assert await other.received() == b"before"
@@ -87,7 +87,7 @@ async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, carrier)
     assert await other.received() == b"after"
 
 
-async def test_what_could_not_be_sent_is_sent_when_the_carrier_is_back(ends, carrier):
+async def test_unsent_messages_are_sent_when_the_carrier_returns(ends, carrier):
     one, other = ends
     await one.send(other, b"before")
     carrier.cut_senders()
@@ -97,33 +97,33 @@ async def test_what_could_not_be_sent_is_sent_when_the_carrier_is_back(ends, car
     assert [await other.received() for _ in range(20)] == [b"%d" % number for number in range(20)]
 
 
-async def test_a_loss_in_the_middle_is_noticed(ends):
+async def test_a_lost_batch_is_detected(ends):
     one, other = ends
     await one.send(other, b"one")
     assert await other.received() == b"one"
     before = other.losses
-    one.bus._sent[other.id] += 1  # a batch that never arrived
+    one.bus._sent[other.id] += 1  # simulates a lost batch
     await one.send(other, b"three")
     assert await other.received() == b"three"
     assert other.losses == before + 1
 
 
-async def test_nobody_listens_to_letters_for_the_dead(ends):
+async def test_messages_to_dead_processes_are_dropped(ends):
     one, _ = ends
-    await one.bus.send(Letter("nobody", "poet", b"hello"))
-    assert one.losses == 1  # since it began to listen
+    await one.bus.send(BusMessage("nobody", "poet", b"hello"))
+    assert one.losses == 1  # the start of listening
 
 
-async def test_a_batch_that_is_begun_again_comes_once(ends, carrier):
+async def test_a_restarted_batch_arrives_once(ends, carrier):
     one, other = ends
     await one.send(other, b"one")
     assert await other.received() == b"one"
-    carrier.send(other.id, f"{one.id} 2 0 1 [[")  # and its sender does not know
+    carrier.send(other.id, f"{one.id} 2 0 1 [[")  # unknown to its sender
     await one.send(other, b"two")
     assert await other.received() == b"two"
 
 
-async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, carrier):
+async def test_a_batch_with_a_missed_start_is_a_loss(ends, carrier):
     one, other = ends
     await one.send(other, b"one")
     assert await other.received() == b"one"
@@ -135,7 +135,7 @@ async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, carrier):
     assert other.losses == before + 1
 
 
-async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, carrier, caplog):
+async def test_an_invalid_payload_is_only_a_loss(ends, carrier, caplog):
     one, other = ends
     before = other.losses
     carrier.send(other.id, "nonsense")
@@ -148,7 +148,7 @@ async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, carrier, cap
 
 
 @pytest.mark.parametrize("carrier", ["redis"], indirect=True)
-async def test_what_is_no_text_is_a_loss_and_ends_nothing(ends, carrier):
+async def test_a_binary_payload_is_only_a_loss(ends, carrier):
     one, other = ends
     before = other.losses
     carrier.send(other.id, b"\xff")
@@ -158,15 +158,15 @@ async def test_what_is_no_text_is_a_loss_and_ends_nothing(ends, carrier):
 
 
 @pytest.mark.parametrize("url_of_bus", ["amqp://ann:secret@host", "redis://ann:secret@[host"])
-def test_what_is_no_bus_is_refused_without_being_repeated(url, url_of_bus):
-    with pytest.raises(ConfigurationError, match="the bus is a URL") as told:
+def test_an_invalid_bus_url_is_refused_without_quoting_it(url, url_of_bus):
+    with pytest.raises(ConfigurationError, match="the bus must be a URL") as told:
         storage_at(url, bus=url_of_bus)
     assert "secret" not in str(told.value)
     assert told.value.__cause__ is None
 
 
 @pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
-async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
+async def test_a_large_message_is_sent_in_many_statements(ends, monkeypatch):
     one, other = ends
     execute, sizes = psycopg.AsyncConnection.execute, []
 
@@ -182,14 +182,14 @@ async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
 
 
 @pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
-async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkeypatch):
+async def test_an_abandoned_message_delays_no_other(ends, monkeypatch):
     one, other = ends
     execute, has_failed = psycopg.AsyncConnection.execute, asyncio.Event()
 
     async def executed(connection, query, params=None, **options):
         if params and sum(map(len, params[1])) > 10_000:
             has_failed.set()
-            raise psycopg.OperationalError("it takes too long")
+            raise psycopg.OperationalError("it is too slow")
         return await execute(connection, query, params, **options)
 
     monkeypatch.setattr(psycopg.AsyncConnection, "execute", executed)
@@ -201,7 +201,7 @@ async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkey
     assert await other.received() == b"hello"
 
 
-async def test_who_hears_nothing_at_all_notices_soon(ends, carrier):
+async def test_a_frozen_carrier_is_detected_soon(ends, carrier):
     one, other = ends
     before = other.losses
     with carrier.frozen():
@@ -214,7 +214,7 @@ async def test_who_hears_nothing_at_all_notices_soon(ends, carrier):
     assert await other.received() == b"hello"
 
 
-async def test_a_bus_that_cannot_be_reached_is_told_without_its_password(url):
+async def test_an_unreachable_bus_is_reported_without_its_password(url):
     storage = storage_at(url, bus="redis://ann:secret@127.0.0.1:1/0")
     with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:1") as told:
         await storage.start()
@@ -222,6 +222,6 @@ async def test_a_bus_that_cannot_be_reached_is_told_without_its_password(url):
 
 
 @pytest.mark.parametrize("storage", ["memory:", "sqlite:///agents.db"])
-def test_a_process_that_is_alone_needs_no_bus(storage):
-    with pytest.raises(ConfigurationError, match="share a postgresql: storage"):
+def test_a_bus_requires_a_shared_storage(storage):
+    with pytest.raises(ConfigurationError, match="postgresql: storage"):
         storage_at(storage, bus="redis://127.0.0.1")

@@ -1,4 +1,4 @@
-"""Many callers at three processes, in conversations of one name: nobody is mixed up."""
+"""Many callers at three processes with equal context ids are isolated."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.timeout(300)
 
 MESSAGES = 6
 LEASE = "60"
-"""Seconds: nobody is to be taken for dead however slow the machine is."""
+"""Lease in seconds, long enough for slow machines."""
 
 
 async def say(http, url, caller, number, *, waits):
-    """Send a message; return its task once it has begun, or has ended."""
+    """Send a message; return its task once it has started or ended."""
     message = {
         "messageId": f"{caller}-message-{number}",
         "contextId": "talk",
@@ -33,7 +33,7 @@ async def say(http, url, caller, number, *, waits):
 
 
 async def talk(http, urls, caller, start):
-    """Talk to one process after the other; return what the last answer says."""
+    """Send messages to the processes in turn; return the last answer."""
     for number in range(MESSAGES):
         url = urls[(start + number) % len(urls)]
         task = await say(http, url, caller, number, waits=number == MESSAGES - 1)
@@ -41,7 +41,7 @@ async def talk(http, urls, caller, start):
     return "".join(part["text"] for item in task["artifacts"] for part in item["parts"])
 
 
-async def test_forty_callers_at_three_processes_are_told_what_they_have_said_in_order(replicas):
+async def test_forty_callers_at_three_processes_get_their_own_history_in_order(replicas):
     with ExitStack() as stack:
         urls = [stack.enter_context(replicas.running(LEASE))[1] for _ in range(3)]
         async with httpx.AsyncClient(timeout=200) as http:

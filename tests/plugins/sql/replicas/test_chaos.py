@@ -1,4 +1,4 @@
-"""Processes are killed and paused, and their database restarted: nothing is lost or done twice."""
+"""Kills, suspensions and database restarts neither lose nor repeat work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.plugins.sql.replicas.chaos import Chaos
 pytestmark = pytest.mark.timeout(600)
 
 
-async def test_processes_that_die_and_sleep_lose_nothing_and_do_nothing_twice(tmp_path):
+async def test_failures_of_processes_lose_and_repeat_nothing(tmp_path):
     seen = await Chaos(tmp_path, seed=1, tasks=200, blows=3).run()
     assert seen.wrong == []
     assert len(seen.tasks) == 200

@@ -1,4 +1,4 @@
-"""What is on its way to a process that is being stopped: it begins nothing, another one may."""
+"""Messages to a process that is shutting down are not started there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENT = Limits(sweep_seconds=0.1, shutdown_seconds=600)
 
 
 class AsksLater(Steps):
-    """Asks, once it may, what any process can be told."""
+    """Asks, when allowed, a question that any process can accept the answer to."""
 
     async def _say(self, request):
         self.calls.append(request.text)
@@ -51,7 +51,7 @@ async def replicas(request):
 
 
 async def working(replica, talk):
-    """Return a task of a conversation that a process works on."""
+    """Return a running task of a context."""
     task = await replica.begin(talk, context_id=talk, message_id=f"message-{talk}")
     return await until(lambda: replica.get(task), lambda task: task.status.state == WORKING)
 
@@ -63,9 +63,7 @@ def sent(replica, text, talk):
 
 @pytest.mark.parametrize("replicas", [AsksLater], indirect=True)
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_a_follow_up_waits_until_the_process_that_is_stopped_has_ended_its_part(
-    replicas, is_stream
-):
+async def test_a_follow_up_waits_for_the_stopping_process(replicas, is_stream):
     one, other = replicas
     task = await working(one, "follow-up")
     closing = asyncio.ensure_future(one.runtime.aclose())
@@ -92,7 +90,7 @@ async def last_of(stream):
     return [event async for event in stream][-1]
 
 
-async def test_a_message_that_was_being_stored_begins_nothing(replicas, hold):
+async def test_a_message_stored_during_shutdown_is_not_started(replicas, hold):
     one, other = replicas
     is_due, may_go = hold(one, AcceptMessage)
     sending = sent(one, "late", "talk")
@@ -106,7 +104,7 @@ async def test_a_message_that_was_being_stored_begins_nothing(replicas, hold):
     assert (one.agent.calls, other.agent.calls) == ([], ["late"])
 
 
-async def test_what_another_process_has_left_is_not_taken_up(replicas, hold):
+async def test_a_stopping_process_recovers_no_tasks(replicas, hold):
     one, other = replicas
     for replica in replicas:
         replica.stop_upkeep()
@@ -133,9 +131,7 @@ async def hasty():
         yield one, other
 
 
-async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken_together(
-    hasty, monkeypatch
-):
+async def test_released_tasks_of_a_context_are_taken_over_together(hasty, monkeypatch):
     one, other = hasty
     first = await working(one, "talk")
     queued = sent(one, "second", "talk")

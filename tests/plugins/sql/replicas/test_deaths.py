@@ -1,4 +1,4 @@
-"""A process of two is gone: the other does what it has left, and its readers stay with that."""
+"""One of two processes dies: the other recovers its tasks and readers follow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def replicas(request):
         yield both
 
 
-async def test_who_follows_a_task_stays_with_it_when_its_process_dies(replicas):
+async def test_readers_follow_a_task_beyond_the_death_of_its_process(replicas):
     one, other = replicas
     task = await one.begin()
     one.say("a ")
@@ -47,7 +47,7 @@ async def test_who_follows_a_task_stays_with_it_when_its_process_dies(replicas):
     assert other.agent.calls == ["go"]
 
 
-async def test_a_task_of_a_dead_process_is_cancelled_as_soon_as_its_lease_has_ended(replicas):
+async def test_a_task_of_a_dead_process_is_cancelled_once_its_lease_expires(replicas):
     one, other = replicas
     task = await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
@@ -58,12 +58,12 @@ async def test_a_task_of_a_dead_process_is_cancelled_as_soon_as_its_lease_has_en
     )
     await asyncio.sleep(0.1)
     assert not cancelling.done()
-    other.stop_upkeep()  # nobody takes it over meanwhile
+    other.stop_upkeep()  # prevents a takeover
     await end_lease(one.storage, only=True)
     assert (await cancelling).status.state == TaskState.TASK_STATE_CANCELED
 
 
-async def test_a_process_that_stops_hands_its_readers_over(replicas):
+async def test_readers_of_a_stopping_process_move_on(replicas):
     one, other = replicas
     task = await one.begin()
     stream = other.follow(task)
@@ -77,24 +77,24 @@ async def test_a_process_that_stops_hands_its_readers_over(replicas):
 
 
 async def silent(one, other, task=None):
-    """Return a task whose process says nothing any more, and that no other takes over."""
+    """Return a task whose process is silent, and which is not taken over."""
     task = task or await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
     other.stop_upkeep()
     one.stop_upkeep()
-    await other.core.recovery.sweep()  # one that was cut off may still be writing
+    await other.core.recovery.sweep()  # an aborted sweep may still be writing
     await one.storage.database.bus.aclose()
     return task
 
 
 async def left_behind(one, other, task=None):
-    """Return a task whose process is dead, and that no other takes over yet."""
+    """Return an orphaned task that is not taken over yet."""
     task = await silent(one, other, task)
     await end_lease(one.storage, only=True)
     return task
 
 
-async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(replicas):
+async def test_a_message_to_an_orphaned_task_waits_for_the_takeover(replicas):
     one, other = replicas
     task = await left_behind(one, other)
     with pytest.raises(StorageUnavailableError, match="try again"):
@@ -105,7 +105,7 @@ async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(repl
     assert other.agent.calls == []
     other.say("first ", "end")
 
-    async def swept():  # the first sweep may find what one that was cut off has looked for
+    async def swept():  # the first sweep may return the result of an aborted one
         await other.sweep()
         return await other.get(task)
 
@@ -114,7 +114,7 @@ async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(repl
     assert other.agent.calls == ["go"]
 
 
-async def test_a_streamed_message_that_a_dead_process_never_heard_is_not_lost(replicas):
+async def test_a_streamed_message_to_a_dead_process_is_not_lost(replicas):
     one, other = replicas
     task = await silent(one, other)
     request = message("more", message_id="message-2", task_id=task.id)

@@ -1,4 +1,4 @@
-"""An end that is still being stored is told to nobody, and who reads its task goes on reading."""
+"""A terminal state is sent only after it is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def replica():
 
 @pytest.fixture
 async def ending(replica, hold):
-    """A stream whose task has ended; that is stored once it may be."""
+    """A stream whose terminal state is stored when the test allows it."""
     stream = replica.runtime.on_message_send_stream(message("go", "message-1"), ANN)
     events = [await anext(stream)]
     replica.say("a ")
@@ -39,7 +39,7 @@ async def ending(replica, hold):
     may_go.set()
 
 
-async def test_its_run_is_not_left_behind(replica, ending):
+async def test_its_run_is_not_orphaned(replica, ending):
     events, stream, may_go = ending
     for _ in range(3):
         await replica.core.messages.abandon_lingering()
@@ -49,7 +49,7 @@ async def test_its_run_is_not_left_behind(replica, ending):
     assert (await replica.get(events[0])).status.state == COMPLETED
 
 
-async def test_who_sends_its_message_again_hears_of_it_once_it_is_stored(replica, ending):
+async def test_a_repeated_message_returns_the_end_once_it_is_stored(replica, ending):
     *_, may_go = ending
     again = replica.runtime.on_message_send_stream(message("go", "message-1"), ANN)
     beginning = asyncio.ensure_future(anext(again))

@@ -1,4 +1,4 @@
-"""What each of several processes counts and logs of the others' tasks and of its storage."""
+"""Metrics and logs of takeovers, storage and bus."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ async def completed(replica, task):
     return await until(lambda: replica.get(task), lambda task: task.status.state == COMPLETED)
 
 
-async def test_a_takeover_is_one_line_with_both_processes_and_one_more_in_the_figures(
-    replicas, caplog
-):
+async def test_a_takeover_is_logged_with_both_processes_and_counted(replicas, caplog):
     one, other = replicas
     task = await one.begin()
     assert (one.runtime.figures.owned_tasks, other.runtime.figures.owned_tasks) == (1, 0)
@@ -52,7 +50,7 @@ async def test_a_takeover_is_one_line_with_both_processes_and_one_more_in_the_fi
     assert one.runtime.figures.lost_tasks == 1
 
 
-async def test_who_hands_a_task_over_is_named_too(replicas, caplog):
+async def test_a_released_task_is_logged_with_both_processes(replicas, caplog):
     one, other = replicas
     task = await one.begin()
     other.say("end")
@@ -62,7 +60,7 @@ async def test_who_hands_a_task_over_is_named_too(replicas, caplog):
     [line] = takeovers(caplog)
     assert line.owned_by == process_name()
     [left] = [each for each in (await rows(other)) if each.id == task.id]
-    assert left.epoch == ATTEMPT  # and no takeover from a dead process
+    assert left.epoch == ATTEMPT  # not a takeover from a dead process
 
 
 async def rows(replica):
@@ -72,7 +70,7 @@ async def rows(replica):
     return await replica.storage.database.read(select(tasks.c.id, tasks.c.epoch))
 
 
-async def test_the_storage_and_the_bus_are_among_the_figures():
+async def test_storage_and_bus_have_metrics():
     async def echo(text):
         return text
 
@@ -91,7 +89,7 @@ async def test_the_storage_and_the_bus_are_among_the_figures():
     assert found["a2a_owned_tasks",] == found["a2a_lost_tasks_total",] == 0
 
 
-def test_the_lag_grows_while_nothing_comes_back():
+def test_the_lag_grows_without_heartbeats():
     seen = StorageFigures()
     assert seen.bus_lag == 0
     seen.ask_bus()

@@ -1,4 +1,4 @@
-"""An answer that any process can take has its place in the conversation before it can run."""
+"""An accepted answer keeps its turn in the context while it waits for a slot."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def url():
 
 
 def full(url):
-    """Return a process that does one thing at a time."""
+    """Return a process with a single slot."""
     return Replica(url, limits=replace(LIMITS, runs=1)).running()
 
 
 async def answered(replica, question, beside):
-    """Answer a question at a process that is busy, until another one knows; return who waits."""
+    """Answer a question at a busy process and wait until another one knows; return the call."""
     busy = await replica.begin("busy", context_id="busy", message_id="message-busy")
     await until(lambda: replica.get(busy), lambda task: task.status.state == WORKING)
     answering = asyncio.ensure_future(replica.send("now", question, message_id="answer-1"))
@@ -54,7 +54,7 @@ async def test_a_message_at_another_process_waits_for_an_answer_that_waits_for_a
         assert (one.agent.calls, other.agent.calls) == ([], ["busy", "now", "beside"])
 
 
-async def test_an_answer_that_waits_for_a_slot_is_gone_on_with_by_the_next_process(url):
+async def test_an_answer_waiting_for_a_slot_is_resumed_by_the_next_process(url):
     async with full(url) as one:
         async with full(url) as other:
             question = await asked(other, "talk")
@@ -70,7 +70,7 @@ async def test_an_answer_that_waits_for_a_slot_is_gone_on_with_by_the_next_proce
         assert one.agent.calls.count("now") == 1
 
 
-async def test_what_runs_at_once_is_not_said_to_wait(url):
+async def test_an_immediate_run_does_not_count_as_waiting(url):
     async with full(url) as one:
         question = await asked(one, "talk")
         answering = asyncio.ensure_future(one.send("now", question, message_id="answer-1"))

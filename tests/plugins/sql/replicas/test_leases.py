@@ -1,4 +1,4 @@
-"""Two processes, one database: whoever dies or sleeps too long loses its tasks to the other."""
+"""Of two processes, one that dies or sleeps too long loses its tasks to the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from tests.plugins.sql.test_resume import Caller, reason, texts
 
 
-async def test_what_a_killed_process_did_goes_on_or_ends_at_the_other(replicas):
+async def test_tasks_of_a_killed_process_are_resumed_or_failed(replicas):
     with replicas.running() as (first, at_first), replicas.running() as (_, at_second):
         async with Caller(at_first) as one, Caller(at_second) as other:
             counting = await one.send("count", context="a")
@@ -25,7 +25,7 @@ async def test_what_a_killed_process_did_goes_on_or_ends_at_the_other(replicas):
     assert reason(ticked).startswith("It was stopped.")
 
 
-async def test_a_process_that_slept_beyond_its_lease_stops_and_changes_nothing(replicas):
+async def test_a_process_suspended_beyond_its_lease_stops_its_tasks(replicas):
     with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
         async with Caller(at_sleeper) as one, Caller(at_other) as other:
             ticking = await one.send("tick")
@@ -33,19 +33,19 @@ async def test_a_process_that_slept_beyond_its_lease_stops_and_changes_nothing(r
             sleeper.send_signal(signal.SIGSTOP)
             ended = await other.ended(ticking["id"])
             sleeper.send_signal(signal.SIGCONT)
-            while True:  # until it has heard of it
+            while True:  # until it notices
                 before = len(replicas.log())
                 await asyncio.sleep(1)
                 if len(replicas.log()) == before:
                     break
             assert await one.get(ticking["id"]) == await other.get(ticking["id"]) == ended
-            # It serves on: what it begins now is done, and would be gone on with.
+            # It continues serving, including resumable tasks.
             replicas.touch("go")
             done = await one.send("count", wait=True, context="d")
             assert texts(done) == ["0 1 2 "]
 
 
-async def test_a_process_that_slept_tells_nothing_older_than_what_others_have_told(replicas):
+async def test_a_suspended_process_returns_no_outdated_state(replicas):
     with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
         async with Caller(at_sleeper) as one, Caller(at_other) as other:
             counting = await one.send("count")
@@ -54,12 +54,12 @@ async def test_a_process_that_slept_tells_nothing_older_than_what_others_have_to
             replicas.touch("go")
             ended = await other.ended(counting["id"])
             asking = asyncio.ensure_future(one.get(counting["id"]))
-            await asyncio.wait([asking], timeout=0.2)  # it is there when the process wakes
+            await asyncio.wait([asking], timeout=0.2)  # pending when the process wakes
             sleeper.send_signal(signal.SIGCONT)
             assert await asking == ended
 
 
-async def test_a_process_that_is_stopped_hands_its_tasks_over_at_once(replicas):
+async def test_a_stopped_process_releases_its_tasks_at_once(replicas):
     with replicas.running() as (first, at_first), replicas.running() as (second, at_second):
         async with Caller(at_first) as one, Caller(at_second) as other:
             counting = await one.send("count")

@@ -1,4 +1,4 @@
-"""What is on the bus may be lost: callers get an answer, or are told to try again."""
+"""After losses on the bus, callers get an answer or are told to retry."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def replicas(url):
 
 
 async def answering(one, other, url, message_id):
-    """Return what sends an answer to a task elsewhere, whose way back was lost."""
+    """Answer a task of another process, losing the response on the bus."""
     asked = await one.runtime.on_message_send(message("ask"), ANN)
     peers, is_heard = other.runtime._peers, asyncio.Event()
 
@@ -58,7 +58,7 @@ async def answering(one, other, url, message_id):
     return sending
 
 
-async def test_who_waits_for_a_lost_answer_to_a_message_without_an_id_is_told(replicas, url):
+async def test_a_lost_response_to_a_message_without_id_is_an_error(replicas, url):
     one, other = replicas
     sending = await answering(one, other, url, "m2")
     with pytest.raises(StorageUnavailableError):
@@ -66,7 +66,7 @@ async def test_who_waits_for_a_lost_answer_to_a_message_without_an_id_is_told(re
     one.say("end")
 
 
-async def test_a_message_whose_answer_is_lost_is_sent_again_and_answered_once(replicas, url):
+async def test_a_message_with_a_lost_response_is_repeated_and_answered_once(replicas, url):
     one, other = replicas
     sending = await answering(one, other, url, "message-2")
     one.say("once ", "end")
@@ -75,7 +75,7 @@ async def test_a_message_whose_answer_is_lost_is_sent_again_and_answered_once(re
     assert text_of(done) == "heard this once "
 
 
-async def test_a_streamed_message_that_was_not_heard_is_sent_again_after_a_loss(replicas):
+async def test_a_lost_streamed_message_is_repeated(replicas):
     one, other = replicas
     asked = await one.runtime.on_message_send(message("ask"), ANN)
     peers, bus = one.runtime._peers, one.storage.database.bus
@@ -97,7 +97,7 @@ async def test_a_streamed_message_that_was_not_heard_is_sent_again_after_a_loss(
     assert events[-1].status.state == COMPLETED
 
 
-async def test_a_question_that_is_answered_and_asked_again_at_once_is_noticed(replicas):
+async def test_a_repeated_question_is_noticed(replicas):
     one, other = replicas
     asked = await one.runtime.on_message_send(message("later"), ANN)
     stream = one.follow(asked)
@@ -110,12 +110,12 @@ async def test_a_question_that_is_answered_and_asked_again_at_once_is_noticed(re
 
 
 class Replying(Steps):
-    """Nobody has heard of its tasks before they are announced."""
+    """Its tasks are unknown before they are announced."""
 
     may_reply = True
 
 
-async def test_a_message_that_comes_again_at_once_waits_until_its_task_is_announced(url):
+async def test_an_immediately_repeated_message_waits_for_its_task(url):
     async with (
         Replica(url, agent=Replying()).running() as one,
         Replica(url, agent=Replying()).running() as other,
@@ -129,7 +129,7 @@ async def test_a_message_that_comes_again_at_once_waits_until_its_task_is_announ
         assert (await again).status.state != TaskState.TASK_STATE_UNSPECIFIED
 
 
-async def test_a_process_that_is_deaf_does_not_keep_the_others_from_listing(replicas):
+async def test_a_deaf_process_does_not_block_lists(replicas):
     one, other = replicas
     task = await one.begin()
     await one.storage.database.bus.aclose()
@@ -154,7 +154,7 @@ async def test_it_is_read_from_there_as_soon_as_its_task_is_announced(url):
         assert events[-1].status == (await first).status
 
 
-async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
+async def test_it_is_read_beyond_a_takeover(url):
     async with Replica(url).running() as one, Replica(url).running() as other:
         first = one.runtime.on_message_send_stream(message("go"), ANN)
         task = await left_behind(one, other, await anext(first))
@@ -175,7 +175,7 @@ async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
         assert {event.id for event in events if isinstance(event, Task)} == {task.id}
 
 
-async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(url, monkeypatch):
+async def test_a_task_that_cannot_be_resumed_ends_after_an_outage(url, monkeypatch):
     async with Replica(url).running() as one, Replica(url).running() as other:
         other.agent.resumes = False
         task = await left_behind(one, other)
@@ -184,7 +184,7 @@ async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(u
         async def no_answer(_tasks, _before):
             raise OSError("the storage is away")
 
-        async def taken():  # the first sweep may find what one that was cut off has looked for
+        async def taken():  # the first sweep may return the result of an aborted one
             with pytest.raises(OSError, match="is away"):
                 await other.sweep()
             return other.core.recovery._left
@@ -192,13 +192,13 @@ async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(u
         with monkeypatch.context() as away:
             away.setattr(type(tasks), "waiting_since", no_answer)
             await until(taken, bool)
-        gc.collect()  # what was begun and never awaited is complained of now
+        gc.collect()  # reports coroutines that were never awaited
         await other.sweep()
         assert (await other.get(task)).status.state == FAILED
 
 
 @pytest.mark.parametrize("kind", ["subscribed", "sent again"])
-async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypatch):
+async def test_it_is_read_during_a_takeover(url, kind, monkeypatch):
     async with Replica(url).running() as one, Replica(url).running() as other:
         task = await left_behind(one, other)
         is_taken, goes_on = asyncio.Event(), asyncio.Event()
@@ -230,7 +230,7 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
         assert events[-1].status.state == COMPLETED
 
 
-async def test_while_the_bus_is_away_what_is_elsewhere_is_refused_and_streams_wait():
+async def test_during_a_bus_outage_remote_tasks_are_refused_and_streams_wait():
     async with two_over("redis") as (one, other):
         task = await one.begin()
         carrier = CARRIERS["redis"](None)

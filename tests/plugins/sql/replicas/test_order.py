@@ -1,4 +1,4 @@
-"""Messages of one conversation are answered in their order, whichever process they come to."""
+"""Messages of a context are answered in order across processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def replicas():
 
 
 async def working(replica, text="first", **fields):
-    """Return a task of the conversation that a process works on."""
+    """Return a running task of the context."""
     task = await replica.begin(text, context_id="talk", **fields)
     return await until(lambda: replica.get(task), lambda task: task.status.state == WORKING)
 
@@ -45,7 +45,7 @@ def sent(replica, text, number, **fields):
 
 
 async def tasks(replica, count):
-    """Wait until there are so many tasks."""
+    """Wait for a number of tasks."""
 
     async def listed():
         return (await replica.runtime.on_list_tasks(ListTasksRequest(), ANN)).tasks
@@ -53,7 +53,7 @@ async def tasks(replica, count):
     await until(listed, lambda tasks: len(tasks) == count)
 
 
-async def test_two_tasks_of_a_conversation_at_two_processes_run_one_after_the_other(replicas):
+async def test_tasks_of_a_context_at_two_processes_run_in_sequence(replicas):
     one, other = replicas
     first = await working(one)
     second = sent(other, "second", 2)
@@ -65,7 +65,7 @@ async def test_two_tasks_of_a_conversation_at_two_processes_run_one_after_the_ot
     assert (one.agent.calls, other.agent.calls) == (["first", "second"], [])
 
 
-async def test_the_next_one_runs_anywhere_once_nothing_runs(replicas):
+async def test_the_next_task_runs_anywhere_if_none_is_running(replicas):
     one, other = replicas
     one.say("end")
     await sent(one, "first", 1)
@@ -74,7 +74,7 @@ async def test_the_next_one_runs_anywhere_once_nothing_runs(replicas):
     assert (one.agent.calls, other.agent.calls) == (["first"], ["second"])
 
 
-async def test_a_streamed_message_waits_for_its_turn_elsewhere(replicas):
+async def test_a_streamed_message_waits_for_its_turn(replicas):
     one, other = replicas
     await working(one)
     request = message("second", message_id="message-2", context_id="talk")
@@ -87,7 +87,7 @@ async def test_a_streamed_message_waits_for_its_turn_elsewhere(replicas):
     assert events[-1].status.state == COMPLETED
 
 
-async def test_a_message_after_a_task_of_a_dead_process_comes_after_its_takeover(replicas):
+async def test_a_message_waits_for_the_takeover_of_a_dead_process(replicas):
     one, other = replicas
     await working(one)
     other.stop_upkeep()
@@ -100,7 +100,7 @@ async def test_a_message_after_a_task_of_a_dead_process_comes_after_its_takeover
     assert other.agent.calls == ["first", "second"]
 
 
-async def test_an_answer_that_any_process_can_take_waits_for_the_conversation(replicas):
+async def test_an_answer_for_any_process_waits_for_the_context(replicas):
     one, other = replicas
     asked = await sent(other, "later", 1)
     assert asked.status.state == INPUT_REQUIRED
@@ -118,7 +118,7 @@ async def test_an_answer_that_any_process_can_take_waits_for_the_conversation(re
 
 
 class Alone(Steps):
-    """Notes whether it was called while it was being called."""
+    """Records concurrent calls."""
 
     running = 0
     most = 0
@@ -135,7 +135,7 @@ class Alone(Steps):
         Alone.running -= 1
 
 
-async def test_messages_that_come_to_two_processes_at_once_never_run_at_once():
+async def test_concurrent_messages_at_two_processes_never_run_concurrently():
     url = new_database()
     async with (
         Replica(url, agent=Alone()).running() as one,
@@ -150,7 +150,7 @@ async def test_messages_that_come_to_two_processes_at_once_never_run_at_once():
         assert Alone.most == 1
 
 
-async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(replicas):
+async def test_a_message_waits_for_the_task_of_a_stopped_process(replicas):
     one, other = replicas
     await working(one)
     await one.runtime.aclose()
@@ -160,7 +160,7 @@ async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(repl
     assert other.agent.calls == ["first", "second"]
 
 
-async def test_a_message_comes_after_what_is_just_being_taken_over(replicas, monkeypatch):
+async def test_a_message_waits_for_a_running_takeover(replicas, monkeypatch):
     one, other = replicas
     await working(one)
     resume, taken, may_resume = other.core._messages.resume, asyncio.Event(), asyncio.Event()
@@ -181,12 +181,12 @@ async def test_a_message_comes_after_what_is_just_being_taken_over(replicas, mon
     assert other.agent.calls == ["first", "second"]
 
 
-async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(replicas, monkeypatch):
+async def test_a_message_waits_for_tasks_of_an_aborted_sweep(replicas, monkeypatch):
     one, other = replicas
     await working(one)
     for replica in replicas:
         replica.stop_upkeep()
-    await other.core.recovery.sweep()  # reads what that has begun
+    await other.core.recovery.sweep()  # reads the result of the aborted sweep
     await end_lease(one.storage, only=True)
     commits, has_begun = other.storage.database.commits, asyncio.Event()
     transaction = commits._transaction
@@ -210,7 +210,7 @@ async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(rep
     assert other.agent.calls == ["first", "second"]
 
 
-async def test_a_message_does_not_go_ahead_of_what_cannot_be_taken_up_yet(replicas, monkeypatch):
+async def test_a_message_waits_for_a_failed_recovery(replicas, monkeypatch):
     one, other = replicas
     await working(one)
     one.stop_upkeep()

@@ -1,11 +1,11 @@
-"""The database was away for longer than a lease: processes that live keep their tasks."""
+"""Live processes keep their tasks through an outage longer than a lease."""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from a2a_adapters_sql.replicas.places import Places
+from a2a_adapters_sql.replicas.locations import Directory
 
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.replicas.outages import KINDS, Outages
@@ -15,11 +15,11 @@ from tests.support.postgresql import new_database
 pytestmark = pytest.mark.timeout(600)
 
 LEASE = 10.0
-"""Seconds, the default."""
+"""Default lease in seconds."""
 
 
 class Process:
-    """One of several that use a database; it renews its lease only when a test says so."""
+    """A process that renews its lease only on request."""
 
     def __init__(self, url):
         self.storage = storage_at(url)
@@ -35,15 +35,15 @@ class Process:
         await self._database.write(self._database.lease._entry())
 
     async def sweep(self):
-        """Return whose tasks it takes."""
+        """Return the processes whose tasks it takes over."""
         left = await self.storage.of("poet").left_behind()
         return {one.stored.task.id.removeprefix("of ") for one in left}
 
     async def believes_in(self, other):
-        return await Places(self._database, "poet", self._database.bus).is_alive(other.id)
+        return await Directory(self._database, "poet", self._database.bus).is_alive(other.id)
 
     async def let_pass(self, seconds, *only):
-        """Let time pass in which nobody renews, or none of these."""
+        """Simulate time without renewals, of all or the given processes."""
         which = f" WHERE id IN ({', '.join(repr(one.id) for one in only)})" if only else ""
         ended = f"UPDATE a2a_processes SET lease_until = lease_until - {seconds}{which}"
         async with self._database.engine.begin() as connection:
@@ -66,22 +66,22 @@ async def make():
 
 
 @pytest.mark.parametrize("seconds", [6, 11, 24 * 3600])
-async def test_an_outage_ends_nobodys_lease(make, seconds):
+async def test_an_outage_expires_no_lease(make, seconds):
     first, second, third = [await make() for _ in range(3)]
     await first.let_pass(seconds)
-    assert await first.sweep() == set()  # before anybody has renewed
+    assert await first.sweep() == set()  # before any renewal
     assert await first.believes_in(second)
     await second.renew()
     assert await second.sweep() == set()
     await second.let_pass(LEASE - 1, first, third)
-    assert await second.sweep() == set()  # the others have a full lease for that
+    assert await second.sweep() == set()  # the others get a full period
     await first.renew()
     await first.let_pass(2, third)
     assert await first.sweep() == {third.id}
 
 
 @pytest.mark.parametrize("seconds", [6, 30])
-async def test_who_starts_after_an_outage_takes_no_task_of_the_living(make, seconds):
+async def test_a_process_started_after_an_outage_takes_no_tasks_of_live_ones(make, seconds):
     first, second = [await make() for _ in range(2)]
     await first.let_pass(seconds)
     new = await make()
@@ -91,7 +91,7 @@ async def test_who_starts_after_an_outage_takes_no_task_of_the_living(make, seco
     assert await new.sweep() == {first.id}
 
 
-async def test_an_outage_revives_nobody(make):
+async def test_an_outage_revives_no_dead_process(make):
     first, dead, stopped, last = [await make() for _ in range(4)]
     await first.let_pass(LEASE + 1, dead)
     await stopped.storage.database.lease.give_back()
@@ -101,7 +101,7 @@ async def test_an_outage_revives_nobody(make):
     assert await first.believes_in(last)
 
 
-async def test_one_outage_after_another_ends_nobodys_lease(make):
+async def test_repeated_outages_expire_no_lease(make):
     first, second = [await make() for _ in range(2)]
     for _ in range(3):
         await first.let_pass(30)
@@ -111,9 +111,9 @@ async def test_one_outage_after_another_ends_nobodys_lease(make):
     assert await first.sweep() == {second.id}
 
 
-async def test_processes_that_soon_die_recover_the_tasks_of_others_in_the_end(make):
+async def test_short_lived_processes_eventually_recover_tasks(make):
     dead = await make()
-    for _ in range(3):  # each may have started after an outage
+    for _ in range(3):  # each might have started after an outage
         await dead.let_pass(LEASE + 1)
         soon_dead = await make()
         assert await soon_dead.sweep() == set()
@@ -122,7 +122,7 @@ async def test_processes_that_soon_die_recover_the_tasks_of_others_in_the_end(ma
     assert await heir.sweep() == {dead.id}
 
 
-async def test_those_that_renew_at_once_after_an_outage_hinder_nobody(make):
+async def test_concurrent_renewals_after_an_outage(make):
     several = [await make() for _ in range(6)]
     for _ in range(5):
         await several[0].let_pass(30)
@@ -131,7 +131,7 @@ async def test_those_that_renew_at_once_after_an_outage_hinder_nobody(make):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_processes_whose_database_was_away_for_longer_than_a_lease_work_on(kind, tmp_path):
+async def test_processes_continue_after_an_outage_longer_than_a_lease(kind, tmp_path):
     async with Outages(tmp_path, lease=5).running() as outages:
         assert await outages.lost(kind, 6) == 0
         assert await outages.finished() == {"0 1 2 "}

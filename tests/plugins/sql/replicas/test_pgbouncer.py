@@ -1,4 +1,4 @@
-"""PgBouncer before the database: session mode works, transaction mode is refused at start."""
+"""PgBouncer: session mode works, transaction mode is refused at startup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.plugins.sql.replicas.test_shared import ANN, Replica
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
-async def test_transaction_mode_is_refused_at_start_in_one_line():
+async def test_transaction_mode_is_refused_at_startup():
     refused = pytest.raises(ConfigurationError, match="PgBouncer's transaction mode")
     with pgbouncer("transaction") as url, refused as told:
         await storage_at(url).start()

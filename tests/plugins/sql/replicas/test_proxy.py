@@ -1,4 +1,4 @@
-"""What holds for one server holds for three behind a proxy that sends each request to the next."""
+"""The adapter contract holds for three servers behind a round-robin proxy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPLICAS = 3
 
 @pytest.fixture(scope="module")
 def servers():
-    """The addresses of three servers; and of these for those who have little time."""
+    """URLs of three servers, with normal and with short time limits."""
     command = warm("-m", "tests.plugins.sql.replicas.proxied", new_database())
     with ExitStack() as stack:
         started = [stack.enter_context(launched(command)) for _ in range(REPLICAS)]
@@ -59,7 +59,7 @@ class TestReplicas(AdapterContract, InputRequiredContract):
 
 
 @pytest.mark.parametrize("agent", ["function", "graph"])
-async def test_nobody_hears_anybody_else(agent, servers):
+async def test_callers_are_isolated(agent, servers):
     async with (
         running(RoundRobin(servers[0], agent)) as url,
         connect(url, user="ann") as ann,

@@ -1,4 +1,4 @@
-"""What one owner may take is what they take at all processes together."""
+"""Quotas of an owner apply to all processes together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE = "large ".ljust(80_000, ".")
 FEW = replace(LIMITS, running_bytes=200_000, lease_seconds=4)
 
 
-async def test_an_owner_who_takes_much_at_one_process_gets_less_at_another():
+async def test_usage_at_one_process_reduces_the_quota_at_another():
     url = new_database()
     async with (
         Replica(url, limits=FEW).running() as one,
@@ -49,7 +49,7 @@ async def test_an_owner_who_takes_much_at_one_process_gets_less_at_another():
         other.say("end", "end")
 
 
-async def test_an_owner_sends_so_many_requests_a_minute_to_all_processes_together(monkeypatch):
+async def test_rate_limits_apply_across_processes(monkeypatch):
     minute = SimpleNamespace(time=lambda: 30.0)
     monkeypatch.setattr("a2a_adapters.security.shares.time", minute)
     limits = replace(LIMITS, requests_per_minute=100, lease_seconds=4)
@@ -76,7 +76,7 @@ async def test_an_owner_sends_so_many_requests_a_minute_to_all_processes_togethe
         async def known():
             return rates.others
 
-        await passed(other, "bob", 1)  # with which its minute begins
+        await passed(other, "bob", 1)  # starts its minute
         await until(known, lambda others: others.get("ann") == 60)
         assert await passed(other, "ann", 50) == 40
         assert await passed(other, "bob", 1) == 1

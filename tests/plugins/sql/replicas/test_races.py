@@ -1,4 +1,4 @@
-"""What comes to two processes at once is done once, and nobody is told otherwise."""
+"""Concurrent requests to two processes are executed once, with consistent answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import pytest
 from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
-from a2a_adapters_sql.replicas.places import Place
+from a2a_adapters_sql.replicas.locations import Location
 from a2a_adapters_sql.task_rows import SaveTask
 from starlette.responses import Response
 
@@ -39,7 +39,7 @@ async def replicas(url):
 
 
 async def asked(replicas):
-    """Return tasks that wait for an answer any process can take; each has one word to say."""
+    """Return waiting tasks that any process can resume."""
     for replica in replicas:
         replica.say(*["end"] * 2 * QUESTIONS)
     questions = [message("later", message_id=new_uuid()) for _ in range(QUESTIONS)]
@@ -59,7 +59,7 @@ async def read(replica, request):
     return [event async for event in replica.runtime.on_message_send_stream(request, ANN)]
 
 
-async def test_an_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+async def test_an_answer_sent_to_two_processes_counts_once(replicas, caplog):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id=f"answer-{t.id}") for t in tasks for r in replicas]
     told = await asyncio.gather(*sending)
@@ -69,7 +69,7 @@ async def test_an_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-async def test_a_short_id_does_not_make_two_of_it_at_once_a_failure(replicas, caplog):
+async def test_concurrent_answers_with_a_short_id_do_not_fail(replicas, caplog):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id="m") for t in tasks for r in replicas]
     told = await asyncio.gather(*sending, return_exceptions=True)
@@ -79,7 +79,7 @@ async def test_a_short_id_does_not_make_two_of_it_at_once_a_failure(replicas, ca
 
 
 def assert_one_each(told):
-    """One of two was answered, the other heard that the task was over when its turn came."""
+    """Assert that one was answered, and the other refused because the task was terminal."""
     for pair in zip(told[::2], told[1::2], strict=True):
         [refused] = [each for each in pair if isinstance(each, Exception)]
         [task] = [each for each in pair if not isinstance(each, Exception)]
@@ -88,7 +88,7 @@ def assert_one_each(told):
         assert task.status.state == COMPLETED
 
 
-async def test_of_two_answers_at_once_one_counts_and_the_other_is_refused(replicas, caplog):
+async def test_of_two_concurrent_answers_one_is_refused(replicas, caplog):
     tasks = await asked(replicas)
     sending = [
         replica.send(text, task, message_id=f"{text}-{task.id}")
@@ -101,7 +101,7 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_is_refused(replic
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+async def test_a_streamed_answer_sent_to_two_processes_counts_once(replicas, caplog):
     tasks = await asked(replicas)
     sending = [
         read(replica, message("now", message_id=f"answer-{task.id}", task_id=task.id))
@@ -115,10 +115,10 @@ async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, capl
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
+async def test_a_receiver_added_while_an_answer_starts_is_notified(
     replicas, monkeypatch, hold, is_late
 ):
-    """It is stored when the other process has read the receivers, before it begins or after."""
+    """It is stored after the other process has read the receivers, before or after the start."""
     one, other = replicas
     [task, *_] = await asked(replicas)
     has_read, may_answer = hold(other, SaveTask)
@@ -145,7 +145,7 @@ async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
 
 
 class Late(Inbox):
-    """Answers the first notification once it has been told the end."""
+    """Responds to the first notification after receiving the end."""
 
     def __init__(self, status):
         super().__init__()
@@ -163,10 +163,10 @@ class Late(Inbox):
 
 @pytest.mark.parametrize("status", [200, 503])
 @pytest.mark.parametrize(("text", "first"), [("later", 60), ("later", 0), ("go", 0)])
-async def test_the_end_is_told_last_if_another_process_ends_the_task(
+async def test_the_end_is_notified_last_if_another_process_ends_the_task(
     url, monkeypatch, text, first, status
 ):
-    """It does while the question, or the start before it, is on its way or about to be retried."""
+    """It ends while the question, or the start before it, is being delivered or retried."""
     push = PushOptions(outbound=OPEN, pause_seconds=0.01, interval_seconds=first)
     limits = Limits(sweep_seconds=0.1, shutdown_seconds=5)
     one, other = Replica(url, limits=limits, push=push), Replica(url, limits=limits, push=push)
@@ -179,14 +179,14 @@ async def test_the_end_is_told_last_if_another_process_ends_the_task(
             await until(lambda: one.get(task), lambda task: task.status.state == INPUT_REQUIRED)
             await other.send("now", task, message_id=new_uuid())
         else:
-            monkeypatch.setattr(one.runtime.places, "is_unbroken", lambda _since: False)
+            monkeypatch.setattr(one.runtime.directory, "is_unbroken", lambda _since: False)
             await end_lease(one.storage, only=True)
         await box.until(lambda bodies: len(bodies) > 2 and state_in(bodies[-1]) == END)
         one.say("end")
     assert state_in(box.bodies[-1]) == END
 
 
-async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, caplog):
+async def test_concurrent_cancellations_of_a_task(replicas, caplog):
     tasks = await asked(replicas)
     sending = [
         replica.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
@@ -204,22 +204,22 @@ async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, cap
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(replicas, monkeypatch):
+async def test_a_task_that_ends_during_cancellations_is_terminal_for_all(replicas, monkeypatch):
     one, other = replicas
     task = await one.begin()
-    places = other.runtime.places
-    place_of, is_over = places.place_of, asyncio.Event()
+    directory = other.runtime.directory
+    locate, is_over = directory.locate, asyncio.Event()
     all_look, first = asyncio.Barrier(MANY + 1), iter(range(MANY))
 
     async def late(*args):
         if next(first, None) is not None:
-            return Place()
+            return Location()
         if not is_over.is_set():
             await all_look.wait()
             await is_over.wait()
-        return await place_of(*args)
+        return await locate(*args)
 
-    monkeypatch.setattr(places, "place_of", late)
+    monkeypatch.setattr(directory, "locate", late)
     request = CancelTaskRequest(id=task.id)
     cancelling = [other.runtime.on_cancel_task(request, ANN) for _ in range(MANY)]
     told = asyncio.gather(*cancelling, return_exceptions=True)
@@ -230,7 +230,7 @@ async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(rep
     assert {type(each) for each in await told} == {TaskNotCancelableError}
 
 
-async def test_a_task_that_is_answered_and_cancelled_at_once_has_one_end(replicas, caplog):
+async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas, caplog):
     tasks = await asked(replicas)
     one, other = replicas
     sending = [

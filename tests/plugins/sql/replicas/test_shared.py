@@ -1,4 +1,4 @@
-"""Two processes' runtimes on one database: each does any operation, wherever the task is."""
+"""Two runtimes on one database: each serves all operations on all tasks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LIMITS = Limits(sweep_seconds=0.1, shutdown_seconds=0)
 
 
 class Steps(Adapter):
-    """Says a word each time it may; asks first if it is told so. It can go on."""
+    """Sends a word when allowed, optionally after a question. Resumable."""
 
     resumes = True
 
@@ -89,7 +89,7 @@ class Steps(Adapter):
 
 
 class Replica:
-    """One process: its storage, its agent and its runtime."""
+    """A process: its storage, agent and runtime."""
 
     def __init__(self, url, bus=None, agent=None, limits=LIMITS, push=PUSH):
         self.storage = storage_at(url, limits, bus)
@@ -112,7 +112,7 @@ class Replica:
             await self.storage.aclose(1)
 
     def stop_upkeep(self):
-        """Neither recover what dead processes leave nor let go what others take, until asked."""
+        """Disable recovery and the release of tasks, except by `sweep`."""
         self.runtime._upkeep.close()
         self.core._upkeep.close()
 
@@ -142,7 +142,7 @@ class Replica:
 
 @asynccontextmanager
 async def two_over(carrier):
-    """Run two processes that talk by a carrier of this name."""
+    """Run two processes connected by a carrier."""
     url = new_database()
     bus = CARRIERS[carrier](url).bus
     async with Replica(url, bus).running() as one, Replica(url, bus).running() as other:
@@ -160,7 +160,7 @@ def text_of(task):
 
 
 def heard(events):
-    """Return the text that a reader has after these events."""
+    """Return the text of events."""
     text = ""
     for event in events:
         if isinstance(event, Task):
@@ -177,7 +177,7 @@ async def until(ask, is_so):
         await asyncio.sleep(0.02)
 
 
-async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replicas, monkeypatch):
+async def test_a_task_is_current_at_every_process(replicas, monkeypatch):
     monkeypatch.setattr(shared, "_LISTING_SECONDS", PATIENCE)
     one, other = replicas
     task = await one.begin()
@@ -187,7 +187,7 @@ async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replica
     one.say("b ")
     await until(lambda: one.get(task), lambda task: text_of(task) == "a b ")
     listing = ListTasksRequest(include_artifacts=True)
-    # A process that is too slow to answer is left out: its tasks are listed as they are stored.
+    # Tasks of a process that is too slow to answer are listed as stored.
     await until(
         lambda: other.runtime.on_list_tasks(listing, ANN),
         lambda listed: [text_of(task) for task in listed.tasks] == ["a b "],
@@ -198,7 +198,7 @@ async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replica
     await until(lambda: other.get(task), lambda task: task.status.state == COMPLETED)
 
 
-async def test_a_stream_elsewhere_has_every_event_once_and_in_order(replicas, caplog):
+async def test_a_remote_stream_has_every_event_once_and_in_order(replicas, caplog):
     one, other = replicas
     task = await one.begin()
     words = [f"{number} " for number in range(200)]
@@ -208,9 +208,9 @@ async def test_a_stream_elsewhere_has_every_event_once_and_in_order(replicas, ca
     one.say(*words[50:], "end")
     events += [event async for event in stream]
     assert isinstance(events[0], Task)
-    # On a busy machine the bus may lose its connection: a reader gets the whole task anew then.
+    # On a busy machine the bus may lose its connection; readers then get the whole task again.
     told_anew = sum(isinstance(event, Task) for event in events[1:])
-    assert told_anew <= caplog.text.count("the bus has lost its connection")
+    assert told_anew <= caplog.text.count("the bus lost its connection")
     assert heard(events) == "".join(words)
     assert events[-1].status.state == COMPLETED
     with pytest.raises(UnsupportedOperationError):
@@ -228,7 +228,7 @@ async def test_a_large_event_arrives_whole(replicas):
     assert heard(events) == large
 
 
-async def test_the_process_that_works_on_it_is_stopped_by_a_cancellation(replicas):
+async def test_a_cancellation_stops_the_process_that_runs_the_task(replicas):
     one, other = replicas
     task = await one.begin()
     one.say("a")
@@ -240,7 +240,7 @@ async def test_the_process_that_works_on_it_is_stopped_by_a_cancellation(replica
         await one.agent.was_stopped.wait()
 
 
-async def test_an_answer_reaches_the_process_that_waits_for_it(replicas):
+async def test_an_answer_reaches_the_waiting_process(replicas):
     one, other = replicas
     asked = await one.runtime.on_message_send(message("ask"), ANN)
     assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
@@ -253,7 +253,7 @@ async def test_an_answer_reaches_the_process_that_waits_for_it(replicas):
     assert other.agent.calls == []
 
 
-async def test_an_answer_may_be_streamed_from_there(replicas):
+async def test_an_answer_may_be_streamed_from_another_process(replicas):
     one, other = replicas
     asked = await one.runtime.on_message_send(message("ask"), ANN)
     one.say("more ", "end")
@@ -263,7 +263,7 @@ async def test_an_answer_may_be_streamed_from_there(replicas):
     assert events[-1].status.state == COMPLETED
 
 
-async def test_a_durable_question_is_answered_anywhere_and_heard_of_anywhere(replicas):
+async def test_a_durable_question_is_answered_and_followed_at_any_process(replicas):
     one, other = replicas
     asked = await one.runtime.on_message_send(message("later"), ANN)
     stream = one.follow(asked)
@@ -278,7 +278,7 @@ async def test_a_durable_question_is_answered_anywhere_and_heard_of_anywhere(rep
     assert events[-1].status.state == COMPLETED
 
 
-async def test_a_message_that_comes_to_both_at_once_begins_one_task(replicas):
+async def test_a_message_sent_to_both_concurrently_starts_one_task(replicas):
     sent = [message(f"go {number}", message_id=f"message-{number}") for number in range(10)]
     for replica in replicas:
         replica.say(*["end"] * len(sent))
@@ -295,7 +295,7 @@ async def test_a_message_that_comes_to_both_at_once_begins_one_task(replicas):
     assert sorted(done) == sorted(f"go {number}" for number in range(10))
 
 
-async def test_a_message_that_comes_again_elsewhere_is_read_from_there(replicas):
+async def test_a_message_repeated_at_another_process_is_read_remotely(replicas):
     one, other = replicas
     first = one.runtime.on_message_send_stream(message("go"), ANN)
     task = await anext(first)
@@ -309,14 +309,14 @@ async def test_a_message_that_comes_again_elsewhere_is_read_from_there(replicas)
 
 
 @pytest.mark.parametrize("text", ["ask", "later"])
-async def test_a_message_that_comes_again_elsewhere_is_read_to_the_question(replicas, text):
+async def test_a_message_repeated_at_another_process_is_read_to_the_question(replicas, text):
     one, other = replicas
     asked = await one.runtime.on_message_send(message(text), ANN)
     [told] = [event async for event in other.runtime.on_message_send_stream(message(text), ANN)]
     assert told == asked
 
 
-async def test_who_is_to_be_notified_may_be_said_to_any_process(replicas):
+async def test_push_configs_may_be_set_at_any_process(replicas):
     one, other = replicas
     task = await one.begin()
     async with inbox() as box, inbox() as deaf:
@@ -330,7 +330,7 @@ async def test_who_is_to_be_notified_may_be_said_to_any_process(replicas):
         assert deaf.bodies == []
 
 
-async def test_a_refusal_is_that_of_the_process_that_has_the_task(replicas):
+async def test_refusals_come_from_the_process_of_the_task(replicas):
     one, other = replicas
     task = await one.begin()
     with pytest.raises(InvalidParamsError, match="belongs to another context"):

@@ -1,4 +1,4 @@
-"""A reader elsewhere that is slow: the agent waits for it, and nothing piles up."""
+"""Backpressure of slow readers at other processes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PATIENT = replace(LIMITS, subscriber_bytes=1024 * 1024, subscriber_seconds=600, 
 
 @pytest.fixture(autouse=True)
 def a_patient_bus(monkeypatch):
-    """Lose nothing on a busy machine: a reader would get the whole task anew."""
+    """Avoid losses on a busy machine, after which readers get the whole task again."""
     monkeypatch.setattr(notify, "ANSWER_SECONDS", 600)
     monkeypatch.setattr(batches, "ANSWER_SECONDS", 600)
 
 
 class Flood(Steps):
-    """Says twenty megabytes once it may."""
+    """Sends twenty megabytes when allowed."""
 
     made = 0
 
@@ -43,7 +43,7 @@ def _chunk(number):
 
 
 async def at_rest(agent):
-    """Wait until the agent says nothing more for a while."""
+    """Wait until the agent pauses."""
     before = -1
     while agent.made != before or not before:
         before = agent.made
@@ -60,14 +60,14 @@ def flooding(limits):
 
 
 async def begun(one, other):
-    """Return the stream of a task at another process, which was begun to be read."""
+    """Return a started stream of a task at another process."""
     task = await one.begin()
     await until(lambda: one.get(task), lambda task: task.artifacts)
     stream = other.follow(task)
     return stream, [await anext(stream)]
 
 
-async def test_the_agent_waits_for_a_reader_elsewhere_who_then_gets_it_all():
+async def test_the_agent_waits_for_a_remote_reader():
     running = flooding(PATIENT)
     async with running[0] as one, running[1] as other:
         stream, events = await begun(one, other)
@@ -79,7 +79,7 @@ async def test_the_agent_waits_for_a_reader_elsewhere_who_then_gets_it_all():
         assert heard(events) == "begun " + "".join(map(_chunk, range(CHUNKS)))
 
 
-async def test_a_reader_elsewhere_who_takes_nothing_is_told_so_and_holds_nobody_up():
+async def test_a_stalled_remote_reader_is_dropped_without_blocking_others():
     running = flooding(replace(PATIENT, subscriber_seconds=0.5))
     async with running[0] as one, running[1] as other:
         stream, _ = await begun(one, other)

@@ -1,4 +1,4 @@
-"""A process that a busy machine held up: what the bus answered meanwhile is no loss."""
+"""A stalled event loop does not count as a loss of bus messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 from a2a_adapters_sql.replicas import batches
-from a2a_adapters_sql.replicas.bus import Letter
+from a2a_adapters_sql.replicas.bus import BusMessage
 
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.replicas.carriers import CARRIERS
@@ -15,7 +15,7 @@ from tests.support.postgresql import new_database
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-async def test_what_is_sent_in_a_standstill_is_not_lost(carrier, monkeypatch, caplog):
+async def test_messages_sent_while_the_loop_stalls_are_not_lost(carrier, monkeypatch, caplog):
     url = new_database()
     storage = storage_at(url, bus=CARRIERS[carrier](url).bus)
     await storage.start()
@@ -33,7 +33,7 @@ async def test_what_is_sent_in_a_standstill_is_not_lost(carrier, monkeypatch, ca
         await deliver(letters, begun)
 
     monkeypatch.setattr(bus, "_deliver", stand_still_during)
-    await bus.send(Letter(storage.database.process_id, "agent", b"letter"))
+    await bus.send(BusMessage(storage.database.process_id, "agent", b"letter"))
     await came.wait()
     assert "lost its connection" not in caplog.text
     await storage.aclose(1)

@@ -1,4 +1,4 @@
-"""An answer that any process can take, and a new message at another one, never run at once."""
+"""An answer and a new message at two processes never run concurrently."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def replicas(url):
 
 
 async def asked(replica, talk):
-    """Return a task of the conversation that waits for an answer any process can take."""
+    """Return a waiting task of the context that any process can resume."""
     question = message("later", f"{id(replica)}-{talk}", context_id=talk)
     task = await replica.runtime.on_message_send(question, ANN)
     assert task.status.state == INPUT_REQUIRED
@@ -54,7 +54,7 @@ async def asked(replica, talk):
 
 
 async def begun(replica, talk):
-    """Return a new task of the conversation that a process works on."""
+    """Return a new running task of the context."""
     task = await replica.begin("beside", context_id=talk, message_id=f"beside-{talk}")
     return await until(lambda: replica.get(task), lambda task: task.status.state == WORKING)
 
@@ -65,9 +65,9 @@ def sent(replica, text, talk):
 
 
 async def stored_beside(replica, talk):
-    """Wait until a process finds stored that another one works on something of the conversation.
+    """Wait until a running task of the context at another process is stored.
 
-    A caller is told that a task is being worked on before that is stored.
+    Callers learn of a running task before that is stored.
     """
     database = replica.storage.database
     query = runners("steps", ANN.user.user_name, literal(talk), database.process_id)
@@ -87,7 +87,7 @@ async def book(text: str):
     yield f"{city.text} on {day.text}"
 
 
-async def test_a_generator_that_missed_an_answer_at_another_process_does_not_take_the_next(url):
+async def test_a_generator_that_missed_an_answer_does_not_take_the_next(url):
     one, other = (Replica(url, agent=adapt(book, durable=True)) for _ in range(2))
     async with one.running(), other.running():
         task = await one.runtime.on_message_send(message("go"), ANN)
@@ -95,7 +95,7 @@ async def test_a_generator_that_missed_an_answer_at_another_process_does_not_tak
         assert text_of(await one.send("Monday", task)) == "Rome on Monday"
 
 
-async def test_an_answer_waits_for_a_message_that_came_to_another_process_meanwhile(replicas, hold):
+async def test_an_answer_waits_for_a_message_at_another_process(replicas, hold):
     one, other = replicas
     question = await asked(other, "waits")
     is_due, may_go = hold(other, SaveTask)
@@ -112,7 +112,7 @@ async def test_an_answer_waits_for_a_message_that_came_to_another_process_meanwh
     assert (one.agent.calls, other.agent.calls) == (["beside", "now"], [])
 
 
-async def test_a_streamed_answer_waits_for_such_a_message_as_well(replicas, hold):
+async def test_a_streamed_answer_waits_for_a_message_at_another_process(replicas, hold):
     one, other = replicas
     question = await asked(other, "streams")
     is_due, may_go = hold(other, SaveTask)
@@ -129,7 +129,7 @@ async def test_a_streamed_answer_waits_for_such_a_message_as_well(replicas, hold
     assert (one.agent.calls, other.agent.calls) == (["beside", "now"], [])
 
 
-async def test_a_message_waits_for_an_answer_that_came_to_another_process_meanwhile(replicas, hold):
+async def test_a_message_waits_for_an_answer_at_another_process(replicas, hold):
     one, other = replicas
     question = await asked(other, "behind")
     is_due, may_go = hold(one, AcceptMessage)
@@ -145,7 +145,7 @@ async def test_a_message_waits_for_an_answer_that_came_to_another_process_meanwh
     assert (one.agent.calls, other.agent.calls) == ([], ["now", "beside"])
 
 
-async def test_an_answer_whose_commit_is_unheard_stays_where_it_was_stored(replicas, monkeypatch):
+async def test_an_answer_with_an_unknown_commit_stays_at_its_process(replicas, monkeypatch):
     one, other = replicas
     question = await asked(other, "unheard")
     parked = await one.runtime.on_message_send(message("ask", context_id="unheard"), ANN)
@@ -155,7 +155,7 @@ async def test_an_answer_whose_commit_is_unheard_stays_where_it_was_stored(repli
     async def unheard(writes):
         results = await transaction(writes)
         if not beside and any(isinstance(write, SaveTask) for write in writes):
-            # What waits in a process is not held up.
+            # Waiting writes are not delayed.
             beside.append(asyncio.ensure_future(one.send("this", parked, message_id="parked-1")))
             await stored_beside(other, "unheard")
             raise OSError("the answer is lost")
@@ -171,7 +171,7 @@ async def test_an_answer_whose_commit_is_unheard_stays_where_it_was_stored(repli
 
 
 class Alone(Steps):
-    """Asks once in each conversation; notes how often it was called while it was being called."""
+    """Asks once per context; counts concurrent calls."""
 
     running = 0
     most = 0
@@ -199,7 +199,7 @@ async def alone(url):
     assert Alone.most == 1
 
 
-async def test_an_answer_and_a_message_that_are_stored_at_once_never_run_at_once(alone, hold):
+async def test_concurrently_stored_answers_and_messages_never_run_concurrently(alone, hold):
     one, other = alone
     for number in range(ROUNDS):
         talk = f"at once {number}"
@@ -217,7 +217,7 @@ async def test_an_answer_and_a_message_that_are_stored_at_once_never_run_at_once
         other.agent.calls.clear()
 
 
-async def test_answers_and_messages_that_come_at_once_never_run_at_once(alone):
+async def test_concurrent_answers_and_messages_never_run_concurrently(alone):
     one, other = alone
     for number in range(ROUNDS):
         talk = f"many {number}"

@@ -1,4 +1,4 @@
-"""`serve --workers N`: processes that share one port, started again when they die."""
+"""`serve --workers N`: processes that share a port and are restarted when they die."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POSTGRESQL = "postgresql://me@host/agents"
         ({"storage": POSTGRESQL, "grpc_port": 0}, "gRPC"),
     ],
 )
-def test_what_workers_cannot_share_is_refused(settings, reason):
+def test_storages_that_cannot_be_shared_are_refused(settings, reason):
     with pytest.raises(ConfigurationError, match=reason):
         check(ServerSettings(workers=2, **settings))
 
@@ -43,7 +43,7 @@ def command(target, *options):
 
 
 async def ask(url):
-    """Return the process that answers over a connection of its own."""
+    """Return the process that answers on a new connection."""
     message = {"messageId": os.urandom(8).hex(), "role": "ROLE_USER", "parts": [{"text": "I am"}]}
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     async with httpx.AsyncClient(timeout=60) as http:
@@ -53,7 +53,7 @@ async def ask(url):
 
 
 async def processes(url, without=()):
-    """Return two processes that answer, as soon as there are two others than these."""
+    """Wait for two processes other than the given ones to answer."""
     found = set()
     while True:
         found |= {await ask(url) for _ in range(10)} - set(without)
@@ -62,7 +62,7 @@ async def processes(url, without=()):
         await asyncio.sleep(0.1)
 
 
-async def test_a_worker_that_is_killed_is_started_again_and_all_end_together():
+async def test_a_killed_worker_is_restarted_and_all_end_together():
     with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
         first = await processes(url)
         killed = min(first)
@@ -75,7 +75,7 @@ async def test_a_worker_that_is_killed_is_started_again_and_all_end_together():
         assert psutil.wait_procs(gone, timeout=60)[1] == []
 
 
-async def test_any_worker_shows_the_figures_of_all():
+async def test_every_worker_serves_the_metrics_of_all():
     with launched(command("tests.plugins.sql.replicas.worked:who", "--metrics")) as (parent, url):
         await processes(url)
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
@@ -94,14 +94,14 @@ async def test_any_worker_shows_the_figures_of_all():
         assert parent.wait(100) == 0
 
 
-async def test_workers_end_with_who_started_them():
+async def test_workers_end_with_their_parent():
     with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
         workers = [psutil.Process(pid) for pid in await processes(url)]
         parent.kill()
         assert psutil.wait_procs(workers, timeout=100)[1] == []
 
 
-def test_what_cannot_be_served_ends_them_all():
+def test_an_invalid_target_ends_all_workers():
     served = launched(command("tests.plugins.sql.replicas.worked:nobody"))
     with pytest.raises(AssertionError, match="has no attribute"), served:
         pass

@@ -1,4 +1,4 @@
-"""What `bars` measures: an agent that counts at a pace, or does nothing until it is stopped."""
+"""The agent measured by `bars`: counts at a pace, or waits to be cancelled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
 
 PAUSE = 0.1
-"""Seconds between two chunks: a model's pace, and a little slower."""
+"""Seconds between chunks, slightly slower than a model."""
 
 
 class Timed(Adapter):
-    """Does what a message says.
+    """Executes messages.
 
     Args:
-        folder: Where it looks for the file `go`, and notes when it was stopped.
+        folder: Folder of the file `go` and of the times of cancellation.
     """
 
     def __init__(self, folder):
@@ -32,7 +32,7 @@ class Timed(Adapter):
         return self._count(int(word)) if what == "count" else self._until_stopped(what, word)
 
     async def _count(self, chunks):
-        """Count as soon as the file `go` is there."""
+        """Count once the file `go` exists."""
         yield TextDelta("counting ")
         while True:
             if (self._folder / "go").exists():
@@ -43,7 +43,7 @@ class Timed(Adapter):
             await asyncio.sleep(PAUSE)
 
     async def _until_stopped(self, what, word):
-        """Talk, or say nothing at all, and note when that was stopped."""
+        """Send text or stay silent, and record the time of cancellation."""
         try:
             yield TextDelta("begun ")
             if what == "silent":
@@ -56,12 +56,12 @@ class Timed(Adapter):
 
 
 async def echo(text: str) -> str:
-    """Say what is said."""
+    """Echo."""
     return text
 
 
 def compute(text: str) -> str:
-    """Say what is said, after 5 ms of work that no other thread can share."""
+    """Echo after 5 ms of computation that holds the GIL."""
     ends = time.thread_time() + 0.005
     while time.thread_time() < ends:
         pass

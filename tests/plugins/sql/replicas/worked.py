@@ -1,4 +1,4 @@
-"""What workers serve."""
+"""The target of workers."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def who(text: str) -> str:
-    """Say which process answers."""
+    """Return the id of the process."""
     return f"{text} {os.getpid()}"

@@ -15,7 +15,7 @@ def _key(name: str, **options: object) -> sa.Column[str]:
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create the tables."""
     op.create_table(
         "a2a_tasks",
         _key("agent", primary_key=True),

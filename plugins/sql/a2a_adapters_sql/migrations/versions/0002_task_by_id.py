@@ -1,4 +1,4 @@
-"""The primary key of tasks begins with the id, by which `schema.is_task` looks for them."""
+"""The primary key of tasks starts with the id, as used by `schema.is_task`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make it anew. SQLite finds a task by either."""
+    """Recreate the key. SQLite uses either order."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             "ALTER TABLE a2a_tasks DROP CONSTRAINT a2a_tasks_pkey, "

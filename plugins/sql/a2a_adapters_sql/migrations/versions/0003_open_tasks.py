@@ -1,4 +1,4 @@
-"""An index of the tasks that some process has, by their conversations."""
+"""An index of the tasks owned by a process, by context."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Make it."""
+    """Create the index."""
     is_open = text("process IS NOT NULL")
     op.create_index(
         "a2a_tasks_open",

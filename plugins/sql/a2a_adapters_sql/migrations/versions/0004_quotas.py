@@ -1,4 +1,4 @@
-"""What owners take at each process."""
+"""Quota usage of owners per process."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Add it."""
+    """Add the column."""
     op.add_column("a2a_processes", Column("taken", Text))

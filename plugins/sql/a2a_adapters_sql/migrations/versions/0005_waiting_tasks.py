@@ -1,4 +1,4 @@
-"""An index of the tasks whose answer any process can take, by how long they have waited."""
+"""An index of waiting tasks that any process can resume, by age."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Make it."""
+    """Create the index."""
     op.create_index(
         "a2a_tasks_waiting",
         "a2a_tasks",

@@ -1,4 +1,4 @@
-"""How often a lease was extended by other processes since its own last renewed it."""
+"""Number of lease extensions by other processes since the last own renewal."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Add it."""
+    """Add the column."""
     op.add_column("a2a_processes", Column("graces", SmallInteger))

@@ -1,1 +1,1 @@
-"""One file per change of the tables, in order."""
+"""One file per schema change, in order."""

@@ -1,4 +1,4 @@
-"""A write that outlasts the patience of whoever asks for its result."""
+"""A write that continues after its callers have given up waiting."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.database import Database
 
 
-class OutlastingWrite:
-    """Goes on while nobody waits for it; who asks next gets the result.
+class DetachedWrite:
+    """Continues without waiters; the next caller gets the result.
 
-    So what it makes this process's own is never its own without its knowing.
+    This prevents the process from owning tasks without knowing it.
 
     Args:
-        database: Where it is written.
-        make: Makes it.
+        database: Executes the write.
+        make: Creates the write.
     """
 
     def __init__(self, database: Database, make: Callable[[], Write]) -> None:
@@ -35,14 +35,14 @@ class OutlastingWrite:
 
     @property
     def is_unread(self) -> bool:
-        """Whether it is written, and nobody has got the result."""
+        """Whether the write is done but its result was not read."""
         return self._writing is not None and self._writing.done()
 
     async def result(self) -> Any:
-        """Begin to write, unless it is being written, and return the result.
+        """Start the write unless it is running, and return the result.
 
         Raises:
-            StorageUnavailableError: It is not written yet; ask again, unless that is closed.
+            StorageUnavailableError: The write is not done in time; try again.
         """
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._database.write(self._make()))
@@ -52,8 +52,8 @@ class OutlastingWrite:
             async with fair_timeout(PATIENCE_SECONDS):
                 await asyncio.wait({writing})
         if not writing.done():
-            self._database.health.suspect("it takes too long")
+            self._database.health.suspect("it is too slow")
             raise StorageUnavailableError
-        if self._writing is writing:  # else whoever waited as well has begun the next one
+        if self._writing is writing:  # otherwise a concurrent caller has started the next one
             self._writing = None
         return writing.result()

@@ -1,4 +1,4 @@
-"""Which process works on a task: as the database knows it, and as this process does."""
+"""Locates the process that runs a task, from the database and local knowledge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters_sql.lease import is_alive, living
 from a2a_adapters_sql.schema import is_task, processes, tasks
-from a2a_adapters_sql.task_rows import ANYBODY
+from a2a_adapters_sql.task_rows import ANY_PROCESS
 from a2a_adapters_sql.turns import runners
 
 if TYPE_CHECKING:
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.replicas.bus import Bus
 
 _DIALECT = "postgresql"
-"""The one database that several processes use."""
+"""The only database that processes can share."""
 
-_LEFT_BEHIND = "The process that worked on this task is gone; another goes on with it: try again"
+_LEFT_BEHIND = "The process that ran this task died and another is taking over; try again"
 
 
-class Place(NamedTuple):
-    """Where a stored task is; by default it has ended, or there is none."""
+class Location(NamedTuple):
+    """Location of a stored task; the defaults mean that it is terminal or unknown."""
 
     process: str | None = None
-    """The other living process that works on the task, or that its question is bound to."""
+    """The other live process that runs the task or holds its question."""
     is_ours: bool = False
-    """Whether that is this process."""
-    is_left: bool = False
-    """Whether that process is dead, or has handed the task over."""
-    is_anybodys: bool = False
-    """Whether the task waits for an answer that any process can take."""
+    """Whether this process runs it."""
+    is_orphaned: bool = False
+    """Whether its process is dead or has released the task."""
+    is_unowned: bool = False
+    """Whether the task waits for input that any process can accept."""
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no living process works on the task."""
+        """Whether no live process runs the task."""
         return self.process is None and not self.is_ours
 
 
-class Places:
-    """The processes that share a database, and where the tasks of one agent are among them.
+class Directory:
+    """The processes that share a database, and the locations of one agent's tasks.
 
     Args:
-        database: Knows it.
+        database: Holds the locations.
         agent: The agent's name.
         bus: Connects the processes.
     """
@@ -64,17 +64,17 @@ class Places:
         self._lease = _DIALECT, database.lease.seconds
 
     def on_lapse(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when the lease had ended before it was renewed."""
+        """Call `listener` when the lease has expired before its renewal."""
         self._database.lease.listen(listener)
 
     def is_unbroken(self, since: float) -> bool:
-        """Return whether this process has counted as alive since a time of `time.monotonic`."""
+        """Return whether the lease has been held since a time of `time.monotonic`."""
         return self._database.lease.is_unbroken(since)
 
     async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these tasks another process has, or has ended."""
+        """Return the tasks that another process has taken over or ended."""
         process = tasks.c.process
-        anothers = process.not_in([self._database.process_id, ANYBODY])
+        anothers = process.not_in([self._database.process_id, ANY_PROCESS])
         query = select(tasks.c.id).where(
             tasks.c.id.in_(task_ids),
             tasks.c.agent.is_not_distinct_from(self.agent),  # see `is_task`
@@ -82,23 +82,25 @@ class Places:
         )
         return [row.id for row in await self._database.read(query)]
 
-    async def place_of(self, owner: str, task_id: str) -> Place:
-        """Return where a task is."""
+    async def locate(self, owner: str, task_id: str) -> Location:
+        """Return the location of a task."""
         its_process = and_(processes.c.id == tasks.c.process, is_alive(*self._lease))
         query = select(tasks.c.process, processes.c.id.label("living"))
         query = query.select_from(tasks.outerjoin(processes, its_process))
         found = await self._database.read(query.where(*is_task(self.agent, owner, task_id)))
         if not found or found[0].process is None:
-            return Place()
+            return Location()
         [row] = found
         if row.living is None:
-            return Place(is_anybodys=row.process == ANYBODY, is_left=row.process != ANYBODY)
+            return Location(
+                is_unowned=row.process == ANY_PROCESS, is_orphaned=row.process != ANY_PROCESS
+            )
         if row.living == self._database.process_id:
-            return Place(is_ours=True)
-        return Place(row.living)
+            return Location(is_ours=True)
+        return Location(row.living)
 
-    async def runner_beside(self, owner: str, task_id: str) -> str | None:
-        """Return another process that works on a task of the same conversation; it may be gone."""
+    async def runner_of_context(self, owner: str, task_id: str) -> str | None:
+        """Return another process, possibly dead, that runs a task of the same context."""
         beside = tasks.alias()
         context = select(beside.c.context).where(*is_task(self.agent, owner, task_id, table=beside))
         query = runners(self.agent, owner, context.scalar_subquery(), self._database.process_id)
@@ -106,7 +108,7 @@ class Places:
         return found[0].process if found else None
 
     async def homes_of(self, owner: str) -> Sequence[str]:
-        """Return the other living processes that work on tasks of an owner."""
+        """Return the other live processes that run tasks of an owner."""
         process = tasks.c.process
         query = select(process).distinct()
         query = query.where(
@@ -118,76 +120,76 @@ class Places:
         return [row.process for row in await self._database.read(query)]
 
     async def is_alive(self, process: str) -> bool:
-        """Return whether the lease of a process has not ended."""
+        """Return whether the lease of a process is valid."""
         query = select(processes.c.id).where(processes.c.id == process, is_alive(*self._lease))
         return bool(await self._database.read(query))
 
 
 class Locator:
-    """Finds the process that has to do an operation, as far as this process can know.
+    """Finds the process responsible for an operation.
 
     Args:
         runtime: The runtime of this process.
-        places: Where the tasks are by the database.
+        directory: Locations stored in the database.
     """
 
-    def __init__(self, runtime: Runtime, places: Places) -> None:
+    def __init__(self, runtime: Runtime, directory: Directory) -> None:
         self._live = runtime.live
         self._recovery = runtime.recovery
-        self._places = places
+        self._directory = directory
 
     async def let_go(self) -> None:
-        """Stop the work on tasks that another process has taken, or ended."""
+        """Stop running tasks that another process has taken over or ended."""
         ours = {live.task_id: live for live in self._live.all() if live.runs and live.task}
-        for task_id in await self._places.lost(list(ours)) if ours else ():
+        for task_id in await self._directory.lost(list(ours)) if ours else ():
             live = ours[task_id]
-            if live.runs and not live.is_terminal:  # else it has ended here meanwhile
+            if live.runs and not live.is_terminal:  # otherwise it ended here in the meantime
                 self._recovery.lose(live)
 
-    async def place_of(self, task_id: str, context: ServerCallContext) -> Place:
-        """Return where a task is; an outdated copy in memory is forgotten."""
+    async def locate(self, task_id: str, context: ServerCallContext) -> Location:
+        """Return the location of a task; evict an outdated copy from memory."""
         live = self._live.known(task_id)
-        if live and live.runs and not self._places.is_unbroken(live.known_since):
-            await self.let_go()  # what others have taken meanwhile
+        if live and live.runs and not self._directory.is_unbroken(live.known_since):
+            await self.let_go()  # tasks taken over by others
             live = self._live.known(task_id)
         if not task_id or (live and live.runs):
-            return Place(is_ours=True)
+            return Location(is_ours=True)
         owner = context.user.user_name
-        place = await self._places.place_of(owner, task_id)
+        location = await self._directory.locate(owner, task_id)
         live = self._live.known(task_id)
         is_used = live and (live.runs or live.holders or live.owner != owner or live.task is None)
-        if live and not is_used and not place.is_ours:
+        if live and not is_used and not location.is_ours:
             self._live.forget(live)
-        return place
+        return location
 
-    def is_here(self, task_id: str, place: Place) -> bool:
-        """Return whether a task is ours, and already recovered if it had to be."""
+    def is_here(self, task_id: str, location: Location) -> bool:
+        """Return whether this process runs a task and has finished its recovery."""
         live = self._live.known(task_id)
-        if not place.is_ours or (live is None and task_id):
+        if not location.is_ours or (live is None and task_id):
             return False
         return live is None or bool(live.runs) or live.state not in states.ACTIVE
 
     async def home_of(self, task_id: str, context: ServerCallContext) -> str | None:
-        """Return the other process that has to answer a message to a task, None if this one may.
+        """Return the other process that must answer a message to a task, None for this one.
 
-        An answer that any process can take belongs to the process that works on another task of
-        the conversation.
+        If any process can accept the input, it goes to one that runs another task of the
+        context.
         """
-        place = await self.place_of(task_id, context)
-        if not place.is_anybodys:
-            return place.process
-        process = await self._places.runner_beside(context.user.user_name, task_id)
+        location = await self.locate(task_id, context)
+        if not location.is_unowned:
+            return location.process
+        process = await self._directory.runner_of_context(context.user.user_name, task_id)
         return process if process and await self._is_reachable(process) else None
 
     async def redirected(
         self, error: ConversationElsewhereError, task_id: str, context: ServerCallContext
     ) -> str | None:
-        """Return the process that has to answer a message which the runtime has refused.
+        """Return the process that must answer a message refused by the runtime.
 
-        None if the runtime may answer it by now.
+        None if the runtime can answer it by now.
 
         Raises:
-            StorageUnavailableError: The task's process is dead, and its work has not resumed yet.
+            StorageUnavailableError: The task's process is dead and the task not yet recovered.
         """
         if error.process:
             return error.process if await self._is_reachable(error.process) else None
@@ -195,19 +197,19 @@ class Locator:
         return await self.home_of(task_id, context)
 
     async def check_recovered(self, task_id: str, context: ServerCallContext) -> None:
-        """Refuse what would go ahead of the recovery of a task.
+        """Raise an error if a task is waiting for recovery.
 
         Raises:
-            StorageUnavailableError: The task's process is dead, and its work has not resumed yet.
+            StorageUnavailableError: The task's process is dead and the task not yet recovered.
         """
-        place = await self.place_of(task_id, context)
-        if place.is_left or (place.is_ours and not self.is_here(task_id, place)):
+        location = await self.locate(task_id, context)
+        if location.is_orphaned or (location.is_ours and not self.is_here(task_id, location)):
             raise StorageUnavailableError(_LEFT_BEHIND)
 
     async def _is_reachable(self, process: str) -> bool:
-        """Return whether a process lives; if not, its tasks are recovered here."""
-        if await self._places.is_alive(process):
+        """Return whether a process is alive; recover its tasks otherwise."""
+        if await self._directory.is_alive(process):
             return True
         await self._recovery.sweep()
-        await asyncio.sleep(0)  # what is resumed takes its turn before what is new
+        await asyncio.sleep(0)  # resumed tasks run before new ones
         return False
