@@ -1,6 +1,6 @@
 """The Model Context Protocol: agents as tools of MCP clients, and MCP servers as agents.
 
-`dialects=["mcp"]` offers what is served at `/mcp` of the same port, `a2a-adapters mcp` offers
+`dialects=["mcp"]` offers served agents at `/mcp` of the same port, `a2a-adapters mcp` offers
 agents over stdio, and `serve(McpServer("npx ..."))` serves an MCP server as an agent.
 """
 
@@ -43,7 +43,7 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 
 @hookimpl
 def a2a_target(word: str) -> object | None:
-    """Return the MCP server of `mcp:COMMAND` or `mcp:URL`."""
+    """Return the MCP server for `mcp:COMMAND` or `mcp:URL`."""
     return (
         __getattr__("McpServer")(word.removeprefix(_PREFIX)) if word.startswith(_PREFIX) else None
     )
@@ -51,7 +51,7 @@ def a2a_target(word: str) -> object | None:
 
 @hookimpl
 def a2a_frameworks() -> Sequence[str]:
-    """Return what this plugin is made for."""
+    """Return the frameworks that this plugin supports."""
     return ("mcp",)
 
 
@@ -59,7 +59,7 @@ def a2a_frameworks() -> Sequence[str]:
 def a2a_commands(
     load: Callable[[Sequence[str]], object],
 ) -> Mapping[str, Callable[..., None]]:
-    """Return the command that offers agents to MCP clients."""
+    """Return the command `mcp`."""
     from a2a_adapters_mcp.command import command  # noqa: PLC0415
 
     return {"mcp": command(load)}

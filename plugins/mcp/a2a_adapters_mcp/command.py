@@ -1,4 +1,4 @@
-"""`a2a-adapters mcp`: agents as tools of MCP clients."""
+"""`a2a-adapters mcp`: offers agents as tools to MCP clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class By(StrEnum):
-    """What there is a tool for."""
+    """What each tool represents."""
 
     AGENT = "agent"
     SKILL = "skill"
@@ -25,28 +25,26 @@ Agents = Annotated[
     list[str], typer.Argument(metavar="[NAME=]URL|MODULE:ATTRIBUTE", show_default=False)
 ]
 Http = Annotated[
-    bool, typer.Option("--http", help="Listen for streamable HTTP at /mcp, not on stdio.")
+    bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdio.")
 ]
-Host = Annotated[str, typer.Option(help="Where to listen.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")]
-Tools = Annotated[By, typer.Option(help="Make a tool of every agent, or of every skill.")]
+Host = Annotated[str, typer.Option(help="Host to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
+Tools = Annotated[By, typer.Option(help="Offer one tool per agent or per skill.")]
 Header = Annotated[
     list[str] | None,
     typer.Option(
-        help="A header for the one remote agent, as in 'X-API-Key: secret'; or, a header a line, "
-        "in A2A_ADAPTERS_HEADER.",
+        help="Header for a single remote agent, such as 'X-API-Key: secret'. Repeatable; or one "
+        "per line in A2A_ADAPTERS_HEADER.",
     ),
 ]
-KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Offer the other agents when one cannot be opened.")
-]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Skip agents that cannot be opened.")]
 
 
 def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
     """Return the command.
 
     Args:
-        load: Makes targets of words, as `serve` does.
+        load: Loads targets from arguments, like `serve`.
     """
 
     def mcp(
@@ -58,7 +56,7 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         header: Header = None,
         keep_going: KeepGoing = False,
     ) -> None:
-        """Offer agents as tools: to the MCP client that starts this, or to all over HTTP."""
+        """Offer agents as tools to the MCP client that starts this command, or over HTTP."""
         try:
             from a2a_adapters_mcp.offering import running  # noqa: PLC0415 - an extra
         except ModuleNotFoundError as error:
@@ -70,7 +68,7 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         else:
             running.over_stdio(offered, by.value)
 
-    # Typer looks the names of annotations up where a function was made.
+    # Typer resolves annotations in the function's module.
     mcp.__annotations__ = {
         "agents": Agents,
         "http": Http,

@@ -1,6 +1,6 @@
-"""A client of mcp 2: calls agents of an address, answers their questions, and follows a task.
+"""A client of mcp 2: calls agents at a URL, answers their questions, and follows a task.
 
-It speaks the protocol of 2026-07-28, or the one before it if it is told so.
+It uses the protocol of 2026-07-28, or optionally the previous one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_camel
 
 
 class Task(Result):
-    """What a call is answered with that takes long."""
+    """The result of a long call."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 

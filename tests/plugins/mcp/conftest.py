@@ -9,9 +9,9 @@ from tests.support.fifos import fifos
 
 @pytest.fixture
 async def folder(tmp_path, monkeypatch):
-    """Return where the tools and agents of the tests tell that they have begun or are cancelled.
+    """Return the folder where tools and agents signal their start and cancellation.
 
-    It is asynchronous to end before the event loop does, which waits for threads that read.
+    Asynchronous, so that it ends before the event loop, which waits for reading threads.
     """
     monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
     with fifos(tmp_path, "begun", "cancelled"):

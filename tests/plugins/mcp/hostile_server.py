@@ -1,4 +1,4 @@
-"""An MCP server over stdio that means no good, or was not made with care."""
+"""A hostile or careless MCP server over stdio."""
 
 from __future__ import annotations
 

@@ -55,19 +55,19 @@ def call(mode, request_id, text):
 
 
 def tell_of_process():
-    """Write the process's id to where a test reads it."""
+    """Write the process id for the test."""
     if folder := os.environ.get("MCP_TEST_FOLDER"):
         (Path(folder) / "begun").write_text(str(os.getpid()))
 
 
 def take_no_notice():
-    """Wait for a signal, and for nothing else."""
+    """Ignore everything except a signal."""
     tell_of_process()
     signal.pause()
 
 
 def is_first():
-    """Tell whether no other process of the test has asked before."""
+    """Return whether this is the first process of the test."""
     try:
         (Path(os.environ["MCP_TEST_FOLDER"]) / "first").unlink()
     except FileNotFoundError:

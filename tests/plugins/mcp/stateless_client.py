@@ -1,4 +1,4 @@
-"""A client of the protocol of 2026-07-28, as plain as its requests are."""
+"""A minimal client of the protocol of 2026-07-28."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Client:
     """Calls the MCP server at a port.
 
     Args:
-        http: What it calls with.
-        can: What it says that it can do.
+        http: The HTTP client.
+        can: Its capabilities.
     """
 
     def __init__(self, http, can):
@@ -28,7 +28,7 @@ class Client:
         self.told = []
 
     async def post(self, method, *, headers=None, meta=None, **params):
-        """Send a request; return the answer of HTTP."""
+        """Send a request; return the HTTP response."""
         about = {
             f"{KEY}protocolVersion": VERSION,
             f"{KEY}clientCapabilities": self.can,
@@ -41,20 +41,20 @@ class Client:
         return await self.http.post("/mcp", json=body, headers=sent | (headers or {}))
 
     async def ask(self, method, **params):
-        """Send a request; return its result, or its error."""
+        """Send a request; return its result or error."""
         answer = await self.post(method, **params)
         message = self._last(answer)
         assert message["id"] == 7
         return message.get("result") or message["error"]
 
     async def call(self, tool, text="x", **params):
-        """Call a tool, and be told of its progress."""
+        """Call a tool with progress."""
         arguments = {"message": text} if isinstance(text, str) else text
         meta = {"progressToken": "p"}
         return await self.ask("tools/call", name=tool, arguments=arguments, meta=meta, **params)
 
     async def ended(self, task_id):
-        """Return a task when it works no more."""
+        """Return a task once it is no longer working."""
         while True:
             found = await self.ask("tasks/get", taskId=task_id)
             if found["status"] != "working":
@@ -77,7 +77,7 @@ async def stateless(url, can=None, headers=None):
 
 
 def accepted(result, **content):
-    """Return what answers the one question of a result."""
+    """Return the answer to the single question of a result."""
     [key] = result["inputRequests"]
     return {key: {"action": "accept", "content": content}}
 

@@ -1,4 +1,4 @@
-"""Clients of MCP, as the official SDK makes them."""
+"""MCP clients of the official SDK."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKENS = ServerOptions(authentication=BearerTokens({"token-of-ann": "ann", "toke
 
 @asynccontextmanager
 async def offered(dialect="mcp", target=None, options=None):
-    """Yield the address of a server that offers agents, all of the tests' if none are named."""
+    """Yield the URL of a server that offers agents; by default all test agents."""
     async with running(build_app(target or agents.ALL, dialects=[dialect], options=options)) as url:
         yield url
 
@@ -40,7 +40,7 @@ def as_bearer(name):
 
 @asynccontextmanager
 async def over_http(url, *, user="", headers=None, **callbacks):
-    """Yield a session with the MCP server of an address."""
+    """Yield a session with the MCP server at a URL."""
     headers = headers or (as_user(user) if user else {})
     async with (
         httpx.AsyncClient(headers=headers, timeout=60) as http,
@@ -53,7 +53,7 @@ async def over_http(url, *, user="", headers=None, **callbacks):
 
 @asynccontextmanager
 async def over_stdio(*arguments, environment=None, errors=None, **callbacks):
-    """Yield a session with `a2a-adapters mcp`, in a process of its own."""
+    """Yield a session with an `a2a-adapters mcp` process."""
     command, *rest = warm("-m", "a2a_adapters", "mcp", *arguments)
     server = StdioServerParameters(
         command=command, args=rest, env={**os.environ, **(environment or {})}
@@ -87,7 +87,7 @@ def text_of(result):
 
 
 class User:
-    """Answers elicitations: accepts with one content after the other, or does as it is told."""
+    """Answers elicitations with the given contents in order, or with a fixed action."""
 
     def __init__(self, *contents, action="accept"):
         self._contents = list(contents)
@@ -101,13 +101,13 @@ class User:
 
 
 def cancelled(request_id):
-    """Return the notification that a call is not waited for any more."""
+    """Return the notification that cancels a call."""
     params = types.CancelledNotificationParams(requestId=request_id)
     return types.ClientNotification(types.CancelledNotification(params=params))
 
 
 async def until_gone(pid):
-    """Wait for the end of a process that need not be ours."""
+    """Wait for the end of any process."""
     while True:
         try:
             os.kill(pid, 0)

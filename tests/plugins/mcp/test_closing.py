@@ -1,4 +1,4 @@
-"""A server that is stopped leaves no process of an MCP server behind."""
+"""Stopping a server ends all MCP server processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def served(server):
 
 
 async def asked_and_left(agent, folder):
-    """Ask something, leave when a process works on it or starts for it, and return its id."""
+    """Send a message, leave once a process starts or runs it, and return the process id."""
     asking = asyncio.create_task(agent.send("hello"))
     process = int(await asyncio.to_thread((folder / "begun").read_text))
     asking.cancel()
@@ -47,13 +47,13 @@ def assert_gone(process):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_a_process_whose_caller_has_left_ends_with_the_server(folder, shared):
+async def test_a_process_of_a_disconnected_caller_ends_with_the_server(folder, shared):
     async with served(small("deaf", folder, shared=shared)) as agent:
         process = await asked_and_left(agent, folder)
     assert_gone(process)
 
 
-async def test_a_process_that_still_starts_ends_with_the_server(folder):
+async def test_a_starting_process_ends_with_the_server(folder):
     async with served(small("mute", folder)) as agent:
         await agent.send("the first process starts with the server")
         (folder / "first").touch()
@@ -71,13 +71,13 @@ async def answer(adapter, context_id):
 
 
 async def turn(times):
-    """Let everything else go on that may."""
+    """Let other tasks run."""
     for _ in range(times):
         await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("turns", range(1, 5))
-def test_who_leaves_while_a_process_starts_leaves_nothing_open(folder, turns):
+def test_leaving_while_a_process_starts_leaks_nothing(folder, turns):
     async def main():
         async with small("echo", folder) as adapter:
             await answer(adapter, "first")
@@ -89,6 +89,6 @@ def test_who_leaves_while_a_process_starts_leaves_nothing_open(folder, turns):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()  # what others have left open is not of this test
+        gc.collect()  # leaks of other tests
     asyncio.run(main())
-    gc.collect()  # what was left open fails this test
+    gc.collect()  # leaks of this test

@@ -45,7 +45,7 @@ async def test_agents_without_names_have_those_of_their_attributes():
     assert tools == {"shout", "weather", "shout-2"}
 
 
-async def test_an_agent_that_cannot_be_had_is_left_out():
+async def test_an_unavailable_agent_is_skipped():
     words = ["http://127.0.0.1:9", f"{AGENTS}:shout", "broken=mcp:no-such-command-here"]
     async with over_stdio(*words, "--keep-going") as session:
         assert [tool.name for tool in (await session.list_tools()).tools] == ["shout"]
@@ -93,7 +93,7 @@ async def test_remote_agents_have_the_names_of_their_cards():
         assert result.structuredContent == {"city": "Oslo", "degrees": 21}
 
 
-async def test_all_that_a_remote_agent_does_comes_through():
+async def test_everything_of_a_remote_agent_is_passed_on():
     user = User({"city": "Rome"}, None, {})
     told = []
 
@@ -137,7 +137,7 @@ async def test_a_cancelled_call_ends_the_remote_task(folder):
             await waiting
 
 
-async def test_a_client_that_is_gone_ends_what_it_began(folder):
+async def test_a_disconnected_client_cancels_its_calls(folder):
     async with running(build_app(agents.wait)) as url:
         ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
         async with over_stdio(url) as session:
@@ -159,7 +159,7 @@ async def test_a_header_is_for_one_remote_agent():
             refused = await session.call_tool("shout", {"message": "a"})
             assert "credentials" in text_of(refused)
     ended = run(url, f"b={url}", "--header", "X-API-Key: key")
-    assert "exactly one URL" in ended.stderr
+    assert "requires exactly one agent" in ended.stderr
 
 
 def run(*arguments):
@@ -179,11 +179,11 @@ def run(*arguments):
     [
         (["no_such_module:agent"], "there is no module"),
         (["http://127.0.0.1:9"], "cannot be reached"),
-        ([f"a={AGENTS}:shout", f"a={AGENTS}:book"], "two agents named 'a'"),
-        (["http://127.0.0.1:9", "--header", "nonsense"], "of the form"),
+        ([f"a={AGENTS}:shout", f"a={AGENTS}:book"], "two agents are named 'a'"),
+        (["http://127.0.0.1:9", "--header", "nonsense"], "have the form"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(words, told):
+def test_errors_are_one_line(words, told):
     ended = run(*words)
     assert told in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -229,7 +229,7 @@ async def test_sixteen_clients_of_remote_agents_are_never_mixed():
             await asyncio.gather(*(converse(base, number) for number in range(16)))
 
 
-async def test_a_server_that_is_stopped_ends_what_its_clients_began(folder):
+async def test_a_stopped_server_cancels_its_calls(folder):
     command = warm(
         "-m", "a2a_adapters", "serve", f"{AGENTS}:wait", "--dialect", "mcp", "--port", "0"
     )
@@ -268,7 +268,7 @@ async def test_tools_by_skill():
         assert text_of(result) == "sub: 2-1"
 
 
-async def test_an_agent_that_is_away_is_an_error_of_the_tool():
+async def test_an_unreachable_agent_is_a_tool_error():
     async with running(build_app(agents.shout)) as url:
         card = (await fetched(url)).replace(url, "http://127.0.0.1:9")
 

@@ -1,4 +1,4 @@
-"""The contract of every adapter, for MCP servers."""
+"""The adapter contract for MCP servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def small(mode, **options):
 
 
 class TestMcpServer(AdapterContract, InputRequiredContract):
-    """A process for every conversation."""
+    """One process per conversation."""
 
     def echo(self):
         return small("echo")
@@ -48,7 +48,7 @@ class TestMcpServer(AdapterContract, InputRequiredContract):
     def asking(self):
         return small("asking")
 
-    async def test_a_server_that_ends_fails_the_task_and_tells_nothing(self):
+    async def test_a_server_crash_fails_the_task_and_reveals_nothing(self):
         async with self.client(small("ending")) as client:
             for _ in range(2):
                 events = await stream(client, user_message("hello"))
@@ -57,7 +57,7 @@ class TestMcpServer(AdapterContract, InputRequiredContract):
 
 
 class TestShared(AdapterContract):
-    """One process for all."""
+    """One shared process."""
 
     def echo(self):
         return small("echo", shared=True)

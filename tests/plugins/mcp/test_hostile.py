@@ -1,4 +1,4 @@
-"""What MCP servers write is clipped, and none of it hides anything or is waited for for ever."""
+"""Output of hostile MCP servers is shortened and sanitised, and never blocks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_errors_are_clipped(how):
 
 
 @pytest.mark.parametrize("how", ["nested", "endlessly nested", "strange"])
-async def test_what_cannot_be_read_fails_and_the_next_call_goes_on(how):
+async def test_unreadable_results_fail_without_affecting_the_next_call(how):
     async with served() as agent:
         talk = agent.conversation()
         with pytest.raises(RemoteTaskError, match="Error id"):
@@ -82,7 +82,7 @@ async def silent(request):
     """Begin a session, and answer nothing else."""
     body = await request.body()
     if b'"initialize"' not in body:
-        await request.receive()  # until the client has left
+        await request.receive()  # until the client disconnects
         return Response()
     about = types.InitializeResult(
         protocolVersion=types.LATEST_PROTOCOL_VERSION,
@@ -94,7 +94,7 @@ async def silent(request):
     return JSONResponse(answer, headers={"mcp-session-id": "1"})
 
 
-async def test_a_server_that_is_silent_is_given_up(monkeypatch):
+async def test_a_silent_server_times_out(monkeypatch):
     monkeypatch.setattr(connections, "_CLOSING_SECONDS", 0.01)
     app = Starlette(routes=[Route("/mcp", silent, methods=["POST", "GET", "DELETE"])])
     async with running(app) as url:

@@ -1,6 +1,6 @@
-"""MCP tools inside a served graph: connections close with the call, or with the server.
+"""MCP tools inside a served graph: connections close with the call or the server.
 
-`tests/plugins/autogen/test_resources.py` has the same of AutoGen's workbenches.
+`tests/plugins/autogen/test_resources.py` tests the same for AutoGen's workbenches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def graph(tools, tool="pid", **arguments):
 
 
 async def ask_all(agent):
-    """Return the processes of which the answers to many callers at once tell."""
+    """Return the process ids in the answers to concurrent callers."""
     replies = await asyncio.gather(*(agent.send("go") for _ in range(CALLERS)))
     return [int(reply.text.removeprefix("heard ")) for reply in replies]
 

@@ -78,7 +78,7 @@ async def test_data_is_structured_content_with_its_schema():
     assert result.meta["a2a-adapters/schemas"] == [agents.Weather.model_json_schema()]
 
 
-async def test_files_come_and_go():
+async def test_files_are_sent_and_received():
     sent = [
         {"name": "a.png", "media_type": "image/png", "base64": b64encode(b"png").decode()},
         {"name": "a.wav", "media_type": "audio/wav", "base64": b64encode(b"wav").decode()},
@@ -110,7 +110,7 @@ async def test_a_text_file_is_text_with_its_name(media_type):
     assert str(file.uri).endswith("/a%20plan.md")
 
 
-async def test_a_file_that_is_not_the_text_it_says_is_a_blob():
+async def test_a_file_with_invalid_text_is_a_blob():
     sent = {"name": "a.txt", "media_type": "text/plain", "base64": b64encode(b"\xff").decode()}
     result = await call("draw", {"message": "go", "files": [sent]})
     assert b64decode(result.content[1].resource.blob) == b"\xff"
@@ -138,7 +138,7 @@ async def test_a_typed_result_has_an_output_schema():
     assert "which city?" in text_of(asked)
 
 
-async def test_progress_is_told():
+async def test_progress_is_reported():
     told = []
 
     async def progress(done, _total, message):
@@ -165,7 +165,7 @@ async def test_a_question_with_a_flat_schema_is_a_form():
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_a_user_who_does_not_answer_ends_the_task(action):
+async def test_a_declined_question_ends_the_task(action):
     user = User(action=action)
     async with offered() as url, over_http(url, elicitation_callback=user.answer) as session:
         result = await session.call_tool("book", {"message": "two"})
@@ -173,7 +173,7 @@ async def test_a_user_who_does_not_answer_ends_the_task(action):
     assert "did not answer" in text_of(result)
 
 
-async def test_a_client_that_cannot_ask_gets_the_question_and_answers_by_a_second_call():
+async def test_a_client_without_elicitation_answers_with_a_second_call():
     async with offered() as url, over_http(url) as session:
         asked = await session.call_tool("book", {"message": "two"})
         assert not asked.isError
@@ -187,17 +187,17 @@ async def test_a_client_that_cannot_ask_gets_the_question_and_answers_by_a_secon
         assert again.isError
 
 
-async def test_an_authorisation_is_given_on_a_page_that_the_user_opens():
+async def test_the_user_opens_the_authorisation_page():
     user = User(None, {})
     result = await call("authorise", {"message": "go"}, user)
     page, done = user.asked
     assert (page.mode, page.url) == ("url", "https://login.example/grant")
     assert page.message == "may I read your mail?"
     assert done.mode == "form"
-    assert text_of(result) == "heard: The user says that the authorisation is done."
+    assert text_of(result) == "heard: The user reports that the authorisation is done."
 
 
-async def test_who_opens_no_page_gives_no_authorisation():
+async def test_a_declined_authorisation_ends_the_task():
     result = await call("authorise", {"message": "go"}, User(action="decline"))
     assert result.isError
 
@@ -205,8 +205,8 @@ async def test_who_opens_no_page_gives_no_authorisation():
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("nothing", {"message": "x"}, "there is no tool"),
-        ("shout", {}, "say something"),
+        ("nothing", {"message": "x"}, "unknown tool"),
+        ("shout", {}, "pass at least one of"),
         ("shout", {"message": 1}, "message"),
         ("shout", {"message": "x", "other": 1}, "other"),
         ("draw", {"files": [{"base64": "%"}]}, "base64"),
@@ -214,13 +214,13 @@ async def test_who_opens_no_page_gives_no_authorisation():
         ("refuse", {"message": "x"}, "not today"),
     ],
 )
-async def test_what_is_wrong_is_an_error_of_the_tool(tool, arguments, told):
+async def test_invalid_calls_are_tool_errors(tool, arguments, told):
     result = await call(tool, arguments)
     assert result.isError
     assert told in text_of(result).lower()
 
 
-async def test_a_failure_tells_nothing():
+async def test_a_failure_reveals_nothing():
     result = await call("fail", {"message": "x"})
     assert result.isError
     assert "Error id" in text_of(result)
@@ -228,7 +228,7 @@ async def test_a_failure_tells_nothing():
 
 
 async def begin_to_wait(session, folder):
-    """Call the agent that waits; return the call and what tells that the agent was cancelled."""
+    """Call the waiting agent; return the call and the signal of its cancellation."""
     ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
     waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
     assert await asyncio.to_thread((folder / "begun").read_text) == "x"
@@ -315,7 +315,7 @@ async def test_sixteen_clients_are_never_mixed():
         await asyncio.gather(*(converse(url, number) for number in range(16)))
 
 
-async def test_callers_are_those_of_the_agent():
+async def test_callers_are_authenticated_like_callers_of_the_agent():
     async with offered(options=TOKENS) as url:
         with pytest.raises(BaseExceptionGroup):
             async with over_http(url):
@@ -335,23 +335,23 @@ async def test_callers_are_those_of_the_agent():
 
 
 def test_tools_are_made_by_agent_or_by_skill():
-    with pytest.raises(ConfigurationError, match="by 'agent' or by 'skill'"):
+    with pytest.raises(ConfigurationError, match="must be 'agent' or 'skill'"):
         McpTools("magic")
 
 
 @pytest.mark.parametrize("name", ["sessions", "sessions_per_caller", "idle_seconds"])
 @pytest.mark.parametrize("bound", [0, -1, float("nan"), float("inf")])
-def test_there_are_sessions_for_some_time(name, bound):
-    with pytest.raises(ConfigurationError, match=f"{name} is a number above 0"):
+def test_limits_must_be_positive(name, bound):
+    with pytest.raises(ConfigurationError, match=f"{name} must be positive"):
         McpTools(**{name: bound})
 
 
-async def test_a_client_that_leaves_is_no_error_in_the_log(caplog):
+async def test_a_disconnect_is_not_logged_as_an_error(caplog):
     await call("shout", {"message": "hello"})
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_what_is_sent_is_bounded_and_pages_elsewhere_are_kept_out():
+async def test_bodies_are_limited_and_foreign_origins_refused():
     limits = ServerOptions(limits=Limits(body_bytes=10_000, values=100))
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     async with offered(options=limits) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:

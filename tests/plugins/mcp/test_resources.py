@@ -52,7 +52,7 @@ async def test_a_link_to_a_resource_is_its_file(toolbox):
     assert [(file.content, file.filename) for file in reply.files] == [(b"# Notes", "notes.md")] * 2
 
 
-async def test_a_link_that_leads_nowhere_stays_a_link(toolbox):
+async def test_a_broken_link_stays_a_link(toolbox):
     arguments = {"uri": "demo://nothing", "times": 1}
     reply = await toolbox.send(Data({"tool": "link", "arguments": arguments}))
     assert reply.data[0]["uri"] == "demo://nothing"
@@ -70,12 +70,12 @@ async def test_a_prompt_is_what_it_says(toolbox):
     [
         ({"resource": "demo://nothing"}, "demo://nothing"),
         ({"resource": "no address"}, "resource"),
-        ({"prompt": "nothing"}, "there is no prompt 'nothing'; the prompts are greet, practise"),
-        ({"prompt": "greet", "arguments": {"name": 1}}, "are texts"),
+        ({"prompt": "nothing"}, "unknown prompt 'nothing'; the prompts are greet, practise"),
+        ({"prompt": "greet", "arguments": {"name": 1}}, "object of strings"),
         ({"prompt": "greet"}, "name"),
     ],
 )
-async def test_what_is_not_there_is_refused(toolbox, message, told):
+async def test_unknown_names_are_refused(toolbox, message, told):
     with pytest.raises(RemoteAgentError, match=told):
         await toolbox.send(Data(message))
 
@@ -97,7 +97,7 @@ async def test_artifacts_are_resources_of_the_session_they_were_made_in():
         assert (await bob.list_resources()).resources == []
 
 
-async def test_artifacts_are_their_callers_alone():
+async def test_artifacts_are_visible_to_their_caller_only():
     sent = {"name": "a.bin", "base64": "YWJj"}
     async with (
         offered(options=TOKENS) as url,

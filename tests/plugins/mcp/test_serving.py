@@ -87,7 +87,7 @@ async def test_tools_are_skills_and_results_have_their_types(target):
         assert (events[-1].text, told) == ("done", ["step 1", "step 2"])
 
 
-async def test_files_keep_their_names_on_their_way_through_both_bridges():
+async def test_files_keep_their_names_through_both_bridges():
     names = {"a plan.md": "text/markdown", "a.png": "image/png", "a.bin": "application/x"}
     sent = [{"name": n, "media_type": kind, "base64": "YWJj"} for n, kind in names.items()]
     async with offered(target=agents.draw) as url, served(McpServer(f"{url}/mcp")) as agent:
@@ -99,20 +99,20 @@ async def test_files_keep_their_names_on_their_way_through_both_bridges():
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        (call("nothing"), "there is no tool 'nothing'; the tools are add"),
-        (Data({"tool": "add", "arguments": [1]}), "are an object"),
+        (call("nothing"), "unknown tool 'nothing'; the tools are add"),
+        (Data({"tool": "add", "arguments": [1]}), "must be an object"),
         (Data({"tool": "add", "args": {}}), "and nothing else"),
         (Data([1]), "send one data part"),
         ("hello", "send one data part"),
     ],
 )
-async def test_what_calls_no_tool_is_refused(message, told):
+async def test_messages_without_a_tool_call_are_refused(message, told):
     async with served(stdio(shared=True)) as agent:
         with pytest.raises(RemoteRefusedError, match=told):
             await agent.send(message)
 
 
-async def test_a_tools_error_is_told_in_its_words():
+async def test_a_tools_error_is_passed_on():
     async with served(stdio(shared=True)) as agent:
         with pytest.raises(RemoteTaskError, match="7 is too large"):
             await agent.send(call("complain", about=7))
@@ -137,7 +137,7 @@ async def test_a_form_is_a_question():
         assert (await talk.send(Data({"action": "decline"}))).text.strip() == "decline"
 
 
-async def test_an_answer_that_does_not_fit_is_asked_for_again():
+async def test_an_invalid_answer_repeats_the_question():
     async with served(stdio()) as agent:
         talk = agent.conversation()
         await talk.send(call("number", least=1))
@@ -192,14 +192,14 @@ async def test_connections_are_bounded():
     assert len({reply.data[0]["result"] for reply in said}) == 3
 
 
-async def test_connections_that_are_opened_at_once_make_room_for_each_other():
+async def test_concurrently_opened_connections_respect_the_limit():
     async with served(stdio(connections=2)) as agent:
         unused = (await agent.send(call("pid"))).data[0]["result"]
         await asyncio.gather(*(agent.send(call("pid")) for _ in range(2)))
         await until_gone(unused)
 
 
-async def test_what_is_unused_is_closed():
+async def test_idle_connections_are_closed():
     async with served(stdio(idle_seconds=0.01)) as agent:
         pid = (await agent.send(call("pid"))).data[0]["result"]
         await until_gone(pid)
@@ -237,7 +237,7 @@ async def test_a_server_that_dies_is_started_again(shared):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_a_web_server_that_dies_is_connected_to_again(folder, shared, monkeypatch):
+async def test_a_dead_http_server_is_reconnected(folder, shared, monkeypatch):
     monkeypatch.setattr(connections, "_PING_SECONDS", 0.2)
     with http_server() as (process, url):
         port = int(url.split(":")[2].partition("/")[0])
@@ -258,7 +258,7 @@ async def test_a_web_server_that_dies_is_connected_to_again(folder, shared, monk
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_a_call_in_which_a_web_server_died_is_not_made_again(folder, shared, monkeypatch):
+async def test_a_call_interrupted_by_a_server_crash_is_not_retried(folder, shared, monkeypatch):
     monkeypatch.setattr(connections, "_PING_SECONDS", 2.0)
     with http_server() as (process, url):
         port = int(url.split(":")[2].partition("/")[0])
@@ -272,7 +272,7 @@ async def test_a_call_in_which_a_web_server_died_is_not_made_again(folder, share
                 await waiting
 
 
-async def test_a_web_server_that_was_restarted_is_called_at_once():
+async def test_a_restarted_http_server_is_called_at_once():
     with http_server() as (process, url):
         port = int(url.split(":")[2].partition("/")[0])
         async with served(McpServer(url)) as agent:
@@ -285,7 +285,7 @@ async def test_a_web_server_that_was_restarted_is_called_at_once():
     assert before != after
 
 
-async def test_a_server_gets_no_variables_that_it_is_not_given(monkeypatch):
+async def test_a_server_gets_only_the_given_variables(monkeypatch):
     monkeypatch.setenv("PRIVATE", "hunter2")
     command = [sys.executable, SERVER]
     async with served(McpServer(command, shared=True, env={"GIVEN": "yes"})) as agent:
@@ -294,7 +294,7 @@ async def test_a_server_gets_no_variables_that_it_is_not_given(monkeypatch):
     assert (private.text, given.text) == ("nothing", "yes")
 
 
-async def test_an_address_passes_a_policy_that_is_given():
+async def test_a_url_is_checked_by_the_given_policy():
     with http_server() as (_, url):
         async with served(McpServer(url, outbound=OutboundPolicy(allow_private=True))) as agent:
             assert (await agent.send(call("add", a=1, b=1))).data == [{"result": 2}]
@@ -309,14 +309,14 @@ def McpServerOpened(server):  # noqa: N802
 
 
 @pytest.mark.parametrize("server", ["no-such-command-here", f"{sys.executable} -c 1"])
-async def test_a_server_that_cannot_be_started_is_said_at_once(server):
+async def test_a_server_that_cannot_start_is_reported_at_once(server):
     with pytest.raises(TargetError, match="MCP server"):
         async with McpServerOpened(McpServer(server)):
             pass
 
 
 @pytest.mark.parametrize("keep_going", [False, True])
-async def test_of_several_the_one_that_cannot_be_started_is_named(keep_going, caplog):
+async def test_the_server_that_cannot_start_is_named(keep_going, caplog):
     targets = {"box": stdio(), "broken": McpServer("no-such-command-here")}
     app = build_app(targets, options=ServerOptions(keep_going=keep_going))
     failure = "'broken'.*no-such-command-here"
@@ -331,7 +331,7 @@ async def test_of_several_the_one_that_cannot_be_started_is_named(keep_going, ca
     assert re.search(failure, logged.getMessage())
 
 
-async def test_nothing_is_served_if_nothing_can_be_started():
+async def test_serving_fails_if_no_server_starts():
     options = ServerOptions(keep_going=True)
     app = build_app({"broken": McpServer("no-such-command-here")}, options=options)
     with pytest.raises(TargetError, match="none of the agents"):
@@ -340,26 +340,26 @@ async def test_nothing_is_served_if_nothing_can_be_started():
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_a_server_that_starts_slowly_had_better_be_shared(shared, caplog):
+async def test_a_slow_start_suggests_sharing(shared, caplog):
     slow = f"import os, time; time.sleep(1); os.execv({sys.executable!r}, {['python', *SMALL]!r})"
     async with served(McpServer([sys.executable, "-c", slow], shared=shared)):
         assert ("shared=True" in caplog.text) is not shared
 
 
-async def test_a_server_that_says_nothing_is_not_waited_for():
+async def test_a_silent_server_times_out():
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with pytest.raises(TargetError, match=r"did not answer in 0.5 s"):
         async with McpServerOpened(McpServer(silent, start_seconds=0.5)):
             pass
 
 
-def test_there_are_connections():
-    with pytest.raises(ConfigurationError, match="connections is a number above 0"):
+def test_connections_must_be_positive():
+    with pytest.raises(ConfigurationError, match="connections must be positive"):
         stdio(connections=0)
 
 
 @pytest.mark.parametrize("server", ["", "a 'b", [], "http://"])
-def test_what_is_no_server_is_a_mistake(server):
+def test_invalid_servers_are_refused(server):
     with pytest.raises(ConfigurationError):
         McpServer(server)
 

@@ -1,4 +1,4 @@
-"""Sessions of MCP clients: whose they are, and how many there may be."""
+"""Ownership and limits of sessions of MCP clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def ping(http, name, begun):
     return (await http.post("/mcp", json=body, headers=headers)).status_code
 
 
-async def test_nobody_enters_the_session_of_another(monkeypatch):
+async def test_a_session_belongs_to_its_caller(monkeypatch):
     async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         begun = await begin(http, "ann")
         session = {"mcp-session-id": begun.headers["mcp-session-id"]}
@@ -70,7 +70,7 @@ async def test_one_caller_cannot_take_all_sessions():
             assert await ping(http, "bob", theirs) == 200
 
 
-async def test_sessions_that_are_in_use_are_not_closed_for_others():
+async def test_sessions_in_use_are_not_closed_for_others():
     few = McpTools(sessions_per_caller=1)
     async with (
         offered(few, options=TOKENS) as url,
@@ -83,7 +83,7 @@ async def test_sessions_that_are_in_use_are_not_closed_for_others():
         assert await ping(http, "ann", begun) == 200
 
 
-async def test_sessions_that_were_only_opened_shut_nobody_out():
+async def test_unused_sessions_lock_out_no_caller():
     async with (
         offered(McpTools(sessions=3)) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as http,
@@ -96,7 +96,7 @@ async def test_sessions_that_were_only_opened_shut_nobody_out():
             assert text_of(await session.call_tool("shout", {"message": "in"})) == "IN"
 
 
-async def test_a_session_that_nobody_uses_is_closed():
+async def test_an_idle_session_is_closed():
     short = McpTools(sessions_per_caller=1, idle_seconds=0.01)
     async with (
         offered(short, options=TOKENS) as url,
@@ -122,7 +122,7 @@ async def test_requests_that_open_no_session_are_not_counted():
         await until_admitted(http, "ann")
 
 
-async def test_callers_without_a_name_are_not_taken_for_one():
+async def test_anonymous_callers_are_told_apart_by_address():
     async with (
         offered(McpTools(sessions_per_caller=1)) as url,
         over_http(url) as one,
@@ -133,7 +133,7 @@ async def test_callers_without_a_name_are_not_taken_for_one():
 
 
 async def until_admitted(http, name):
-    """Open a session as soon as one that has ended is no longer counted."""
+    """Open a session once an ended one is no longer counted."""
     while (answer := await begin(http, name)).status_code == 429:
         pass
     assert answer.status_code == 200

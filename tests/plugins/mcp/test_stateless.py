@@ -1,4 +1,4 @@
-"""The protocol of 2026-07-28: each request stands alone."""
+"""The stateless protocol of 2026-07-28."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bearer(name):
     return {"Authorization": f"Bearer of-{name}"}
 
 
-async def test_a_server_tells_what_it_can_do():
+async def test_a_server_announces_its_capabilities():
     async with offered() as client:
         found = await client.ask("server/discover")
         tools = (await client.ask("tools/list"))["tools"]
@@ -45,7 +45,7 @@ async def test_a_server_tells_what_it_can_do():
     assert {tool["name"] for tool in tools} == set(agents.ALL)
 
 
-async def test_a_result_tells_how_its_conversation_goes_on():
+async def test_a_result_explains_how_to_continue_the_conversation():
     async with offered() as client:
         first = await client.call("remember", "one")
         context_id = first["_meta"]["a2a-adapters/contextId"]
@@ -57,7 +57,7 @@ async def test_a_result_tells_how_its_conversation_goes_on():
         assert said(await client.call("remember", "three")) == "three"
 
 
-async def test_a_file_can_be_read_once_more():
+async def test_a_file_can_be_read_again():
     sent = {"name": "a.txt", "media_type": "text/plain", "base64": "YWJj"}
     async with offered() as client:
         drawn = await client.call("draw", {"message": "go", "files": [sent]})
@@ -78,7 +78,7 @@ async def test_progress_comes_before_the_result():
     assert weather["structuredContent"] == {"city": "Oslo", "degrees": 21}
 
 
-async def test_a_question_is_answered_by_the_same_call_once_more():
+async def test_a_question_is_answered_by_repeating_the_call():
     async with offered(FORMS) as client:
         asked = await client.call("fill_in")
         assert asked["resultType"] == "input_required"
@@ -94,7 +94,7 @@ async def test_a_question_is_answered_by_the_same_call_once_more():
         assert late["code"] == -32602
 
 
-async def test_text_answers_what_has_no_schema():
+async def test_a_question_without_schema_is_answered_with_text():
     async with offered(FORMS) as client:
         asked = await client.call("book", "two")
         state, answer = asked["requestState"], accepted(asked, answer="Rome")
@@ -102,7 +102,7 @@ async def test_text_answers_what_has_no_schema():
     assert said(done) == "booked Rome for two"
 
 
-async def test_a_user_who_does_not_answer_ends_the_task():
+async def test_a_declined_question_ends_the_task():
     async with offered(FORMS | TASKS) as client:
         asked = await client.call("book")
         [key] = asked["inputRequests"]
@@ -126,7 +126,7 @@ async def test_an_authorisation_is_given_on_its_page():
 
 
 @pytest.mark.parametrize(("tool", "can"), [("book", {}), ("authorise", FORMS)])
-async def test_a_client_that_cannot_ask_gets_the_question_as_the_result(tool, can):
+async def test_a_client_without_elicitation_gets_the_question_as_result(tool, can):
     async with offered(can) as client:
         asked = await client.call(tool)
         task_id = asked["structuredContent"]["task_id"]
@@ -134,7 +134,7 @@ async def test_a_client_that_cannot_ask_gets_the_question_as_the_result(tool, ca
     assert "Rome" in said(done)
 
 
-async def test_questions_are_put_to_those_only_whose_they_are():
+async def test_questions_are_visible_to_their_caller_only():
     async with offered(FORMS, TOKENS) as client:
         asked = await client.call("book", headers=bearer("ann"))
         answer = {"requestState": asked["requestState"], "inputResponses": accepted(asked)}
@@ -147,7 +147,7 @@ async def test_questions_are_put_to_those_only_whose_they_are():
 @pytest.mark.parametrize(
     "state", ["", "x", "book/x/1/k", "a/b/c/d", "book//1/k", "book/x/-1/k", 7, None, ["book/x/1/k"]]
 )
-async def test_a_state_that_was_made_up_is_refused(state):
+async def test_a_forged_state_is_refused(state):
     async with offered(FORMS) as client:
         assert (await client.call("book", requestState=state))["code"] == -32602
 
@@ -155,14 +155,14 @@ async def test_a_state_that_was_made_up_is_refused(state):
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("shout", {}, "say something"),
+        ("shout", {}, "pass at least one of"),
         ("shout", {"message": 1}, "message"),
         ("refuse", {"message": "x"}, "not today"),
         ("fail", {"message": "x"}, "Error id"),
         ("shout", {"message": "x", "task_id": "unknown"}, "not found"),
     ],
 )
-async def test_what_goes_wrong_is_an_error_of_the_tool(tool, arguments, told):
+async def test_failures_are_tool_errors(tool, arguments, told):
     async with offered() as client:
         failed = await client.call(tool, arguments)
     assert failed["isError"]
@@ -183,7 +183,7 @@ async def test_what_goes_wrong_is_an_error_of_the_tool(tool, arguments, told):
         (-32602, {"arguments": ["x"]}),
     ],
 )
-async def test_a_request_that_contradicts_itself_is_refused(code, changed):
+async def test_a_contradictory_request_is_refused(code, changed):
     async with offered() as client:
         sent = {"name": "shout", "arguments": {"message": "x"}, **changed}
         answer = await client.post("tools/call", **sent)
@@ -196,7 +196,7 @@ async def test_a_header_may_be_wrapped():
         assert said(await client.call("shout", "hello", headers=wrapped)) == "HELLO"
 
 
-async def test_methods_and_versions_that_there_are_not():
+async def test_unknown_methods_and_versions():
     async with offered() as client:
         unknown = await client.post("ping")
         assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32601)
@@ -229,7 +229,7 @@ async def test_sixteen_clients_are_never_mixed():
         await asyncio.gather(*(converse(url, number) for number in range(16)))
 
 
-async def test_a_client_that_leaves_ends_its_call(folder):
+async def test_a_disconnect_cancels_the_call(folder):
     async with offered() as client:
         ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
         waiting = asyncio.create_task(client.call("wait"))

@@ -1,4 +1,4 @@
-"""Tasks of MCP, which outlive their connections: the extension of the protocol of 2026-07-28."""
+"""MCP tasks, which outlive their connections (extension of the protocol of 2026-07-28)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOKENS = BearerTokens({"of-ann": "ann", "of-bob": "bob"})
 
 
 class Long:
-    """An agent whose work takes as long as a test wants."""
+    """An agent whose work ends when the test says so."""
 
     def __init__(self):
         self.goes_on = asyncio.Event()
@@ -62,7 +62,7 @@ async def offered(target, options=None, dialect=AT_ONCE):
         yield url
 
 
-async def test_work_that_takes_long_is_a_task_that_outlives_its_connection(long):
+async def test_long_work_is_a_task_that_outlives_its_connection(long):
     async with offered({"work": long.work, "other": agents.shout}) as url:
         async with stateless(url, TASKS) as client:
             begun = await client.call("work", "gold")
@@ -77,14 +77,14 @@ async def test_work_that_takes_long_is_a_task_that_outlives_its_connection(long)
     assert (done["status"], said(done["result"])) == ("completed", "found gold")
 
 
-async def test_work_that_is_done_soon_is_no_task():
+async def test_short_work_is_not_a_task():
     async with offered(agents.ALL, dialect="mcp") as url, stateless(url, TASKS) as client:
         assert said(await client.call("shout", "hello")) == "HELLO"
         failed = await client.call("fail")
         assert (failed["resultType"], failed["isError"]) == ("complete", True)
 
 
-async def test_a_task_is_there_after_a_restart(long, tmp_path):
+async def test_a_task_survives_a_restart(long, tmp_path):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db", authentication=TOKENS)
     mine = {"Authorization": "Bearer of-ann"}
     async with offered(long.work, options) as url, stateless(url, TASKS, mine) as client:
@@ -119,7 +119,7 @@ async def update(client, task_id, answer):
     return result
 
 
-async def test_a_question_that_is_declined_cancels_the_task(long):
+async def test_a_declined_question_cancels_the_task(long):
     async with offered(long.ask) as url, stateless(url, TASKS | FORMS) as client:
         task_id = (await client.call("ask"))["taskId"]
         long.goes_on.set()
@@ -128,7 +128,7 @@ async def test_a_question_that_is_declined_cancels_the_task(long):
         assert (await client.ended(task_id))["status"] == "cancelled"
 
 
-async def test_a_client_that_cannot_ask_gets_the_question_as_the_tasks_result(long):
+async def test_a_client_without_elicitation_gets_the_question_as_result(long):
     async with offered(long.ask) as url, stateless(url, TASKS) as client:
         task_id = (await client.call("ask"))["taskId"]
         long.goes_on.set()
@@ -147,7 +147,7 @@ async def test_a_task_is_cancelled(long):
         assert again["resultType"] == "complete"
 
 
-async def test_an_answer_that_is_refused_for_now_is_told_why(long):
+async def test_a_temporarily_refused_answer_explains_why(long):
     async def ask_or_work(request: AgentRequest):
         run = long.ask if request.text == "a room" else long.work
         news, answer = run(request), None
@@ -166,7 +166,7 @@ async def test_an_answer_that_is_refused_for_now_is_told_why(long):
     assert "busy" in refused["message"]
 
 
-async def test_what_an_agent_fails_with_is_the_tasks_result():
+async def test_an_agents_failure_is_the_tasks_result():
     async with offered(agents.ALL) as url, stateless(url, TASKS) as client:
         begun = await client.call("fail")
         failed = await client.ended(begun["taskId"]) if "taskId" in begun else {"result": begun}
@@ -175,7 +175,7 @@ async def test_what_an_agent_fails_with_is_the_tasks_result():
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
-async def test_tasks_are_for_those_only_whose_they_are(long, method):
+async def test_tasks_are_visible_to_their_caller_only(long, method):
     options = ServerOptions(authentication=TOKENS)
     async with offered(long.work, options) as url, stateless(url, TASKS) as client:
         mine, theirs = ({"Authorization": f"Bearer of-{name}"} for name in ("ann", "bob"))
@@ -190,7 +190,7 @@ async def test_tasks_are_for_those_only_whose_they_are(long, method):
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32021)
 
 
-async def test_a_client_that_knows_no_tasks_waits_for_the_result(long):
+async def test_a_client_without_task_support_waits_for_the_result(long):
     async with offered(long.work) as url, stateless(url) as client:
         waiting = asyncio.create_task(client.call("work", "gold"))
         long.goes_on.set()

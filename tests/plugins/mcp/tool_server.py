@@ -1,6 +1,6 @@
 """An MCP server of the official SDK, over stdio or, with a port, over streamable HTTP.
 
-Port 0 is any that is free; the port is printed as soon as it is listened at.
+Port 0 picks a free port; the port is printed once the server listens.
 """
 
 from __future__ import annotations

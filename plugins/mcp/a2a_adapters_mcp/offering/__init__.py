@@ -1,1 +1,1 @@
-"""Agents as tools of an MCP server."""
+"""Offering agents as tools of an MCP server."""

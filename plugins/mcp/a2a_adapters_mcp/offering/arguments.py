@@ -1,4 +1,4 @@
-"""What a tool that stands for an agent takes."""
+"""Arguments of the tools that represent agents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXT_TYPE = "text/plain"
 _JSON_TYPE = "application/json"
 
 
-_MESSAGE = {"type": "string", "description": "What to say to the agent."}
+_MESSAGE = {"type": "string", "description": "Message to the agent."}
 _DATA = {"description": "Structured data for the agent: any JSON value."}
 _FILES = {
     "type": "array",
@@ -29,7 +29,7 @@ _FILES = {
         "properties": {
             "name": {"type": "string"},
             "media_type": {"type": "string"},
-            "base64": {"type": "string", "description": "The content."},
+            "base64": {"type": "string", "description": "The content, encoded as base64."},
         },
         "required": ["base64"],
     },
@@ -37,9 +37,9 @@ _FILES = {
 _IDS = {
     "context_id": {
         "type": "string",
-        "description": "The conversation to go on with; by default that of this session.",
+        "description": "The conversation to continue. Default: that of this session.",
     },
-    "task_id": {"type": "string", "description": "The task whose question this answers."},
+    "task_id": {"type": "string", "description": "The task whose question to answer."},
 }
 
 
@@ -48,14 +48,14 @@ class _Arguments(BaseModel):
 
 
 class FileArgument(_Arguments):
-    """A file that is sent to an agent; `base64` is its content."""
+    """A file for an agent; `base64` is its content."""
 
     name: str = ""
     media_type: str = "application/octet-stream"
     base64: str
 
     def to_part(self) -> File:
-        """Return it as a part of a message.
+        """Convert it to a message part.
 
         Raises:
             InvalidInputError: The content is not base64.
@@ -68,7 +68,7 @@ class FileArgument(_Arguments):
 
 
 class ToolArguments(_Arguments):
-    """The arguments of a call, as `input_schema` describes them."""
+    """The arguments of a call, as described by `input_schema`."""
 
     message: str = ""
     data: JsonValue = None
@@ -78,36 +78,36 @@ class ToolArguments(_Arguments):
 
     @classmethod
     def read(cls, arguments: Mapping[str, Any]) -> ToolArguments:
-        """Return a call's arguments.
+        """Validate the arguments of a call.
 
         Raises:
-            InvalidInputError: They are not what the schema says.
+            InvalidInputError: They do not match the schema.
         """
         try:
             found = cls.model_validate(arguments)
         except ValidationError as error:
             wrong = str(InvalidInputError.of(error))
-            raise InvalidInputError(f"the arguments are wrong: {wrong:.1000}") from error
+            raise InvalidInputError(f"invalid arguments: {wrong:.1000}") from error
         if not (found.message or found.files or found.data is not None):
-            raise InvalidInputError("say something: message, data and files are missing")
+            raise InvalidInputError("pass at least one of message, data and files")
         return found
 
     @property
     def parts(self) -> Sequence[Part]:
-        """What is sent to the agent."""
+        """The message parts for the agent."""
         text = [Text(self.message)] if self.message else []
         data = [Data(self.data)] if self.data is not None else []
         return [*text, *data, *(file.to_part() for file in self.files)]
 
 
 def input_schema(about: AgentDescription, skill_id: str | None = None) -> dict[str, Any]:
-    """Return the JSON schema of the arguments that an agent takes, or that one of its skills does.
+    """Return the JSON schema of the arguments for an agent or one of its skills.
 
-    The data is described by the schema of that skill, or of the agent's only one.
+    The schema of `data` is that of the given skill, or of the agent's only skill.
     """
     skills = [skill for skill in about.skills if skill_id in (None, skill.id)]
     data = dict(skills[0].input_schema or {}) if len(skills) == 1 else {}
-    definitions = data.pop("$defs", None)  # references are relative to the whole schema
+    definitions = data.pop("$defs", None)  # references are relative to the root schema
     modes = set(about.input_modes)
     takes_data = bool(modes & {_JSON_TYPE, "*/*"})
     takes_files = not modes <= {_TEXT_TYPE, _JSON_TYPE}
@@ -128,10 +128,10 @@ def input_schema(about: AgentDescription, skill_id: str | None = None) -> dict[s
 def to_request(
     parts: Sequence[Part], context_id: str, task_id: str, metadata: Mapping[str, str]
 ) -> SendMessageRequest:
-    """Return a message of A2A.
+    """Return an A2A request.
 
     Raises:
-        InvalidInputError: It cannot be expressed in the protocol.
+        InvalidInputError: The parts cannot be represented in the protocol.
     """
     try:
         message = user_message(parts, context_id, task_id, metadata)

@@ -1,4 +1,4 @@
-"""Streamable HTTP: the tools at `/mcp`, beside the agents' own routes."""
+"""Streamable HTTP: the tools at `/mcp`, next to the agents' routes."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _STOPPING = _error(INTERNAL_ERROR, "The server is stopping")
 _WITH_SESSIONS = set(SUPPORTED_PROTOCOL_VERSIONS)
 _FAILED = 400
 _RETRY_SECONDS = "60"
-_UNLIMITED_BYTES = 2**62  # bodies are bounded before they get here
+_UNLIMITED_BYTES = 2**62  # bodies are limited earlier
 
 
 class _Leaving(logging.Filter):
-    """Drops what the SDK logs as an error of its own whenever a client ends its session."""
+    """Drops the SDK's error log entry for every client that ends its session."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -63,7 +63,7 @@ _leaving = _Leaving()
 
 
 def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
-    """Return the route for what is served."""
+    """Return the route for the served agents."""
 
     def caller(request: Request) -> ServerCallContext:
         return server.caller(Request(request.scope[_SCOPE]))
@@ -84,13 +84,13 @@ def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
 
 
 class Endpoint:
-    """ASGI: answers clients, each session for the caller alone that has begun it.
+    """ASGI app that answers clients; a session is limited to the caller that opened it.
 
     Args:
-        tools: What they call.
-        stateless: Answers those that have no sessions.
-        offer: How it is offered.
-        callers: Their sessions, bounded in all and for each of them.
+        tools: The tools.
+        stateless: Answers clients without sessions.
+        offer: The user's settings.
+        callers: Tracks and limits the sessions.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Endpoint:
         self._sessions = StreamableHTTPSessionManager(
             tools.server,
             session_idle_timeout=offer.idle_seconds,
-            max_sessions=None,  # counted here
+            max_sessions=None,  # limited here
             max_request_body_size=_UNLIMITED_BYTES,
         )
         self._running: asyncio.Task[None] | None = None
@@ -121,7 +121,7 @@ class Endpoint:
             body = await Request(scope, receive).body()
             try:
                 value = from_json(body, allow_inf_nan=False)
-            except ValueError:  # the SDK answers some of these as for a failure of its own
+            except ValueError:  # the SDK reports some of these as internal errors
                 await JSONResponse(_NOT_JSON, 400)(scope, receive, send)
                 return
             if is_stateless(Headers(scope=scope), value, _WITH_SESSIONS):
@@ -138,7 +138,7 @@ class Endpoint:
             await self._open(scope, receive, send)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that opens a session, and close another for it if need be."""
+        """Answer a request that opens a session, closing another session if necessary."""
         share = share_of_caller(scope)
         try:
             while (idle := self._callers.in_the_way(share)) is not None:
@@ -159,7 +159,7 @@ class Endpoint:
             await self._sessions.handle_request(_as_owner(scope), receive, named)
 
     async def _close(self, session: Session) -> None:
-        """End a session as its client would."""
+        """Close a session as its client would."""
         self._callers.forget(session)
         header = (MCP_SESSION_ID_HEADER.encode(), session.id.encode())
         about = {"type": "http", "method": "DELETE", "path": PATH, "headers": [header]}
@@ -167,13 +167,13 @@ class Endpoint:
         await self._sessions.handle_request(_as_owner(scope), _nothing, _unheard)
 
     async def aclose(self) -> None:
-        """End all sessions, and the calls in them."""
+        """Close all sessions and cancel their calls."""
         self._ending.set()
         if self._running is not None:
             await self._running
 
     async def _run(self) -> None:
-        # What is opened and closed by anyio is so in one task; those of requests come and go.
+        # anyio requires opening and closing in one task, which requests cannot provide.
         async with self._sessions.run():
             self._ready.set()
             await self._ending.wait()
@@ -184,11 +184,11 @@ async def _nothing() -> Message:
 
 
 async def _unheard(_message: Message) -> None:
-    """Drop an answer."""
+    """Discard a response."""
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that has been read, and then what comes after it."""
+    """Return a `receive` that replays a body."""
     left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
@@ -198,7 +198,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _as_owner(scope: Scope) -> Scope:
-    """Return a request whose session may be used by the same caller only."""
+    """Return the scope with the owner that binds a session to its caller."""
     user = scope.get("user")
     owner = user.display_name if user is not None else ""
     token = AccessToken(token="", client_id=owner, scopes=[])

@@ -1,4 +1,4 @@
-"""What the user says of how agents are offered as tools."""
+"""Settings for offering agents as tools."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["McpTools"]
 
 
 class McpTools:
-    """A dialect: the agents of a server as tools of an MCP server, at `/mcp` of the same port.
+    """Dialect that offers the agents of a server as MCP tools at `/mcp` of the same port.
 
     `dialects=["mcp"]` is `dialects=[McpTools()]`.
 
     Args:
-        by: "agent" makes a tool of every agent, "skill" of every skill that agents have.
-        sessions: How many sessions of clients may be open at once. For one more, the one that was
-            unused longest is closed, unless it was used within the last minute.
-        sessions_per_caller: How many of them one caller may have: one user or, where callers do
-            not say who they are, one address other than this machine's.
-        idle_seconds: How long a session may go unused before it is closed. As long as its client
-            listens, by a `GET` that stays open, it is used.
-        task_after_seconds: How long a call is waited for until a client that knows tasks
-            (the protocol of 2026-07-28) gets a task in the place of the result.
+        by: "agent" offers one tool per agent, "skill" one per skill.
+        sessions: Maximum number of open sessions. To open another one, the session that was
+            idle longest is closed, unless it was used within the last minute.
+        sessions_per_caller: Maximum number of sessions per caller: per user or, without
+            authentication, per address other than loopback.
+        idle_seconds: Idle time after which a session is closed. An open `GET` of its client
+            counts as use.
+        task_after_seconds: Time to wait for a result until a client that supports tasks
+            (protocol 2026-07-28) gets a task instead.
 
     Raises:
-        ConfigurationError: `by` is something else, or there may be no session.
+        ConfigurationError: `by` is invalid, or a limit is not positive.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class McpTools:
         task_after_seconds: float = 5,
     ) -> None:
         if by not in {"agent", "skill"}:
-            raise ConfigurationError(f"tools are made by 'agent' or by 'skill', not by {by!r}")
+            raise ConfigurationError(f"`by` must be 'agent' or 'skill', not {by!r}")
         bounds = {
             "sessions": sessions,
             "sessions_per_caller": sessions_per_caller,
@@ -52,7 +52,7 @@ class McpTools:
         }
         for name, bound in bounds.items():
             if not 0 < bound < math.inf:
-                raise ConfigurationError(f"{name} is a number above 0, not {bound}")
+                raise ConfigurationError(f"{name} must be positive, not {bound}")
         self.by = by
         self.sessions = sessions
         self.sessions_per_caller = sessions_per_caller
@@ -61,6 +61,6 @@ class McpTools:
 
 
 class Captured(McpTools):
-    """Takes what is served instead of making routes of it: for clients that use no port."""
+    """Captures the served agents without creating routes, for clients over stdio."""
 
     server: DialectServer

@@ -1,4 +1,4 @@
-"""What an agent asks, put to the user of an MCP client: elicitation."""
+"""Elicitation: passes an agent's questions to the user of an MCP client."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ ANSWER = {
     "properties": {"answer": {"type": "string", "title": "Answer"}},
     "required": ["answer"],
 }
-"""The schema of an answer to a question that has none."""
+"""Default schema of an answer."""
 
 _DONE = {"type": "object", "properties": {}}
-AUTHORISED = "The user says that the authorisation is done."
-"""What the agent is told."""
+AUTHORISED = "The user reports that the authorisation is done."
+"""Answer passed to the agent."""
 
 
 class DeclinedError(Exception):
-    """The user does not answer."""
+    """The user declined to answer."""
 
 
 class Elicitation:
-    """Asks the user of one client.
+    """Asks the user of a client.
 
     Args:
         session: The connection with the client.
-        request_id: The call in which is asked.
+        request_id: The call that asks.
     """
 
     def __init__(self, session: ServerSession, request_id: str | int) -> None:
         self._session = session
         self._request_id = request_id
         about = session.client_params
-        told = about.capabilities.model_dump(exclude_none=True) if about else {}
-        can = told.get("elicitation")
+        capabilities = about.capabilities.model_dump(exclude_none=True) if about else {}
+        can = capabilities.get("elicitation")
         self._has_url = can is not None and "url" in can
         self._has_form = can is not None and ("form" in can or not self._has_url)
 
     async def answer(self, reply: AgentReply) -> list[Part] | None:
-        """Return the user's answer to an agent's question; None if this client cannot ask.
+        """Return the user's answer to an agent's question; None if the client cannot ask.
 
         Raises:
-            DeclinedError: The user does not answer.
+            DeclinedError: The user declined to answer.
             McpError: The client failed.
         """
         if not self._has_form:
@@ -68,7 +68,7 @@ class Elicitation:
         return [Data(content)] if schema else [Text(str(content.get("answer", "")))]
 
     async def _authorised(self, reply: AgentReply) -> list[Part] | None:
-        """Have the user open the page where the authorisation is given, and say when it is done."""
+        """Ask the user to open the authorisation page and to confirm completion."""
         url = url_of(reply)
         if url is None or not self._has_url:
             return None
@@ -90,7 +90,7 @@ def _check(result: ElicitResult) -> ElicitResult:
 
 
 def form_of(reply: AgentReply) -> Mapping[str, Any] | None:
-    """Return the schema of the answer if it is one that forms can have: flat, of simple values."""
+    """Return the schema of the answer if forms support it: flat, with simple values."""
     for part in reply.status_parts:
         value = part.value if isinstance(part, Data) else None
         schema = value.get("response_schema") if isinstance(value, Mapping) else None
@@ -110,7 +110,7 @@ def _is_form(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:
-    """Tell whether some of several texts may be chosen (SEP-1330)."""
+    """Return whether a schema is a multiple choice of strings (SEP-1330)."""
     items = schema.get("items")
     return (
         schema.get("type") == "array"
@@ -120,12 +120,12 @@ def _is_choice(schema: Mapping[str, Any]) -> bool:
 
 
 def url_of(reply: AgentReply) -> str | None:
-    """Return the page where an authorisation is given, if a user may be sent there."""
+    """Return the URL of the authorisation page, if it is safe to open."""
     return next(_urls(reply), None)
 
 
 def _urls(reply: AgentReply) -> Iterator[str]:
-    """Yield the addresses in a question that a user may be sent to."""
+    """Yield the safe URLs in a question."""
     for part in reply.status_parts:
         found: object = None
         if isinstance(part, File):

@@ -1,4 +1,4 @@
-"""A remote agent as what is served: whoever calls it here calls it there."""
+"""Serves a remote agent by forwarding its calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TASK, _CONTEXT = "remote_task_id", "remote_context_id"
 
 
 def opener(agent: RemoteAgent) -> Callable[[], Awaitable[Adapter]]:
-    """Return what reads an agent's card in the server's event loop, and makes it an adapter."""
+    """Return a factory that reads the card in the server's event loop and creates the adapter."""
 
     async def open_agent() -> Adapter:
         return RemoteAdapter(agent, await agent.describe())
@@ -43,11 +43,11 @@ def opener(agent: RemoteAgent) -> Callable[[], Awaitable[Adapter]]:
 
 
 class RemoteAdapter(Adapter):
-    """Hands messages on to a remote agent, a conversation to each of the callers' own.
+    """Forwards messages to a remote agent, with a separate conversation per caller and context.
 
     Args:
         agent: The agent.
-        about: What its card says, clipped.
+        about: Its description from the card, shortened.
     """
 
     def __init__(self, agent: RemoteAgent, about: AgentDescription) -> None:
@@ -55,13 +55,13 @@ class RemoteAdapter(Adapter):
         self._about = about
 
     def describe(self) -> AgentDescription:
-        """Return what the agent's card says."""
+        """Return the description from the agent's card."""
         return self._about
 
     async def stream(
         self, request: AgentRequest
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Send the message and yield the answer; leaving cancels the remote task."""
+        """Send the message and yield the answer; closing cancels the remote task."""
         known = request.resume_metadata
         conversation = self._agent.conversation(
             f"{len(request.owner)} {request.owner} {request.context_id}",
@@ -82,7 +82,7 @@ class RemoteAdapter(Adapter):
             yield Rejected(_reason(error))
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Cancel the remote task whose question will not be answered."""
+        """Cancel the remote task of an abandoned question."""
         await self._agent.cancel(str(request.resume_metadata[_TASK]))
 
     async def aclose(self) -> None:
@@ -91,7 +91,7 @@ class RemoteAdapter(Adapter):
 
 
 def _ending(reply: AgentReply) -> Iterator[AgentEvent]:
-    """Yield what of an answer has not come as text."""
+    """Yield the parts of an answer other than streamed text."""
     asked = [part for part in reply.status_parts if not isinstance(part, Text)]
     for artifact in reply.artifacts:
         parts = [part for part in artifact.parts if not isinstance(part, Text)]
@@ -110,15 +110,15 @@ def _ending(reply: AgentReply) -> Iterator[AgentEvent]:
 
 
 def _reason(error: RemoteAgentError) -> str:
-    """Return what a caller may know of an error: nothing of addresses and credentials."""
+    """Return an error text without addresses and credentials."""
     match error:
         case RemoteTaskError() | RemoteRefusedError():
             return str(error)
         case RemoteTimeoutError():
             return "The agent did not answer in time."
         case RemoteAuthError():
-            return "The agent wants credentials, or other ones."
+            return "The agent requires other credentials."
         case RemoteConnectionError():
             return "The agent cannot be reached."
         case _:
-            return "The agent's answer cannot be understood."
+            return "The agent's answer is invalid."

@@ -1,4 +1,4 @@
-"""The artifacts of tasks as resources, for clients that read them later or once more."""
+"""Artifacts of tasks as resources, for reading them later or again."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectAgent
 
 _NOT_FOUND = -32002
-"""The code for a resource that is not there (MCP 2025-11-25, "Resources")."""
+"""Error code for unknown resources (MCP 2025-11-25, "Resources")."""
 
 _ADDRESS = re.compile(r"a2a://tasks/([^/]+)/([^/]+)/(\d+)(?:/[^/]*)?")
 _TEXT_TYPE = re.compile(
     r"text/|application/(json|xml|yaml|toml|sql|javascript)\b|[\w.-]+/[\w.-]+\+(json|xml|yaml)\b",
     re.IGNORECASE,
 )
-"""Media types whose files are text."""
+"""Media types of text files."""
 
 
 def address(task_id: str, artifact_id: str, number: int, name: str = "") -> str:
-    """Return the address of a part of an artifact."""
+    """Return the URI of a part of an artifact."""
     ids = f"{quote(task_id or 'none', safe='')}/{quote(artifact_id, safe='')}"
     return f"a2a://tasks/{ids}/{number}" + (f"/{quote(name, safe='')}" if name else "")
 
 
 def contents(part: Part) -> dict[str, Any] | None:
-    """Return the `text` or `blob` of a part, and its `mimeType`; None if it is elsewhere."""
+    """Return the `text` or `blob` and the `mimeType` of a part; None for links."""
     match part:
         case Text(text=text):
             return {"text": text, "mimeType": "text/plain"}
@@ -69,10 +69,10 @@ class Artifacts:
         self._agents = agents
 
     async def read(self, uri: str, context: ServerCallContext) -> dict[str, Any]:
-        """Return a resource of the caller's, as MCP has it.
+        """Return a resource of the caller in MCP's format.
 
         Raises:
-            McpError: There is none of this address.
+            McpError: The resource is unknown.
         """
         if found := _ADDRESS.fullmatch(uri):
             task_id, artifact_id, number = unquote(found[1]), unquote(found[2]), int(found[3])
@@ -85,7 +85,7 @@ class Artifacts:
     async def listed(
         self, task_ids: Iterable[str], context: ServerCallContext
     ) -> list[dict[str, Any]]:
-        """Return the resources of some tasks of the caller's, as MCP has them."""
+        """Return the resources of some of the caller's tasks in MCP's format."""
         resources = []
         for task_id in task_ids:
             for artifact in await self._of(task_id, context):

@@ -1,4 +1,4 @@
-"""From an agent's answer to the result of a tool."""
+"""Converts agents' answers to tool results."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentDescription, AgentReply
 
 _SCHEMA = "json_schema"
-"""Key in the metadata of received data."""
+"""Metadata key of received data."""
 
 _FILENAME = "a2a-adapters/filename"
-"""Key in the metadata of files."""
+"""Metadata key of files."""
 
 _ENDED_BADLY = {"failed", "rejected", "canceled"}
 _ASK_AGAIN = (
-    "The agent asks the question above and waits. Answer it by calling this tool again with "
+    "The agent is waiting for an answer to the question above. Call this tool again with "
     "the answer as message and task_id {!r}."
 )
-_GO_ON = "To go on with this conversation, pass context_id {!r}."
+_GO_ON = "To continue this conversation, pass context_id {!r}."
 _FOR_MODELS = {"annotations": {"audience": ["assistant"]}}
 
 
 def to_result(
     reply: AgentReply, *, is_typed: bool = False, tells_conversation: bool = False
 ) -> CallToolResult:
-    """Return an answer as MCP has it: text, files, and data as structured content.
+    """Convert an answer to a tool result: text, files, and data as structured content.
 
     Args:
         reply: The answer.
-        is_typed: Whether the tool has an output schema. Its questions are errors then, as they
+        is_typed: Whether the tool has an output schema. Questions are then errors, as they
             do not match it.
-        tells_conversation: Whether the model is told how to go on with it, where there are no
-            sessions that it could be of.
+        tells_conversation: Whether to tell the model how to continue the conversation, because
+            there are no sessions.
     """
     parts = list(reply.parts)
     if reply.state in _ENDED_BADLY:
@@ -82,9 +82,9 @@ def to_result(
 
 
 def output_schema(about: AgentDescription, skill_id: str | None = None) -> dict[str, Any] | None:
-    """Return the JSON schema of the structured content of a tool, None if it is not known.
+    """Return the JSON schema of a tool's structured content, None if unknown.
 
-    The data of the agent's only skill, or of the one named, is described by its own schema.
+    It is that of the given skill, or of the agent's only skill.
     """
     skills = [skill for skill in about.skills if skill_id in (None, skill.id)]
     schema = dict(skills[0].output_schema or {}) if len(skills) == 1 else {}
@@ -104,7 +104,7 @@ def output_schema(about: AgentDescription, skill_id: str | None = None) -> dict[
 
 
 def error(text: str) -> CallToolResult:
-    """Return a call's failure."""
+    """Return an error result."""
     return CallToolResult.model_validate({"content": [_text(text)], "isError": True})
 
 
@@ -120,7 +120,7 @@ def _about(reply: AgentReply, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _structured(parts: Sequence[Part]) -> Mapping[str, Any] | None:
-    """Return data as the object that MCP wants."""
+    """Return data as the object required by MCP."""
     values = [part.value for part in parts if isinstance(part, Data)]
     if not values:
         return None

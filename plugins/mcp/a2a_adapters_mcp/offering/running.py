@@ -1,4 +1,4 @@
-"""Runs an MCP server whose tools are the agents that a command line names."""
+"""Runs an MCP server for the agents named on a command line."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _NAME_LENGTH = 60
 
 
 class Offered:
-    """What the words of a command line stand for.
+    """The agents named by command line arguments.
 
     Args:
-        words: URLs of agents and targets, each with a name before it or without.
-        headers: What a remote agent is sent, as in `X-API-Key: secret`.
-        load: Makes targets of words.
-        keep_going: Whether to leave out, and log, those of several that cannot be opened.
+        words: URLs of agents and targets, each optionally prefixed with a name.
+        headers: Headers for a remote agent, such as `X-API-Key: secret`.
+        load: Loads targets from arguments.
+        keep_going: Whether to log and skip agents that cannot be opened.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class Offered:
         remote = [word for word in words if _URL.fullmatch(word)]
         self._auth = HeadersAuth(_headers(headers)) if headers else None
         if self._auth and len(remote) != 1:
-            raise ConfigurationError("headers are for one remote agent: name exactly one URL")
+            raise ConfigurationError("--header requires exactly one agent, given by its URL")
 
     def target(self) -> object:
-        """Return the one target, or all by their names.
+        """Return the single target, or all targets by name.
 
         Raises:
-            ConfigurationError: A target cannot be loaded, or lacks a name of its own.
-            RemoteAgentError: A remote agent's card cannot be had.
+            ConfigurationError: A target cannot be loaded, or its name is not unique.
+            RemoteAgentError: A remote agent's card cannot be read.
         """
         if len(self._words) == 1:
             found = _URL.fullmatch(self._words[0])
@@ -83,15 +83,15 @@ class Offered:
             except RemoteAgentError as error:
                 if not self.options.keep_going:
                     raise
-                logger.error("%s; going on without it", error)  # noqa: TRY400 - says all
+                logger.error("%s; skipped", error)  # noqa: TRY400 - the message suffices
                 continue
             if taken := targets.keys() & added.keys():
-                raise ConfigurationError(f"there are two agents named {min(taken)!r}")
+                raise ConfigurationError(f"two agents are named {min(taken)!r}")
             targets |= added
         return targets
 
     def _named(self, word: str, taken: Mapping[str, object]) -> dict[str, object]:
-        """Return what a word stands for, by the name it has there or by one of its own."""
+        """Return the targets of an argument by the given or a derived name."""
         if found := _URL.fullmatch(word):
             agent = self._remote(found[2])
             name = found[1] or _free(_as_name(agent.describe_sync().name), taken)
@@ -109,7 +109,7 @@ def over_http(offered: Offered, host: str, port: int, by: By) -> None:
     """Serve over streamable HTTP until interrupted.
 
     Raises:
-        A2AAdaptersError: It cannot be served.
+        A2AAdaptersError: Serving fails.
     """
     serve(
         offered.target(),
@@ -121,15 +121,15 @@ def over_http(offered: Offered, host: str, port: int, by: By) -> None:
 
 
 def over_stdio(offered: Offered, by: By) -> None:
-    """Serve the client that has started this process, until it closes standard input.
+    """Serve the client that started this process until it closes standard input.
 
     Raises:
-        A2AAdaptersError: It cannot be served.
+        A2AAdaptersError: Serving fails.
     """
     output = take_stdout()
     with suppress(KeyboardInterrupt):
         asyncio.run(answer_stdio(offered.target(), output, by, offered.options))
-    os._exit(0)  # a thread may still wait for the client's next line
+    os._exit(0)  # a thread may still be reading standard input
 
 
 def _headers(lines: Sequence[str]) -> dict[str, str]:
@@ -137,7 +137,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     for line in lines:
         name, separator, value = line.partition(":")
         if not separator or not name.strip():
-            raise ConfigurationError("--header is of the form 'Name: value'")
+            raise ConfigurationError("--header must have the form 'Name: value'")
         headers[name.strip()] = value.strip()
     return headers
 

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from a2a_adapters_mcp.offering.tools import AgentTool
 
 _TASKS = 100
-"""How many tasks of a session have their artifacts listed."""
+"""Maximum number of tasks per session whose artifacts are listed."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a tool, and whom to answer and ask."""
+    """A call of a tool with the client's session."""
 
     session: ServerSession
     request_id: str | int
@@ -56,11 +56,11 @@ class _Call:
 
 
 class ToolServer:
-    """Answers clients of MCP with what agents do.
+    """MCP server that answers tool calls with agents.
 
     Args:
-        tools: The tools by their names.
-        caller: Returns who calls, by the HTTP request of a call; None over stdio.
+        tools: The tools by name.
+        caller: Returns the caller of an HTTP request (None over stdio).
         lifespan: Entered for each session.
     """
 
@@ -87,7 +87,7 @@ class ToolServer:
         return [each.tool for each in self._tools.values()]
 
     async def _resources(self) -> list[Resource]:
-        """Return the artifacts of the session's last tasks."""
+        """Return the artifacts of the session's latest tasks."""
         asked = self.server.request_context
         tasks = self._tasks.get(asked.session, ())
         found = await self._artifacts.listed(tasks, self._caller(asked.request))
@@ -102,17 +102,17 @@ class ToolServer:
     async def _answer(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         found = self._tools.get(name)
         if found is None:
-            return error(f"there is no tool {name!r:.100}")
+            return error(f"unknown tool {name!r:.100}")
         try:
             reply = await self._call(found, ToolArguments.read(arguments))
             return to_result(reply, is_typed=found.is_typed)
         except DeclinedError:
-            return error("the agent asked something that the user did not answer")
+            return error("the user did not answer the agent's question")
         except InvalidInputError as failure:
             return error(str(failure))
         except A2AError as failure:
             return error(failure.message)
-        except Exception as failure:  # its text may be private
+        except Exception as failure:  # its text may be confidential
             error_id = log_failure(f"a call of the tool {name} failed", failure)
             return error(f"The call failed. Error id: {error_id}")
 
@@ -142,10 +142,10 @@ class ToolServer:
 
 
 async def _ask(elicitation: Elicitation, reply: AgentReply, work: Work) -> list[Part] | None:
-    """Return the user's answer; None if there is none. Without a client the task ends.
+    """Return the user's answer, None without one; cancel the task if the client is gone.
 
     Raises:
-        DeclinedError: The user does not answer.
+        DeclinedError: The user declined.
     """
     try:
         return await elicitation.answer(reply)
@@ -158,12 +158,12 @@ async def _ask(elicitation: Elicitation, reply: AgentReply, work: Work) -> list[
     except McpError as failure:
         if failure.error.code == CONNECTION_CLOSED:
             in_background(work.cancel())
-        logger.info("a client did not put a question to its user: %s", failure)
+        logger.info("a client failed to ask its user: %s", failure)
         return None
 
 
 class _Progress:
-    """Tells a client how its call goes, if it wants to know."""
+    """Sends progress to clients that request it."""
 
     def __init__(self, call: _Call) -> None:
         self._call = call

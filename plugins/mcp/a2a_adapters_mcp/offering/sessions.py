@@ -1,4 +1,4 @@
-"""Which sessions are open, and which is closed to make room for another."""
+"""Tracking and limits of open sessions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
 _IDLE_SECONDS = 60.0
-"""How long a session that was used is not closed for another. One that was only opened may be."""
+"""Protection of a used session from being closed for another, in seconds."""
 
 
 class TooManySessionsError(A2AAdaptersError):
-    """A caller has as many sessions open as one caller may have, and uses them all."""
+    """The limit of sessions is reached and all are in use."""
 
 
 class Session:
-    """One session: it is open while its opening request or its server runs.
+    """A session, open while its opening request or its server runs.
 
     Attributes:
-        caller: Whose share it takes; "" is nobody's.
-        user: Who may use it, as Starlette has it; None without authentication.
-        id: By what its client knows it, "" until that was told.
+        caller: The caller it counts for; "" counts for none.
+        user: Starlette's user who may use it; None without authentication.
+        id: Its id, "" until it is assigned.
     """
 
     def __init__(self, caller: str, user: object) -> None:
@@ -35,9 +35,9 @@ class Session:
         self.user = user
         self.id = ""
         self.requests = 0
-        """How many requests it is answering, streams of its client included."""
+        """Number of running requests, including streams."""
         self.used_at = -math.inf
-        """When the last of them ended; never before its first use."""
+        """End of its last request; -inf before the first."""
 
 
 _opening: ContextVar[Session | None] = ContextVar("opening", default=None)
@@ -47,31 +47,31 @@ class CallerSessions:
     """The open sessions of all callers.
 
     Args:
-        most: How many there may be.
-        most_of_one: How many of them one caller may have.
+        most: Maximum number of sessions.
+        most_of_one: Maximum number of sessions per caller.
     """
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
         self._most_of_one = most_of_one
         self._open: dict[Session, None] = {}
-        """In the order of their beginnings."""
+        """In order of opening."""
         self._named: dict[str, Session] = {}
 
     def in_the_way(self, caller: str) -> Session | None:
-        """Return the session to be closed before a caller opens one, None if there is room.
+        """Return the session to close before a caller opens another one, None if none.
 
-        It is the caller's own if these are as many as one may have; else anybody's, the one that
-        was unused longest.
+        At the limit per caller it is the caller's own; otherwise any caller's. The session that
+        was idle longest is chosen.
 
         Raises:
-            TooManySessionsError: All of these are in use.
+            TooManySessionsError: All candidates are in use.
         """
         own = [each for each in self._open if caller and each.caller == caller]
         if len(own) >= self._most_of_one:
-            among, text = own, f"a caller may have {self._most_of_one}"
+            among, text = own, f"the limit per caller is {self._most_of_one}"
         elif len(self._open) >= self._most:
-            among, text = list(self._open), f"there may be {self._most}"
+            among, text = list(self._open), f"the limit is {self._most}"
         else:
             return None
         idle_since = time.monotonic() - _IDLE_SECONDS
@@ -82,7 +82,7 @@ class CallerSessions:
 
     @contextmanager
     def opening(self, session: Session) -> Generator[None]:
-        """Count the session that a request opens."""
+        """Count a session during its opening request."""
         self._open[session] = None
         token = _opening.set(session)
         try:
@@ -93,13 +93,13 @@ class CallerSessions:
                 self.forget(session)
 
     def name(self, session: Session, session_id: str) -> None:
-        """Note by what its client knows a session."""
+        """Set the id of a session."""
         session.id = session_id
         self._named[session_id] = session
 
     @contextmanager
     def using(self, session_id: str) -> Generator[None]:
-        """Note that a request uses a session."""
+        """Mark a session as in use by a request."""
         session = self._named.get(session_id)
         if session is None:
             yield
@@ -112,13 +112,13 @@ class CallerSessions:
             session.used_at = time.monotonic()
 
     def forget(self, session: Session) -> None:
-        """Count a session no longer."""
+        """Stop counting a session."""
         self._open.pop(session, None)
         self._named.pop(session.id, None)
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncGenerator[None]:
-        """Count a session until its server ends: it runs in the context of who has opened it."""
+        """Count a session until its server ends, which runs in the opening request's context."""
         session = _opening.get()
         try:
             yield

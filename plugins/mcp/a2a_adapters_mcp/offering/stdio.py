@@ -1,4 +1,4 @@
-"""Stdio: the tools for the one client that has started this process."""
+"""Stdio: offers the tools to the client that started this process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def take_stdout() -> TextIO:
-    """Return standard output, and let what others print go to standard error.
+    """Reserve standard output for the protocol and redirect other prints to standard error.
 
-    The client takes every line for a message of the protocol.
+    The client parses every line as a protocol message.
     """
     sys.stdout.flush()
     taken = os.dup(1)
@@ -40,9 +40,9 @@ async def answer_stdio(
     """Serve agents as tools until the client closes standard input.
 
     Args:
-        target: What `build_app` takes.
-        output: Where the client reads.
-        by: What there is a tool for.
+        target: As for `build_app`.
+        output: Stream that the client reads.
+        by: What each tool represents.
         options: As for `build_app`.
     """
     offer = Captured(by)

@@ -1,4 +1,4 @@
-"""Which tools there are: one for every agent, or for every skill of an agent."""
+"""The offered tools: one per agent or per skill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectAgent
 
 By: TypeAlias = Literal["agent", "skill"]
-"""What a tool stands for."""
+"""What each tool represents."""
 
 _LONGEST_SUFFIX = 5
 _SKILL = "skill"
@@ -25,13 +25,13 @@ _SKILL = "skill"
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool, and the agent that does its work.
+    """A tool and its agent.
 
     Attributes:
-        tool: What clients are told.
+        tool: Description for clients.
         agent_id: The agent's id on its server.
         agent: The agent.
-        skill: The id of the skill that it stands for; None for all of them.
+        skill: Id of the skill it represents; None for the whole agent.
     """
 
     tool: Tool
@@ -46,12 +46,12 @@ class AgentTool:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What a message's metadata says of the tool."""
+        """Message metadata that selects the skill."""
         return {_SKILL: self.skill} if self.skill else {}
 
 
 def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTool]:
-    """Return the tools by their names, which are unique."""
+    """Return the tools by unique names."""
     tools: dict[str, AgentTool] = {}
     for agent_id, agent in agents.items():
         for about in _described(agent, by):

@@ -1,4 +1,4 @@
-"""One message to an agent, followed to its end or its question, and ended if its caller leaves."""
+"""Sends a message to an agent and follows its task; cancels the task if the caller leaves."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 NewEvent: TypeAlias = TextDelta | ProgressEvent
 
 Tell: TypeAlias = "Callable[[str], Awaitable[None]]"
-"""Takes what happens meanwhile, in a line."""
+"""Receives progress as one line."""
 
 
 class Work:
-    """What an agent does in one call of a tool.
+    """An agent's work in a tool call.
 
     Args:
         agent: The agent.
-        context: Who calls it.
-        metadata: What messages have in their metadata.
-        tell: Told how it goes.
+        context: The caller's context.
+        metadata: Metadata of the messages.
+        tell: Receives progress.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Work:
         self._begun = asyncio.Event()
 
     def know(self, task: Task) -> None:
-        """Take a task as it was before the message that is sent next."""
+        """Set the state of the task before the next message."""
         self._answer.ignore(task)
 
     async def send(
@@ -63,17 +63,17 @@ class Work:
         task_id: str = "",
         patience: float | None = None,
     ) -> AgentReply:
-        """Send a message and return the answer so far; leaving ends the task.
+        """Send a message and return the answer so far; cancellation ends the task.
 
         Args:
-            parts: The message.
-            context_id: The conversation.
-            task_id: The task that it is for.
-            patience: After how many seconds the task is left to itself, None for never.
+            parts: Content of the message.
+            context_id: Id of the conversation.
+            task_id: Id of the task it answers.
+            patience: Seconds to wait for the task; None waits until it is settled.
 
         Raises:
-            InvalidInputError: The message cannot be expressed in the protocol.
-            A2AError: It was refused.
+            InvalidInputError: The message cannot be represented in the protocol.
+            A2AError: The message was refused.
         """
         request = to_request(parts, context_id, task_id, self._metadata)
         if task_id and not self._answer.task_id:
@@ -95,7 +95,7 @@ class Work:
         return self._answer.finish()[1]
 
     async def cancel(self) -> None:
-        """End the task, if it has not ended."""
+        """Cancel the task unless it is terminal."""
         try:
             ending = CancelTaskRequest(id=self._answer.task_id)
             await self._agent.handler.on_cancel_task(ending, self._context)
@@ -113,7 +113,7 @@ class Work:
             self._begun.set()
 
     async def _end(self, following: asyncio.Task[None]) -> None:
-        """End the task as soon as it is known: it may be about to begin."""
+        """Cancel the task once its id is known, since it may be starting."""
         await self._begun.wait()
         if self._answer.task_id:
             await self.cancel()
@@ -121,7 +121,7 @@ class Work:
 
 
 def _line(event: NewEvent) -> str:
-    """Return what happens as a line, "" if it is nothing to tell."""
+    """Return an event as a line of progress, "" for none."""
     match event:
         case Progress(text=text):
             return text

@@ -1,4 +1,4 @@
-"""An MCP server as an adapter."""
+"""Adapter of MCP servers."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from a2a_adapters_mcp.serving.shown import Offer
 
 _LISTED = 20
-"""How many resources the card lists."""
+"""Maximum number of resources listed in the card."""
 
 
 class McpAdapter(Adapter):
-    """Calls the tools of an MCP server, reads its resources and makes its prompts.
+    """Calls tools, reads resources and gets prompts of an MCP server.
 
     Args:
-        connections: What calls go through.
-        offer: What the server has.
-        name: The agent's name.
-        description: What it does.
+        connections: Provides connections for calls.
+        offer: Tools, prompts and resources of the server.
+        name: Name of the agent.
+        description: Description of the agent.
     """
 
     def __init__(self, connections: Connections, offer: Offer, name: str, description: str) -> None:
@@ -80,9 +80,9 @@ class McpAdapter(Adapter):
                 Skill(
                     id="resources",
                     name="Resources",
-                    description=f"Returns the file of an address:\n{listed}{more}",
+                    description=f"Returns the file for a URI:\n{listed}{more}",
                     tags=["mcp", "resource"],
-                    examples=['{"resource": "<address>"}'],
+                    examples=['{"resource": "<URI>"}'],
                 )
             )
         text = ["text/plain"] if self._reader.takes_text else []
@@ -94,7 +94,7 @@ class McpAdapter(Adapter):
         )
 
     def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Call the tool that the message means."""
+        """Perform the call in the message."""
         return self._answer(request, self._reader.read(request))
 
     async def aclose(self) -> None:

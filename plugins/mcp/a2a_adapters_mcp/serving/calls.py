@@ -1,4 +1,4 @@
-"""From a message to a call of an MCP server."""
+"""Converts messages to calls of an MCP server."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ if TYPE_CHECKING:
 
 _NAMES = 20
 _SHOWN = 20
-"""How many arguments of a tool are part of its example."""
+"""Maximum number of arguments in a tool's example."""
 
 _NOT_FOUND = -32002
-"""The code for a resource that is not there (MCP 2025-11-25, "Resources")."""
+"""Error code for unknown resources (MCP 2025-11-25, "Resources")."""
 
 _RAISED = 0
-"""The code by which the SDK's servers tell that their function raised an error."""
+"""Error code used by the SDK's servers for exceptions in functions."""
 
 _URL: TypeAdapter[AnyUrl] = TypeAdapter(AnyUrl)
 
 
 class Call(ABC):
-    """What a message wants of a server.
+    """A call of an MCP server.
 
     Attributes:
-        refusals: The codes of errors that are the server's answer to the caller.
+        refusals: Error codes that are answers to the caller.
     """
 
     refusals: ClassVar[set[int]] = {types.INVALID_PARAMS, _NOT_FOUND, _RAISED}
 
     @abstractmethod
     async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:
-        """Make the call and return the events of its result.
+        """Perform the call and return the events of its result.
 
         Args:
             session: The connection with the server.
-            tell: Told of the progress.
+            tell: Receives progress.
 
         Raises:
-            McpError: The server answers with an error of the protocol.
+            McpError: The server returns a protocol error.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall(Call):
-    """A tool, and what it is called with."""
+    """A call of a tool."""
 
     refusals: ClassVar[set[int]] = {types.INVALID_PARAMS}
     tool: Tool
@@ -75,47 +75,47 @@ class ToolCall(Call):
     reads_links: bool
 
     async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:
-        """Call the tool, and read the resources that its result links to."""
+        """Call the tool and read the resources linked in its result."""
         result = await session.call_tool(
             self.tool.name, dict(self.arguments), progress_callback=tell
         )
         read: dict[str, types.ReadResourceResult] = {}
         for block in result.content if self.reads_links else ():
             if isinstance(block, types.ResourceLink) and is_readable(str(block.uri)):
-                with suppress(McpError):  # the caller gets the link then
+                with suppress(McpError):  # the caller gets the link instead
                     read[str(block.uri)] = await session.read_resource(block.uri)
         return tool_events(result, self.tool, read)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCall(Call):
-    """A resource that is read."""
+    """A request for a resource."""
 
     uri: AnyUrl
 
     async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:  # noqa: ARG002
-        """Read it."""
+        """Read the resource."""
         return resource_events(await session.read_resource(self.uri))
 
 
 @dataclass(frozen=True, slots=True)
 class PromptCall(Call):
-    """A prompt, and what it is made of."""
+    """A request for a prompt."""
 
     prompt: Prompt
     arguments: Mapping[str, str]
 
     async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:  # noqa: ARG002
-        """Make its messages."""
+        """Get the messages of the prompt."""
         result = await session.get_prompt(self.prompt.name, dict(self.arguments))
         return prompt_events(result)
 
 
 class CallReader:
-    """Reads messages.
+    """Parses messages.
 
     Args:
-        offer: What the server has.
+        offer: Tools, prompts and resources of the server.
     """
 
     def __init__(self, offer: Offer) -> None:
@@ -126,14 +126,14 @@ class CallReader:
 
     @property
     def takes_text(self) -> bool:
-        """Whether plain text calls a tool."""
+        """Whether plain text is a valid call."""
         return self._taker is not None
 
     def read(self, request: AgentRequest) -> Call:
-        """Return the call that a message means.
+        """Return the call in a message.
 
         Raises:
-            InvalidInputError: It means none.
+            InvalidInputError: The message is not a valid call.
         """
         data = [part.value for part in request.parts if isinstance(part, Data)]
         if len(data) == 1 and isinstance(value := data[0], Mapping):
@@ -154,9 +154,9 @@ class CallReader:
             shape = self._shape()
             raise InvalidInputError(f"send {shape} and nothing else; {_names('tools', tools)}")
         if not isinstance(arguments, Mapping):
-            raise InvalidInputError("the arguments of a tool are an object")
+            raise InvalidInputError("the arguments of a tool must be an object")
         if (tool := tools.get(name)) is None:
-            raise InvalidInputError(f"there is no tool {name!r:.100}; {_names('tools', tools)}")
+            raise InvalidInputError(f"unknown tool {name!r:.100}; {_names('tools', tools)}")
         return self._call(tool, arguments)
 
     def _call(self, tool: Tool, arguments: Mapping[str, Any]) -> Call:
@@ -167,12 +167,12 @@ class CallReader:
         name, arguments = value["prompt"], value.get("arguments", {})
         prompt = prompts.get(name) if isinstance(name, str) else None
         if prompt is None:
-            told = f"there is no prompt {name!r:.100}; {_names('prompts', prompts)}"
-            raise InvalidInputError(told)
+            error = f"unknown prompt {name!r:.100}; {_names('prompts', prompts)}"
+            raise InvalidInputError(error)
         if not isinstance(arguments, Mapping) or not all(
             isinstance(argument, str) for argument in arguments.values()
         ):
-            raise InvalidInputError("the arguments of a prompt are texts, in an object")
+            raise InvalidInputError("the arguments of a prompt must be an object of strings")
         return PromptCall(prompt, arguments)
 
     def _shape(self) -> str:
@@ -191,18 +191,18 @@ def _url(value: object) -> AnyUrl:
     try:
         return _URL.validate_python(value)
     except ValidationError as error:
-        raise InvalidInputError("a resource is named by its address, a URI") from error
+        raise InvalidInputError("a resource must be a URI") from error
 
 
 def prompt_example(prompt: Prompt) -> str:
-    """Return how a prompt is made."""
+    """Return an example call of a prompt."""
     names = [argument.name for argument in prompt.arguments or ()][:_SHOWN]
     arguments = {quote(name, NAME_LENGTH): "<string>" for name in names}
     return json.dumps({"prompt": prompt.name, "arguments": arguments}, ensure_ascii=False)
 
 
 def example(tool: Tool) -> str:
-    """Return how a tool is called, with the types of its arguments."""
+    """Return an example call of a tool with the types of its arguments."""
     properties = list(properties_of(tool.inputSchema).items())[:_SHOWN]
     arguments = {
         quote(name, NAME_LENGTH): f"<{quote(_kind(schema), NAME_LENGTH)}>"
@@ -217,7 +217,7 @@ def _kind(schema: object) -> str:
 
 
 def _text_of(tool: Tool) -> str:
-    """Return the argument that is a text and all that a tool needs, "" if it needs others."""
+    """Return a tool's only required argument if it is a string, else ""."""
     properties = properties_of(tool.inputSchema)
     needed = required_of(tool.inputSchema)
     texts = [name for name, schema in properties.items() if _kind(schema) == "string"]

@@ -1,4 +1,4 @@
-"""A connection with an MCP server."""
+"""Connections to MCP servers."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     ]
 
 _PING_SECONDS = 10.0
-"""How often is looked after a server that works: over HTTP nothing else tells that it has died."""
+"""Interval of pings during calls, which detect dead HTTP servers."""
 
 _SESSION_LOST = 32600
-"""The code by which the SDK tells that a server over HTTP does not know the session any more."""
+"""Error code of the SDK for a session unknown to an HTTP server."""
 
 _CLOSING_SECONDS = 10.0
-"""How long closing may take: a server over HTTP is told, and may not answer; a process has
+"""Time limit for closing: an HTTP server may not respond; a process has
 four seconds before the SDK kills it."""
 
 _MOST_NEWS = 1_000
@@ -46,16 +46,16 @@ _FIRST = asyncio.FIRST_COMPLETED
 
 
 class ServerGoneError(Exception):
-    """The MCP server cannot be reached, or has ended."""
+    """The MCP server cannot be reached or has ended."""
 
 
 class NotBegunError(ServerGoneError):
-    """It was gone before it can have begun to work: the call may be made once more."""
+    """The server ended before it could start the call, which may be retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a server asks the user, and where the answer goes."""
+    """A question of a server, with the future of its answer."""
 
     params: types.ElicitRequestParams
     answer: asyncio.Future[types.ElicitResult]
@@ -65,17 +65,17 @@ News: TypeAlias = Progress | Asked
 
 T = TypeVar("T")
 WorkOf: TypeAlias = "Callable[[ClientSession, ProgressFnT], Awaitable[T]]"
-"""Makes a call over a session, and tells its progress."""
+"""Performs a call over a session and reports progress."""
 
 
 class Connection:
-    """A session, kept open by a task of its own: what anyio opens, the same task must close.
+    """A session held open by a dedicated task, because anyio must open and close in one task.
 
     Args:
         streams: Opens the transport.
-        can_ask: Whether the server may ask the user. It does not say in which call it asks, so a
-            connection that it may ask over has one call at a time.
-        start_seconds: How long the server may take to start.
+        can_ask: Whether the server may ask the user. Questions name no call, so such a
+            connection handles one call at a time.
+        start_seconds: Time limit for starting the server.
     """
 
     def __init__(
@@ -102,17 +102,17 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server is there, as far as is known."""
+        """Whether the server is known to be available."""
         return self._is_ready and not self._ending.is_set()
 
     async def open(self) -> None:
-        """Connect, and learn what the server has. What failed has to be closed, too.
+        """Connect and initialise. Close the connection even if this fails.
 
         Raises:
-            ServerGoneError: That fails, or takes too long.
+            ServerGoneError: The server fails or is too slow.
         """
         self._keeping = asyncio.create_task(self._keep())
-        # Not in the keeper: what anyio cancels there leaves the SDK's streams open.
+        # Not in the keeper, where anyio's cancellation would leave the SDK's streams open.
         beginning = asyncio.create_task(self._begin())
         try:
             async with asyncio.timeout(self._start_seconds):
@@ -122,31 +122,31 @@ class Connection:
             beginning.result()
             self._is_ready = True
         except TimeoutError as error:
-            told = f"the MCP server did not answer in {self._start_seconds:g} s"
-            raise ServerGoneError(told) from error
+            message = f"the MCP server did not answer in {self._start_seconds:g} s"
+            raise ServerGoneError(message) from error
         except (McpError, RuntimeError, *CLOSED) as error:
-            raise ServerGoneError(f"the MCP server cannot be used: {error}") from error
+            raise ServerGoneError(f"cannot use the MCP server: {error}") from error
         finally:
             beginning.cancel()
             await asyncio.wait({beginning})
 
     async def call(self, work: WorkOf[T], news: asyncio.Queue[News | None]) -> T:
-        """Make a call and return its result; leaving cancels it.
+        """Perform a call and return its result; cancellation cancels the call.
 
         Args:
-            work: Makes the call.
-            news: Gets its progress, and what the server asks.
+            work: Performs the call.
+            news: Receives progress and questions.
 
         Raises:
-            ServerGoneError: The server is not there any more.
-            McpError: It answers with an error of the protocol.
+            ServerGoneError: The server has ended.
+            McpError: The server returns a protocol error.
         """
         if not self.is_open:
             raise NotBegunError("the MCP server has ended")
         session = self._session.result()
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
-            if news.qsize() >= _MOST_NEWS:  # it is told faster than anybody reads
+            if news.qsize() >= _MOST_NEWS:  # faster than it is read
                 return
             done = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             text = quote(message or "", ABOUT_LENGTH) or done
@@ -173,20 +173,20 @@ class Connection:
             await asyncio.wait({calling})
 
     async def close(self) -> None:
-        """End the session, and the server if it is ours; one that starts is let start first.
+        """Close the session and stop our own server; a starting one finishes starting first.
 
-        A server that is told of it and does not answer is left.
+        A server that does not respond is abandoned.
         """
         self._ending.set()
         if self._keeping is None:
             return
-        # Not cancelled at once: what is cancelled while it starts a process never reaps it.
+        # Not cancelled immediately: cancelling the start of a process would leave a zombie.
         await asyncio.wait({self._keeping}, timeout=_CLOSING_SECONDS)
         self._keeping.cancel()
         await asyncio.wait({self._keeping})
 
     async def _wait(self, session: Session, calling: asyncio.Task[Any]) -> None:
-        """Wait for a call, or for the end of the server in it."""
+        """Wait for a call or for the end of the server."""
         assert self._keeping is not None  # noqa: S101 - it is open
         pinging: asyncio.Task[Any] | None = None
         try:
@@ -242,29 +242,29 @@ class Connection:
 
     async def _ask(
         self,
-        context: RequestContext[ClientSession, Any],  # noqa: ARG002 - by the SDK
+        context: RequestContext[ClientSession, Any],  # noqa: ARG002 - passed by the SDK
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult | types.ErrorData:
         if self._news is None:
-            return types.ErrorData(code=types.INVALID_REQUEST, message="there is no call")
+            return types.ErrorData(code=types.INVALID_REQUEST, message="no call is running")
         answer: asyncio.Future[types.ElicitResult] = asyncio.get_running_loop().create_future()
         self._news.put_nowait(Asked(params, answer))
         return await answer
 
     def _why(self) -> ServerGoneError:
-        """Return why the connection has ended."""
+        """Return the reason for the end of the connection."""
         reason = next(_leaves(self._error), None)
-        told = f": {type(reason).__name__}: {reason}" if reason else ""
-        gone = ServerGoneError(f"the MCP server has ended, or cannot be reached{told}")
+        cause = f": {type(reason).__name__}: {reason}" if reason else ""
+        gone = ServerGoneError(f"the MCP server has ended or cannot be reached{cause}")
         gone.__cause__ = self._error
         return gone
 
 
 async def _ping(session: Session) -> None:
-    """Look after a server once.
+    """Ping a server once.
 
     Raises:
-        ServerGoneError: It does not know the session any more.
+        ServerGoneError: The server has lost the session.
     """
     await asyncio.sleep(_PING_SECONDS)
     try:
@@ -272,12 +272,12 @@ async def _ping(session: Session) -> None:
     except McpError as error:
         if error.error.code in _LOST:
             raise ServerGoneError("the MCP server has ended") from error
-    except CLOSED as error:  # of the ping alone: the call may have been worked on
+    except CLOSED as error:  # only of the ping: the call may have run
         raise ServerGoneError("the MCP server has ended") from error
 
 
 def _leaves(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the errors in a group."""
+    """Yield the errors in an exception group."""
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
             yield from _leaves(each)

@@ -1,4 +1,4 @@
-"""Which connection a call goes through."""
+"""Pools of connections for calls."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from a2a_adapters_mcp.serving.connection import Connection
 
 Key: TypeAlias = tuple[str, str]
-"""A conversation: its owner, and its contextId."""
+"""A conversation: its owner and contextId."""
 
 
 class Connections(ABC):
-    """What gives calls their connections, and has each until it is closed.
+    """Provides connections for calls and closes them.
 
     Args:
-        make: Makes a connection, which is not open yet.
+        make: Creates an unopened connection.
     """
 
     def __init__(self, make: Callable[[], Connection]) -> None:
@@ -34,7 +34,7 @@ class Connections(ABC):
 
     @abstractmethod
     async def first(self) -> Connection:
-        """Open a connection for the first call; it tells what the server is.
+        """Open a connection for the first call and the server's description.
 
         Raises:
             ServerGoneError: The server cannot be reached.
@@ -42,27 +42,27 @@ class Connections(ABC):
 
     @abstractmethod
     def lease(self, key: Key) -> AbstractAsyncContextManager[Connection]:
-        """Give the connection for a call of a conversation."""
+        """Lease the connection for a call of a conversation."""
 
     async def aclose(self) -> None:
-        """Close all, and wait for what is being closed; there are no more connections then."""
+        """Close all connections and refuse new ones."""
         self._is_closed = True
         await asyncio.gather(*(self._close(connection) for connection in self._every))
 
     async def _open(self) -> Connection:
         if self._is_closed:
-            raise ServerGoneError("the MCP server is not served any more")
+            raise ServerGoneError("the MCP server is being shut down")
         connection = self._make()
         self._every.add(connection)
         try:
             await connection.open()
         except BaseException:
-            self._let_go(connection)
+            self._discard(connection)
             raise
         return connection
 
-    def _let_go(self, connection: Connection) -> None:
-        """Close a connection that nobody uses; only `aclose` waits for that."""
+    def _discard(self, connection: Connection) -> None:
+        """Close an unused connection in the background; `aclose` waits for it."""
         self._closing.begin(self._close(connection))
 
     async def _close(self, connection: Connection) -> None:
@@ -71,34 +71,34 @@ class Connections(ABC):
 
 
 class Shared(Connections):
-    """One connection for all, opened again when its server has ended."""
+    """One shared connection, reopened if its server has ended."""
 
     def __init__(self, make: Callable[[], Connection]) -> None:
         super().__init__(make)
         self._opening = asyncio.Lock()
 
     async def first(self) -> Connection:
-        """Open the one connection."""
+        """Open the shared connection."""
         self._connection = await self._open()
         return self._connection
 
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:  # noqa: ARG002
-        """Give the one connection."""
+        """Lease the shared connection."""
         async with self._opening:
             if not self._connection.is_open:
                 gone, self._connection = self._connection, await self._open()
-                self._let_go(gone)
+                self._discard(gone)
         yield self._connection
 
 
 class PerConversation(Connections):
-    """A connection for each conversation, kept for its next message; each has one call at a time.
+    """One connection per conversation, kept for its next message, with one call at a time.
 
     Args:
-        make: Makes a connection, which is not open yet.
-        limit: How many there may be.
-        idle_seconds: How long one may be unused.
+        make: Creates an unopened connection.
+        limit: Maximum number of connections.
+        idle_seconds: Maximum idle time of a connection.
     """
 
     def __init__(self, make: Callable[[], Connection], limit: int, idle_seconds: float) -> None:
@@ -112,13 +112,13 @@ class PerConversation(Connections):
         self._opening = 0
 
     async def first(self) -> Connection:
-        """Open a connection that the first conversation gets."""
+        """Open a connection for the first conversation."""
         self._first = await self._open()
         return self._first
 
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:
-        """Give the conversation's connection, or a new one; after a failure it is closed."""
+        """Lease the conversation's or a new connection; it is closed after a failure."""
         async with self._slots:
             connection = self._take(key)
             if connection is None:
@@ -127,14 +127,14 @@ class PerConversation(Connections):
             try:
                 yield connection
             except BaseException:
-                self._let_go(connection)
+                self._discard(connection)
                 raise
             finally:
                 self._used.discard(connection)
             self._keep(key, connection)
 
     async def aclose(self) -> None:
-        """Close all, and keep none for a next message."""
+        """Close all connections."""
         for _, expiry in self._idle.values():
             expiry.cancel()
         self._idle.clear()
@@ -153,24 +153,24 @@ class PerConversation(Connections):
             self._opening -= 1
 
     def _if_open(self, connection: Connection | None) -> Connection | None:
-        """Return a connection if its server is there; another one is closed."""
+        """Return a connection if its server is available; close it otherwise."""
         if connection is None or connection.is_open:
             return connection
-        self._let_go(connection)
+        self._discard(connection)
         return None
 
     async def _make_room(self) -> None:
-        """Close what is unused the longest, if there would be too many."""
+        """Close the connection that was idle longest, if the limit is reached."""
         while self._idle and len(self._idle) + len(self._used) + self._opening > self._limit:
             oldest = next(iter(self._idle))
             await shielded(self._close(self._unused(oldest)))
 
     def _keep(self, key: Key, connection: Connection) -> None:
         if key in self._idle or not connection.is_open:
-            self._let_go(connection)
+            self._discard(connection)
             return
         loop = asyncio.get_running_loop()
-        expiry = loop.call_later(self._idle_seconds, lambda: self._let_go(self._unused(key)))
+        expiry = loop.call_later(self._idle_seconds, lambda: self._discard(self._unused(key)))
         self._idle[key] = connection, expiry
 
     def _unused(self, key: Key) -> Connection:

@@ -1,4 +1,4 @@
-"""What an MCP server asks its user, asked of the agent's caller."""
+"""Passes questions of an MCP server to the agent's caller."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TRUE, _FALSE = {"yes", "y", "true", "ok"}, {"no", "n", "false"}
 
 
 class UnclearAnswerError(Exception):
-    """An answer does not fit; the text says what would."""
+    """An answer is invalid; the text says what is expected."""
 
 
 def question(params: ElicitRequestParams, hint: str = "") -> InputRequired:
-    """Return what is asked; `hint` says what was wrong with an answer."""
+    """Return the question; `hint` explains the error in a previous answer."""
     message = text_of(params.message)
     prompt = f"{hint}\n\n{message}" if hint else message
     if isinstance(params, ElicitRequestURLParams):
@@ -35,7 +35,7 @@ def question(params: ElicitRequestParams, hint: str = "") -> InputRequired:
 
 
 def give(asked: Asked, answer: AgentRequest | None) -> str:
-    """Hand an answer to the server; return what is wrong with it, "" if it was taken."""
+    """Pass an answer to the server; return its error, "" if it is valid."""
     if answer is None:
         return "Please answer."
     try:
@@ -46,10 +46,10 @@ def give(asked: Asked, answer: AgentRequest | None) -> str:
 
 
 def _result(params: ElicitRequestParams, answer: AgentRequest) -> ElicitResult:
-    """Return the answer as the server wants it.
+    """Return the answer in the server's format.
 
     Raises:
-        UnclearAnswerError: It cannot be one.
+        UnclearAnswerError: The answer is invalid.
     """
     data = next((part.value for part in answer.parts if isinstance(part, Data)), None)
     if isinstance(data, Mapping) and data.get("action") in _ACTIONS:
@@ -82,7 +82,7 @@ def _schema(params: ElicitRequestParams) -> Mapping[str, Any]:
 
 
 def _value(text: str, schema: Mapping[str, Any]) -> str | float | bool:
-    """Return a text as the value of a field."""
+    """Parse a text as the value of a field."""
     choices = schema.get("enum")
     if choices and text not in choices:
         raise UnclearAnswerError(f"Please answer with one of {', '.join(map(str, choices))}.")

@@ -1,4 +1,4 @@
-"""From the results of an MCP server to an agent's events."""
+"""Converts results of an MCP server to an agent's events."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentEvent
 
 _FILENAME = "a2a-adapters/filename"
-"""Key in the metadata of files from agents that are offered as tools."""
+"""Metadata key of files from agents offered as tools."""
 
 _WEB = ("https://", "http://")
 
 _WRAPPED = "result"
-"""The key under which the SDK's servers put results that are no objects."""
+"""Key used by the SDK's servers for results other than objects."""
 
 
 def is_readable(uri: str) -> bool:
-    """Whether a resource has to be read from its server; others can fetch all else."""
+    """Return whether a resource must be read from its server instead of its URL."""
     return not uri.startswith(_WEB)
 
 
@@ -40,7 +40,7 @@ def resource_events(result: ReadResourceResult) -> Iterator[AgentEvent]:
 
 
 def prompt_events(result: GetPromptResult) -> Iterator[AgentEvent]:
-    """Yield the messages of a prompt, with their roles if there are several messages."""
+    """Yield the messages of a prompt, with roles if there are several."""
     messages = _wire(result)["messages"]
     begun = False
     for message in messages:
@@ -56,12 +56,12 @@ def prompt_events(result: GetPromptResult) -> Iterator[AgentEvent]:
 def tool_events(
     result: CallToolResult, tool: Tool, read: Mapping[str, ReadResourceResult]
 ) -> Iterator[AgentEvent]:
-    """Yield the events of a tool's result; its error is a refusal in its own words.
+    """Yield the events of a tool's result; an error becomes a rejection with its text.
 
     Args:
         result: The result.
         tool: The tool.
-        read: The resources that the result links to, by their addresses.
+        read: The resources linked in the result, by URI.
     """
     wire = _wire(result)
     blocks = wire.get("content", [])
@@ -89,12 +89,12 @@ def tool_events(
 
 
 def _is_text(structured: Mapping[str, Any], blocks: list[dict[str, Any]]) -> bool:
-    """Tell whether structured content is but the text of the only block."""
+    """Return whether structured content only repeats the single text block."""
     return len(blocks) == 1 and structured == {_WRAPPED: blocks[0].get("text")}
 
 
 def _repeats(text: str, structured: Mapping[str, Any]) -> bool:
-    """Tell whether a text is the structured content once more, for clients that know none."""
+    """Return whether a text repeats the structured content for older clients."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""An MCP server as the user names it."""
+"""The target for MCP servers."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ if TYPE_CHECKING:
 __all__ = ["McpServer"]
 
 _SILENT_SECONDS = 3_600.0
-"""How long a server may be silent: most send heartbeats, but a tool may work for long."""
+"""Maximum silence of a server; most send heartbeats, but tools may run long."""
 
 _RETRIES = 2
 
 _SLOW_SECONDS = 1.0
 _SLOW = (
-    "the MCP server %s takes %.1f s to start, once for each conversation; if it keeps nothing "
-    "of a session, start it once for all callers with McpServer(..., shared=True)"
+    "the MCP server %s takes %.1f s to start, once per conversation; if it keeps no session "
+    "state, start it once for all callers with McpServer(..., shared=True)"
 )
 
 logger = logging.getLogger(__name__)
 
 
 class McpServer:
-    """An MCP server, to be served as an agent: each of its tools is a skill.
+    """An MCP server to serve as an agent; each tool is a skill.
 
-    `serve(McpServer("npx -y @modelcontextprotocol/server-everything"))`. It is opened in the
-    server's event loop, and closed with the server.
+    `serve(McpServer("npx -y @modelcontextprotocol/server-everything"))` opens it in the
+    server's event loop and closes it with the server.
 
     Args:
-        server: The command that starts it, as one text or as words, or its URL (streamable HTTP).
-            Never pass on what a caller or a card names: a command is run.
-        env: Variables for the command. It gets these, `PATH`, `HOME` and the like, and no others.
-        cwd: Where the command runs.
+        server: The command that starts it, as a string or words, or its URL (streamable HTTP).
+            Never pass untrusted input: it is executed.
+        env: Variables for the command, in addition to `PATH`, `HOME` and the like.
+        cwd: Working directory of the command.
         auth: Credentials for the URL.
-        outbound: What the URL has to pass, where whoever named it need not be trusted; by default
-            the URL is trusted as typed. Redirects to other hosts are never followed.
-        name: The agent's name; by default the server's own.
-        description: What the agent does; by default the server's instructions.
-        shared: One connection for all callers, for servers that keep nothing of a session. It
-            saves starting a server for each conversation, but the server cannot ask its user.
-        connections: How many connections there may be at once.
-        idle_seconds: How long a conversation's connection is kept for its next message.
-        start_seconds: How long the server may take to start.
+        outbound: Policy for URLs from untrusted sources; by default,
+            the URL is trusted. Redirects to other hosts are never followed.
+        name: Name of the agent. Default: that of the server.
+        description: Description of the agent. Default: the server's instructions.
+        shared: Whether all callers share a connection, for servers without session state. It
+            saves one start per conversation, but the server cannot ask the user.
+        connections: Maximum number of connections.
+        idle_seconds: Time to keep a conversation's connection for its next message.
+        start_seconds: Time limit for starting the server.
 
     Raises:
-        ConfigurationError: There is no command, the URL is none, or there may be no connection.
+        ConfigurationError: The command or URL is invalid, or `connections` is not positive.
     """
 
-    def __init__(  # noqa: PLR0913 - a choice each
+    def __init__(  # noqa: PLR0913 - independent options
         self,
         server: str | Sequence[str],
         *,
@@ -87,7 +87,7 @@ class McpServer:
         start_seconds: float = 60,
     ) -> None:
         if connections < 1:
-            raise ConfigurationError(f"connections is a number above 0, not {connections}")
+            raise ConfigurationError(f"connections must be positive, not {connections}")
         is_url = isinstance(server, str) and server.strip().startswith(("http://", "https://"))
         self._url = agent_url(str(server)) if is_url else None
         self._command = None if is_url else _command(server, env, cwd)
@@ -137,7 +137,7 @@ class McpServer:
 
     @property
     def _shown(self) -> str:
-        """The server as the log names it: without credentials, arguments or a query."""
+        """Name of the server for logs, without credentials, arguments or query."""
         if self._command is not None:
             return f"the command {self._command.command}"
         parts = urlsplit(str(self._url))
@@ -178,7 +178,7 @@ def _command(
     except ValueError as error:
         raise ConfigurationError(f"{server!r} is not a command: {error}") from error
     if not words:
-        raise ConfigurationError("an MCP server is named by its command, or by its URL")
+        raise ConfigurationError("an MCP server needs a command or a URL")
     return StdioServerParameters(
         command=words[0], args=words[1:], env=dict(env) if env else None, cwd=cwd
     )

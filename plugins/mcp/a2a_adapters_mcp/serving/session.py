@@ -1,4 +1,4 @@
-"""What the SDK's session with an MCP server lacks."""
+"""Extensions of the SDK's client session."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     Incoming: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
-"""What is raised where a transport has ended."""
+"""Exceptions raised on a closed transport."""
 
 _LAST_SECONDS = 1.0
-"""How long it may take to tell a server that a call is not waited for any more."""
+"""Time limit for sending a cancellation."""
 
 _PAGES = 100
 
 
 class Session(ClientSession):
-    """A session that tells the server of calls that are not waited for any more."""
+    """A session that notifies the server of cancelled calls."""
 
     async def send_request(self, *args: Any, **kwargs: Any) -> Any:
         """Send a request and return its result."""
@@ -43,7 +43,7 @@ class Session(ClientSession):
 
 
 class Watched:
-    """Hands a stream of messages on, and sees its end."""
+    """Forwards a stream of messages and detects its end."""
 
     def __init__(self, read: Incoming, ended: asyncio.Event) -> None:
         self._read = read
@@ -63,19 +63,19 @@ class Watched:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with self._send:
                 async for message in self._read:
-                    if _is_too_deep(message):  # whoever waits for it would wait for ever
+                    if _is_too_deep(message):  # its caller would wait forever
                         break
                     await self._send.send(message)
         self._ended.set()
 
 
 def _is_too_deep(message: SessionMessage | Exception) -> bool:
-    """Tell whether something came that is no line of a log, but cannot be read all the same."""
+    """Return whether a message is nested too deeply to parse."""
     return isinstance(message, ValueError) and "recursion limit" in str(message)
 
 
 async def every_if_any(list_page: Callable[..., Awaitable[Any]], field: str) -> Sequence[Any]:
-    """Return the same of a list that not all servers have, whatever they say of themselves."""
+    """Like `every`, but empty if the server does not support the list despite its capabilities."""
     try:
         return await every(list_page, field)
     except McpError:
@@ -83,7 +83,7 @@ async def every_if_any(list_page: Callable[..., Awaitable[Any]], field: str) -> 
 
 
 async def every(list_page: Callable[..., Awaitable[Any]], field: str) -> Sequence[Any]:
-    """Return the items of all pages of a list that a server has."""
+    """Return the items of all pages of a list."""
     found: list[Any] = []
     cursor = None
     for _ in range(_PAGES):

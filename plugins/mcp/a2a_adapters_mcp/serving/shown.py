@@ -1,4 +1,4 @@
-"""What a server writes, fit to be shown: it is a stranger, whoever has named it."""
+"""Sanitised descriptions of an MCP server, which is untrusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABOUT_LENGTH = 1_000
 _TEXT_LENGTH = 4_000
 _TOOL_NAME_LENGTH = 128
 _TOOLS = 1_000
-"""More would make a card that nobody reads."""
+"""Limit that keeps the card readable."""
 
 Named = TypeVar("Named", Tool, Prompt)
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def text_of(text: str) -> str:
-    """Return a text for the caller without what cannot be seen, and not too long."""
+    """Return a text without invisible characters, shortened."""
     seen = (c if c.isprintable() or c in "\n\t" else " " for c in text[:_TEXT_LENGTH])
     more = "…" if len(text) > _TEXT_LENGTH else ""
     return "".join(seen) + more
@@ -33,12 +33,12 @@ def text_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server has.
+    """The tools, prompts and resources of a server.
 
     Attributes:
-        tools: Its tools by their names.
-        prompts: Its prompts by their names.
-        resources: The addresses of its resources, with what they are, and templates of addresses.
+        tools: Its tools by name.
+        prompts: Its prompts by name.
+        resources: URIs and URI templates of its resources, with descriptions.
     """
 
     tools: Mapping[str, Tool]
@@ -47,9 +47,9 @@ class Offer:
 
 
 def usable(tools: Sequence[Named]) -> dict[str, Named]:
-    """Return tools or prompts by their names, without those that cannot be named.
+    """Return tools or prompts by name, without those with unusable names.
 
-    The log tells of these.
+    The latter are logged.
     """
     named = {
         tool.name: tool
@@ -60,17 +60,17 @@ def usable(tools: Sequence[Named]) -> dict[str, Named]:
     if len(found) < len(tools):
         left = next((tool.name for tool in tools if tool.name not in found), "")
         logger.warning(
-            "an MCP server has %d %ss of which %d can be called; not %s, for instance",
+            "an MCP server has %d %ss, of which %d have usable names; not %s, for instance",
             len(tools),
             type(tools[0]).__name__.lower(),
             len(found),
-            quote(left, NAME_LENGTH) or "one without a name",
+            quote(left, NAME_LENGTH) or "an unnamed one",
         )
     return found
 
 
 def listed(resources: Sequence[Resource | ResourceTemplate]) -> Sequence[str]:
-    """Return the addresses of resources, each with what it is."""
+    """Return the URIs of resources with their descriptions."""
     return [
         f"{each.uriTemplate if isinstance(each, ResourceTemplate) else each.uri}: "
         f"{each.description or each.title or each.name}"
@@ -79,7 +79,7 @@ def listed(resources: Sequence[Resource | ResourceTemplate]) -> Sequence[str]:
 
 
 def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the properties of a schema; none if it is none."""
+    """Return the properties of a schema; empty for invalid ones."""
     found = schema.get("properties")
     return found if isinstance(found, Mapping) else {}
 

@@ -1,4 +1,4 @@
-"""One call of an MCP server, and what comes of it meanwhile."""
+"""A running call of an MCP server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """Makes a call in a task of its own; leaving it cancels the call.
+    """Runs a call in a separate task; exiting the context cancels it.
 
     Args:
-        connection: The connection with the server.
-        call: What is called.
+        connection: The connection to the server.
+        call: The call.
     """
 
     def __init__(self, connection: Connection, call: Call) -> None:
@@ -37,14 +37,14 @@ class Work:
         await asyncio.wait({self._calling})
 
     async def news(self) -> News | None:
-        """Return what is new, None at the end."""
+        """Return the next progress or question, None at the end."""
         return await self._news.get()
 
     def result(self) -> Iterator[AgentEvent]:
         """Return the events of the result.
 
         Raises:
-            ServerGoneError: The server was not there, or ended.
-            McpError: It answered with an error of the protocol.
+            ServerGoneError: The server was unavailable or ended.
+            McpError: The server returned a protocol error.
         """
         return self._calling.result()

@@ -1,1 +1,1 @@
-"""The protocol of 2026-07-28, in which each request stands alone: no sessions, but tasks."""
+"""The stateless protocol of 2026-07-28: tasks instead of sessions."""

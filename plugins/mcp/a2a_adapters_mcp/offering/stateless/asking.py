@@ -1,4 +1,4 @@
-"""What an agent asks, as a request that the client answers with its next call (SEP-2322)."""
+"""Questions as requests that the client answers with its next call (SEP-2322)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class InputRequest:
-    """The question of a task that waits.
+    """The question of a waiting task.
 
     Attributes:
-        key: What it is answered by; another question of the same task has another one.
+        key: Id of the question, unique within the task.
 
     Args:
         task: The task.
-        reply: The same, as an answer.
-        capabilities: What the client can do.
+        reply: The task's content as a reply.
+        capabilities: The client's capabilities.
     """
 
     def __init__(self, task: Task, reply: AgentReply, capabilities: Mapping[str, Any]) -> None:
@@ -34,15 +34,15 @@ class InputRequest:
         self._can = can if isinstance(can, Mapping) else None
 
     def wire(self) -> Mapping[str, Any] | None:
-        """Return it as the protocol has it; None if the client cannot ask its user that."""
+        """Return the protocol's request; None if the client does not support it."""
         params = self._page() if self._reply.state == "auth-required" else self._form()
         return params and {"method": "elicitation/create", "params": params}
 
     def answer(self, responses: object) -> list[Part] | None:
-        """Return the user's answer; None if it is not among the responses.
+        """Return the user's answer, None if the responses do not contain it.
 
         Raises:
-            DeclinedError: The user does not answer.
+            DeclinedError: The user declined.
         """
         given = responses.get(self.key) if isinstance(responses, Mapping) else None
         if not isinstance(given, Mapping) or not isinstance(action := given.get("action"), str):

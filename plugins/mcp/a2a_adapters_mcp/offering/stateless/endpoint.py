@@ -1,4 +1,4 @@
-"""Answers over HTTP: JSON, or a stream of events as soon as there is progress to tell."""
+"""HTTP endpoint that answers with JSON, or with an event stream once there is progress."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from a2a_adapters_mcp.offering.work import Tell
 
 Method: TypeAlias = "Callable[[Envelope, Request, Tell], Awaitable[Mapping[str, Any]]]"
-"""Returns the result of a request, and tells meanwhile how it goes."""
+"""Returns the result of a request and reports progress."""
 
 _INTERNAL_ERROR = -32603
 _HTTP_STATUS = {
@@ -50,10 +50,10 @@ _HTTP_STATUS = {
     ),
 }
 _QUIET_SECONDS = 15.0
-"""How long nothing is sent: proxies give up connections on which nothing happens."""
+"""Interval of keep-alives, because proxies close silent connections."""
 
 _MOST_WAITING = 1_000
-"""How much progress waits for a client that reads slowly; more is not told."""
+"""Maximum progress queued for a slow client; more is dropped."""
 
 _STREAM = [
     (b"content-type", b"text/event-stream"),
@@ -63,18 +63,18 @@ _STREAM = [
 
 
 class StatelessEndpoint:
-    """Answers requests that stand alone.
+    """Answers stateless requests.
 
     Args:
-        method: Carries them out.
+        method: Executes requests.
     """
 
     def __init__(self, method: Method) -> None:
         self._method = method
 
     async def answer(self, body: object, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI), whose body has been read; a client that leaves ends it."""
-        if is_notification(body):  # there is none that matters here
+        """Answer a request with a parsed body (ASGI); a disconnect cancels it."""
+        if is_notification(body):  # none is relevant here
             await Response(status_code=202)(scope, receive, send)
             return
         try:
@@ -114,10 +114,10 @@ class StatelessEndpoint:
             return _refusal(envelope.id, error)
         except A2AError as refused:
             return _refusal(envelope.id, RpcError(_INTERNAL_ERROR, refused.message))
-        except Exception as failure:  # its text may be private
+        except Exception as failure:  # its text may be confidential
             error_id = log_failure(f"the request {envelope.method:.50} failed", failure)
-            told = RpcError(_INTERNAL_ERROR, f"The request failed. Error id: {error_id}")
-            return _refusal(envelope.id, told)
+            refusal = RpcError(_INTERNAL_ERROR, f"The request failed. Error id: {error_id}")
+            return _refusal(envelope.id, refusal)
         return {"jsonrpc": "2.0", "id": envelope.id, "result": result}
 
 
@@ -128,7 +128,7 @@ async def _respond(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Send what is new, and at last the result; nothing more to a client that has left."""
+    """Send progress and finally the result, unless the client disconnects."""
     first = await _next(news)
     if first is None:
         if not working.cancelled():
@@ -143,7 +143,7 @@ async def _respond(
 
 
 async def _next(news: asyncio.Queue[bytes | None]) -> bytes | None:
-    """Return what is new, None at the end, or something that says nothing when it takes long."""
+    """Return the next event, None at the end, or a keep-alive after silence."""
     try:
         return await asyncio.wait_for(news.get(), _QUIET_SECONDS)
     except TimeoutError:

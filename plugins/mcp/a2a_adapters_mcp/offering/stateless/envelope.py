@@ -1,4 +1,4 @@
-"""One request, checked: what it says of itself has to be what its headers say."""
+"""A parsed request whose body and headers are consistent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 VERSION = "2026-07-28"
 TASKS = "io.modelcontextprotocol/tasks"
-"""The extension of tasks, SEP-2663."""
+"""The tasks extension, SEP-2663."""
 
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
@@ -31,13 +31,13 @@ _NAMED = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""What the header `Mcp-Name` repeats."""
+"""Params repeated in the header `Mcp-Name`, by method."""
 
 RequestId: TypeAlias = str | int
 
 
 class RpcError(Exception):
-    """A request is answered with an error of JSON-RPC."""
+    """A JSON-RPC error to send."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -51,11 +51,11 @@ class Envelope:
     """A request.
 
     Attributes:
-        id: Its id, which the answer has.
-        method: What is to be done.
-        params: With what.
-        capabilities: What the client can do.
-        progress_token: What progress is told with, None if nobody wants to know.
+        id: Id of the request.
+        method: Name of the method.
+        params: Params of the method.
+        capabilities: The client's capabilities.
+        progress_token: Token for progress, None if not requested.
     """
 
     id: RequestId
@@ -66,18 +66,18 @@ class Envelope:
 
     @property
     def has_tasks(self) -> bool:
-        """Whether the client takes a task for a result."""
+        """Whether the client accepts a task as result."""
         extensions = self.capabilities.get("extensions")
         return isinstance(extensions, Mapping) and TASKS in extensions
 
 
 def is_stateless(headers: Headers, body: object, known: set[str]) -> bool:
-    """Tell whether a request is of this protocol, rather than of one that has sessions.
+    """Return whether a request uses this protocol instead of one with sessions.
 
     Args:
-        headers: The request's.
-        body: Its JSON.
-        known: The versions that have sessions.
+        headers: Headers of the request.
+        body: Parsed body.
+        known: Versions with sessions.
     """
     version = headers.get(_VERSION_HEADER)
     if version in known:
@@ -86,25 +86,25 @@ def is_stateless(headers: Headers, body: object, known: set[str]) -> bool:
 
 
 def request_id(body: object) -> RequestId | None:
-    """Return the id of a request, None if it has none that is right."""
+    """Return the id of a request, None if missing or invalid."""
     found = body.get("id") if isinstance(body, Mapping) else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def is_notification(body: object) -> bool:
-    """Tell whether nobody waits for an answer."""
+    """Return whether a message is a notification."""
     return isinstance(body, Mapping) and "id" not in body and isinstance(body.get("method"), str)
 
 
 def read(body: object, headers: Headers) -> Envelope:
-    """Return a request.
+    """Parse a request.
 
     Raises:
-        RpcError: It is none, or its headers say something else.
+        RpcError: It is invalid, or its headers contradict it.
     """
     found = request_id(body)
     if not isinstance(body, Mapping) or found is None or not isinstance(body.get("method"), str):
-        raise RpcError(INVALID_REQUEST, "The body has to be one request of JSON-RPC")
+        raise RpcError(INVALID_REQUEST, "The body must be a single JSON-RPC request")
     meta = _meta(body)
     if missing := [key for key in (_PROTOCOL, _CAPABILITIES) if key not in meta]:
         raise RpcError(INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
@@ -114,7 +114,7 @@ def read(body: object, headers: Headers) -> Envelope:
         raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", about)
     capabilities = meta[_CAPABILITIES]
     if not isinstance(capabilities, Mapping):
-        raise RpcError(INVALID_PARAMS, f"{_CAPABILITIES} has to be an object")
+        raise RpcError(INVALID_PARAMS, f"{_CAPABILITIES} must be an object")
     token = meta.get("progressToken")
     is_token = isinstance(token, str | int)
     return Envelope(
@@ -129,18 +129,18 @@ def _meta(body: object) -> Mapping[str, Any]:
 
 
 def _check_headers(body: Mapping[str, Any], meta: Mapping[str, Any], headers: Headers) -> None:
-    """Refuse a request that is routed by something else than it says (SEP-2243)."""
+    """Refuse a request whose routing headers contradict its body (SEP-2243)."""
     said = {_VERSION_HEADER: meta[_PROTOCOL], "mcp-method": body["method"]}
     if (key := _NAMED.get(body["method"])) and key in body["params"]:
         said["mcp-name"] = body["params"][key]
     for header, value in said.items():
         given = headers.getlist(header)
         if len(given) != 1 or _decoded(given[0].strip()) != value:
-            raise RpcError(HEADER_MISMATCH, f"The header {header} is not what the body says")
+            raise RpcError(HEADER_MISMATCH, f"The header {header} does not match the body")
 
 
 def _decoded(value: str) -> str | None:
-    """Return what a header stands for: those that are no ASCII are wrapped base64."""
+    """Decode a header; non-ASCII values are wrapped in base64."""
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

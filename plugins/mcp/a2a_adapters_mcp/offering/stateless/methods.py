@@ -1,4 +1,4 @@
-"""What clients of the protocol of 2026-07-28 can do: see the tools, call them, follow tasks."""
+"""Methods of the protocol 2026-07-28: listing and calling tools, following tasks."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ _SERVER = {
 }
 _CACHED = {"ttlMs": 300_000, "cacheScope": "private"}
 _NEEDED: Mapping[str, object] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-_DECLINED = "the agent asked something that the user did not answer"
+_DECLINED = "the user did not answer the agent's question"
 
 
 class Methods:
-    """Carries out requests.
+    """Executes requests.
 
     Args:
-        tools: The tools by their names.
-        agents: The agents by their ids.
-        caller: Returns who calls.
-        patience: How many seconds a call is answered with its result, before it is with a task.
+        tools: The tools by name.
+        agents: The agents by id.
+        caller: Returns the caller of a request.
+        patience: Seconds to wait for a result before returning a task.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Methods:
         """Return the result of a request.
 
         Raises:
-            RpcError: It cannot be carried out.
+            RpcError: The request fails.
         """
         context = self._caller(request)
         match asked.method:
@@ -90,7 +90,7 @@ class Methods:
                 result = self._list()
             case "tools/call":
                 result = await self._call(asked, context, tell)
-            case "resources/list":  # there are no sessions whose artifacts these could be
+            case "resources/list":  # without sessions there are no artifacts to list
                 result = {"resources": [], **_CACHED}
             case "resources/read":
                 result = {"contents": [await self._read(asked, context)], **_CACHED}
@@ -116,7 +116,7 @@ class Methods:
         uri = str(asked.params.get("uri"))
         try:
             return await Artifacts(self._agents.values()).read(uri, context)
-        except McpError as failure:  # which has another code in this protocol (SEP-2164)
+        except McpError as failure:  # this protocol uses another code (SEP-2164)
             raise RpcError(INVALID_PARAMS, failure.error.message, {"uri": uri}) from failure
 
     async def _call(
@@ -124,7 +124,7 @@ class Methods:
     ) -> Mapping[str, Any]:
         tool = self._tools.get(str(asked.params.get("name")))
         if tool is None:
-            raise RpcError(INVALID_PARAMS, "There is no such tool")
+            raise RpcError(INVALID_PARAMS, "Unknown tool")
         if asked.progress_token is not None:
             context.requested_extensions = {*context.requested_extensions, PROGRESS_EXTENSION}
         work = Work(tool.agent, context, tool.metadata, tell)
@@ -133,7 +133,7 @@ class Methods:
                 return await self._answered(asked, tool, context, work)
             given = asked.params.get("arguments") or {}
             if not isinstance(given, Mapping):
-                raise RpcError(INVALID_PARAMS, "The arguments have to be an object")
+                raise RpcError(INVALID_PARAMS, "The arguments must be an object")
             arguments = ToolArguments.read(given)
             parts, ids = arguments.parts, (arguments.context_id, arguments.task_id)
             reply = await work.send(parts, *ids, self._patience_of(asked))
@@ -166,15 +166,15 @@ class Methods:
     async def _answered(
         self, asked: Envelope, tool: AgentTool, context: ServerCallContext, work: Work
     ) -> Mapping[str, Any]:
-        """Go on with the question that an earlier call was answered with."""
+        """Continue with the answer to the question of an earlier call."""
         text, _, key = str(asked.params["requestState"]).rpartition("/")
         task_id = TaskId.read(text)
         if task_id.agent != tool.agent_id:
-            raise RpcError(INVALID_PARAMS, "There is no such task")
+            raise RpcError(INVALID_PARAMS, "Unknown task")
         task, reply = await self._known(task_id, context)
         question = InputRequest(task, reply, asked.capabilities)
         if not reply.is_question or key != question.key:
-            raise RpcError(INVALID_PARAMS, "This question is not open")
+            raise RpcError(INVALID_PARAMS, "The question is not open")
         work.know(task)
         try:
             parts = question.answer(asked.params.get("inputResponses"))
@@ -221,10 +221,10 @@ class Methods:
             await _send(agent, parts, task, question.key, context)
 
     async def _known(self, task_id: TaskId, context: ServerCallContext) -> tuple[Task, AgentReply]:
-        """Return a task of the caller's, and the same as an answer."""
+        """Return a task of the caller and its content as a reply."""
         agent = self._agents.get(task_id.agent)
         if agent is None:
-            raise RpcError(INVALID_PARAMS, "There is no such task")
+            raise RpcError(INVALID_PARAMS, "Unknown task")
         task = await _get(agent, task_id.task, context)
         answer = Answer()
         answer.fold_task(task)
@@ -235,9 +235,9 @@ async def _get(agent: DialectAgent, task_id: str, context: ServerCallContext) ->
     try:
         task = await agent.handler.on_get_task(GetTaskRequest(id=task_id), context)
     except A2AError as failure:
-        raise RpcError(INVALID_PARAMS, "There is no such task") from failure
+        raise RpcError(INVALID_PARAMS, "Unknown task") from failure
     if task is None:
-        raise RpcError(INVALID_PARAMS, "There is no such task")
+        raise RpcError(INVALID_PARAMS, "Unknown task")
     return task
 
 
@@ -255,7 +255,7 @@ async def _send(
     key: str,
     context: ServerCallContext,
 ) -> None:
-    """Send an answer, once however often it comes, and wait for nothing."""
+    """Send an answer idempotently, without waiting for the result."""
     request = to_request(parts, task.context_id, task.id, {})
     request.message.message_id = hashlib.sha256(f"{task.id} {key}".encode()).hexdigest()[:32]
     request.configuration.CopyFrom(SendMessageConfiguration(return_immediately=True))

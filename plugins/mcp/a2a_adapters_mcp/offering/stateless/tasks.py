@@ -1,4 +1,4 @@
-"""A task of A2A as one of MCP (SEP-2663)."""
+"""A2A tasks as MCP tasks (SEP-2663)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _POLL_MS = 1_000
 _KEPT_MS = 3_600_000
-"""How long a task can be had after its last change, where nobody says otherwise."""
+"""Default retention of a task after its last change."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskId:
-    """What clients know a task by: A2A tells neither whose it is nor since when it is.
+    """Task id for clients, which adds the agent and the creation time missing in A2A's.
 
     Attributes:
         agent: The agent's id.
         task: The task's id.
-        created: When it was begun, in seconds since 1970.
+        created: Creation time in seconds since 1970.
     """
 
     agent: str
@@ -44,15 +44,15 @@ class TaskId:
 
     @classmethod
     def new(cls, agent: str, task: str) -> TaskId:
-        """Return that of a task that begins now."""
+        """Return the id of a task created now."""
         return cls(agent, task, int(time.time()))
 
     @classmethod
     def read(cls, text: object) -> TaskId:
-        """Return what a client sends.
+        """Parse a client's task id.
 
         Raises:
-            RpcError: It is none of ours.
+            RpcError: The id is invalid.
         """
         match str(text).split("/"):
             case [agent, task, created] if agent and task and len(created) <= 8:
@@ -60,11 +60,11 @@ class TaskId:
                     return cls(agent, task, int(created, 16))
                 except ValueError:
                     pass
-        raise RpcError(INVALID_PARAMS, "There is no such task")
+        raise RpcError(INVALID_PARAMS, "Unknown task")
 
 
 def about(task_id: TaskId, task: Task) -> dict[str, Any]:
-    """Return what every message about a task has; its status is that of one that works."""
+    """Return the common fields of messages about a task, with the status `working`."""
     changed = max(task.status.timestamp.ToSeconds(), task_id.created)
     return {
         "taskId": str(task_id),
@@ -79,7 +79,7 @@ def about(task_id: TaskId, task: Task) -> dict[str, Any]:
 def detailed(
     task_id: TaskId, task: Task, reply: AgentReply, capabilities: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return how a task stands, with its question or its result."""
+    """Return the state of a task with its question or result."""
     found = about(task_id, task)
     if reply.state == "canceled":
         return {**found, "status": "cancelled"}
