@@ -1,7 +1,7 @@
-"""Agno's dialects of A2A: calls Agno's servers, and serves its clients.
+"""Agno's variants of A2A: calls Agno's servers and serves its clients.
 
-`RemoteAgent("http://host:7777/a2a/agents/my-agent")` needs nothing from here. Servers that have no
-cards, as Agno-Go and Agno before 2.3.26, are called by `RemoteAgent(agno_card(url, agent_id))`.
+`RemoteAgent("http://host:7777/a2a/agents/my-agent")` works as it is. Servers without
+cards (Agno-Go, Agno before 2.3.26) are called with `RemoteAgent(agno_card(url, agent_id))`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __getattr__ = lazy_names(__name__, {"agno_card": "calling.card"})
 _DIALECT = "agno"
 
 _LIKE_AGNO = re.compile(r"agno|:7777\b|/a2a(/|$)")
-"""The port and the path of its servers, as they are by default."""
+"""Default port and path of Agno's servers."""
 
 
 @hookimpl
@@ -41,7 +41,7 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 
 @hookimpl
 def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientTransport | None:
-    """Return how an Agno server is called; its card tells by the address in it."""
+    """Return the transport for an Agno server, recognised by the URL in its card."""
     from a2a_adapters_agno.calling.card import addresses_of  # noqa: PLC0415
 
     addresses = addresses_of(card, url)
@@ -54,11 +54,11 @@ def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientT
 
 @hookimpl
 def a2a_card_hint(url: str) -> str | None:
-    """Say where Agno's servers have their cards, if they have any."""
+    """Return a hint at the location of Agno's cards."""
     if not _LIKE_AGNO.search(url):
         return None
     return (
-        "an Agno server has one for each agent, so give the agent's address, as in "
-        "http://host:7777/a2a/agents/my-agent; Agno-Go has none, agno_card of a2a_adapters_agno "
-        "makes one"
+        "an Agno server has a card per agent, so pass the agent's URL, such as "
+        "http://host:7777/a2a/agents/my-agent; for Agno-Go, which has no cards, create one with "
+        "a2a_adapters_agno.agno_card"
     )

@@ -1,4 +1,4 @@
-"""Parts of messages, as Agno has them: those of A2A 0.3, and data in an envelope in Agno-Go."""
+"""Message parts in Agno's format: A2A 0.3, with wrapped data in Agno-Go."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def encode(parts: Iterable[Part], *, wrap_data: bool = False) -> list[dict[str, 
 
 
 def decode(parts: object, *, wrapped_data: bool = False) -> list[Part]:
-    """Return parts, of which the `kind` may be missing.
+    """Parse parts, whose `kind` may be missing.
 
     With `wrapped_data`, data may be `{content, mimeType}`.
 
     Raises:
-        ValueError: Something is none.
+        ValueError: A part is invalid.
     """
     if not isinstance(parts, list):
-        raise ValueError("parts must be a list")  # noqa: TRY004 - of the wire, not of the code
+        raise ValueError("parts must be a list")  # noqa: TRY004 - a wire error
     return [_decode(part, f"part at index {n}", wrapped_data) for n, part in enumerate(parts)]
 
 
@@ -87,7 +87,7 @@ def _decode_file(file: Mapping[str, Any], where: str) -> File:
 
 
 def _unwrapped(content: object, media_type: object) -> object:
-    """Return what an envelope holds; text that is said to be JSON is read as that."""
+    """Return the content of an envelope; parse text declared as JSON."""
     if isinstance(content, str) and media_type == _JSON:
         try:
             return from_json(content, allow_inf_nan=False)

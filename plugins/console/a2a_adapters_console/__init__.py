@@ -1,4 +1,4 @@
-"""The console: a web page that talks to the agents of a server, made of files without a build."""
+"""The console: a web page for talking to agents, made of static files without a build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __getattr__ = lazy_names(__name__, dict.fromkeys(("ConsoleAgent", "console_route
 
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
-    """Return the routes of the page for the agents of a server."""
+    """Return the console's routes for a server's agents."""
     if dialect != "console":
         return None
     from a2a_adapters_console.pages import ConsoleAgent, console_routes  # noqa: PLC0415
@@ -31,5 +31,5 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 
 @hookimpl
 def a2a_commands() -> Mapping[str, str]:
-    """Return the command that shows the page for agents elsewhere."""
+    """Return the command `console` for remote agents."""
     return {"console": "a2a_adapters_console.command:console"}

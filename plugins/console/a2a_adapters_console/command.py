@@ -1,4 +1,4 @@
-"""`a2a-adapters console`: the web page for agents elsewhere."""
+"""`a2a-adapters console`: the web page for remote agents."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from a2a_adapters.contract.errors import UnsafeHostError
 def console(
     agents: Annotated[list[str], typer.Argument(metavar="AGENT...", show_default=False)],
     header: Annotated[
-        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+        list[str] | None,
+        typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Host to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
     ] = 8001,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="How many seconds an answer may take.")
+        float, typer.Option(min=0.1, help="Time limit for an answer, in seconds.")
     ] = 900,
     allow_unauthenticated: Annotated[
         bool,
-        typer.Option("--allow-unauthenticated", help="Let other machines use it, and the headers."),
+        typer.Option(
+            "--allow-unauthenticated", help="Let other machines use the console and its headers."
+        ),
     ] = False,
     _verbose: Verbose = False,
 ) -> None:
-    """Show a page to talk with agents elsewhere, until interrupted."""
-    # These cost a second that --help need not wait.
+    """Serve a web page for talking to remote agents, until interrupted."""
+    # Importing these takes a second, which --help must not wait for.
     from a2a_adapters_check.host import Host  # noqa: PLC0415
 
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
@@ -39,8 +42,8 @@ def console(
 
     if not allow_unauthenticated and not is_loopback(host):
         raise UnsafeHostError(
-            f"{host} lets other machines call these agents through this one: leave --host away, "
-            "or pass --allow-unauthenticated"
+            f"with --host {host}, other machines can call these agents through this one: "
+            "omit --host or pass --allow-unauthenticated"
         )
     headers = read_parameters(header or [])
     auth = HeadersAuth(headers) if headers else None

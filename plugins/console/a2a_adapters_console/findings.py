@@ -1,4 +1,4 @@
-"""What `check` finds in an agent, for the page."""
+"""Runs `check` for the console."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 _TYPED = "console-forward"
-"""The header with the names of those that the user has typed into the page for the agent."""
+"""Header with the names of the headers typed by the user for the agent."""
 
 _BUSY = JSONResponse(
     {"error": {"message": "This agent is being checked; try again in a few seconds."}}, 429
@@ -24,12 +24,12 @@ _BUSY = JSONResponse(
 
 
 class Findings:
-    """ASGI: checks one agent, once at a time, without sending it messages.
+    """ASGI app that checks an agent without sending messages, one check at a time.
 
     Args:
-        url: Where it is; empty for this server itself.
-        path: Where it is on this server.
-        headers: What it gets besides what is typed into the page.
+        url: URL of the agent; "" for this server.
+        path: Path of the agent on this server.
+        headers: Headers sent in addition to those typed by the user.
     """
 
     def __init__(self, url: str, path: str, headers: Mapping[str, str]) -> None:
@@ -39,8 +39,8 @@ class Findings:
         self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the findings, the worst first."""
-        from a2a_adapters_check import check  # noqa: PLC0415 - the client, for those who ask
+        """Answer with the findings, most severe first."""
+        from a2a_adapters_check import check  # noqa: PLC0415 - imported on demand
 
         headers = {**self._headers, **typed_headers(scope)}
         if self._lock.locked():
@@ -56,13 +56,13 @@ class Findings:
 
 
 def _own(scope: Scope) -> str:
-    """Return this server's own address, not the one that a client or a proxy says it has."""
+    """Return this server's own URL, ignoring headers of clients and proxies."""
     host, port = scope["server"]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def typed_headers(scope: Scope) -> dict[str, str]:
-    """Return what a request of the page has for the agent, by names in lower case."""
+    """Return the headers typed by the user for the agent, with lower-case names."""
     found = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     names = [name.strip().lower() for name in found.get(_TYPED, "").split(",")]
     return {name: found[name] for name in names if name in found}

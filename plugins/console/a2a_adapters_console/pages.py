@@ -1,4 +1,4 @@
-"""The files of the console over HTTP, and the list of the agents that it talks to."""
+"""Serves the console's files and its list of agents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _POLICY = (
     "require-trusted-types-for 'script'; "
     "trusted-types 'none'"
 )
-"""Nothing but our own files runs or is loaded, and no text can become markup (CSP 3)."""
+"""Allows only our own files, and prevents text from becoming markup (CSP 3)."""
 
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -59,13 +59,13 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class ConsoleAgent:
-    """An agent that the console can talk to.
+    """An agent listed in the console.
 
     Attributes:
-        name: What people call it.
-        path: Where it is on this server, with slashes at both ends.
-        url: Where it is in truth, if this server only passes on what is said.
-        headers: What it gets besides what is typed into the page, which is not told them.
+        name: Display name.
+        path: Path on this server, with leading and trailing slashes.
+        url: URL of the remote agent, if this server is a relay.
+        headers: Headers sent in addition to those typed by the user; hidden from the page.
     """
 
     name: str
@@ -75,13 +75,13 @@ class ConsoleAgent:
 
 
 def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
-    """Return the routes of the page: its files, which are for everybody, and the checks of agents.
+    """Return the routes of the page: public files and checks of agents.
 
     Args:
-        agents: Those that the page offers.
+        agents: The agents to list.
     """
     checks = [Findings(agent.url, agent.path, agent.headers) for agent in agents]
-    # The page may be behind a proxy that puts it elsewhere: it goes by where it is itself.
+    # A proxy may move the page, so it uses relative URLs.
     listed = [
         {
             "name": agent.name,
@@ -109,7 +109,7 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
 
 
 class _File:
-    """A file with its tag (RFC 9110, section 8.8.3)."""
+    """A file with its ETag (RFC 9110, section 8.8.3)."""
 
     def __init__(self, kind: str, content: bytes) -> None:
         self._content = content
@@ -118,7 +118,7 @@ class _File:
         self._headers = {**_HEADERS, "ETag": tag, "Content-Type": self._type}
 
     async def answer(self, request: Request) -> Response:
-        """Answer with the file, or with 304 if the browser has it already."""
+        """Answer with the file, or with 304 if the browser has cached it."""
         known = request.headers.get("if-none-match", "").split(",")
         if self._headers["ETag"] in {tag.strip().removeprefix("W/") for tag in known}:
             return Response(status_code=304, headers=self._headers)
@@ -126,7 +126,7 @@ class _File:
 
 
 async def _to_folder(_request: Request) -> Response:
-    """Let the names in the page mean files of its own folder."""
+    """Redirect to the folder URL, so that relative URLs in the page work."""
     return RedirectResponse("console/", 307)
 
 

@@ -1,4 +1,4 @@
-"""The server behind `a2a-adapters console URL`: it passes on what the page says to agents."""
+"""The server behind `a2a-adapters console URL`, which relays the page's requests to agents."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ _typed: ContextVar[Mapping[str, str]] = ContextVar("typed")
 
 @dataclass(frozen=True, slots=True)
 class RelayedAgent:
-    """An agent elsewhere.
+    """A remote agent.
 
     Attributes:
-        name: What the page calls it.
-        url: Its address, or its card's.
-        named_by: The address of who named it, if that is not the user: on other hosts than that one
-            it gets none of the headers.
+        name: Display name.
+        url: URL of the agent or of its card.
+        named_by: URL of the catalog that listed it, if any: on other hosts
+            it receives none of the headers.
     """
 
     name: str
@@ -74,18 +74,18 @@ def build_relay(
     headers: Mapping[str, str] | None = None,
     timeout: float = 900,
 ) -> Starlette:
-    """Return an ASGI application with the console for agents elsewhere, and for no others.
+    """Return an ASGI application with the console for the given remote agents.
 
-    It is for one's own machine: pages of other servers are kept away from it, and what it is
-    told of credentials goes to the agents' own addresses only.
+    It is for local use: other servers' pages cannot access it, and credentials are sent only
+    to the agents' own URLs.
 
     Args:
-        agents: Those that the page offers.
-        headers: What is sent to each of them, besides what is typed into the page.
-        timeout: How many seconds an answer may take.
+        agents: The agents to list.
+        headers: Headers for each agent, in addition to those typed by the user.
+        timeout: Time limit for an answer in seconds.
 
     Raises:
-        ConfigurationError: A URL is none.
+        ConfigurationError: A URL is invalid.
     """
     options = RemoteOptions(timeout=timeout)
     handlers, routes, listed = [], [], []
@@ -119,7 +119,7 @@ def run(app: Starlette, host: str, port: int) -> None:
     """Serve the relay until interrupted.
 
     Raises:
-        ListenError: The port is taken, or the host is not this machine's.
+        ListenError: The port is in use, or the host is not an address of this machine.
     """
     log_process("text")
     sockets = listen(host, port)
@@ -129,19 +129,19 @@ def run(app: Starlette, host: str, port: int) -> None:
         ws="none",
         log_config=None,
         access_log=False,
-        # Streams of tasks have no end of their own.
+        # Streams of tasks may be endless.
         timeout_graceful_shutdown=_CLOSING_SECONDS,
     )
     at, real_port = sockets[0].getsockname()[:2]
     logger.info(
         "console at http://%s:%s%s", f"[{at}]" if ":" in at else at, real_port, CONSOLE_PATH
     )
-    with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
         uvicorn.Server(config).run(sockets)
 
 
 class _TypedAuth(httpx.Auth):
-    """What the user has typed, for the agent's own address; nobody keeps it after the call."""
+    """Adds the headers typed by the user to requests to the agent, for one call."""
 
     def __init__(self, always: Mapping[str, str]) -> None:
         self._always = always
@@ -155,7 +155,7 @@ class _TypedAuth(httpx.Auth):
 
 
 class _Typed:
-    """ASGI middleware: lets a call's connections know what the user has typed."""
+    """ASGI middleware that passes headers typed by the user to a call's connections."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

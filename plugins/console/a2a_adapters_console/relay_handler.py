@@ -1,4 +1,4 @@
-"""The operations of A2A 1.0, carried out by an agent elsewhere, of whichever version that is."""
+"""A2A 1.0 operations forwarded to a remote agent of any supported version."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _ERRORS = {code: kind for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
 
 
 class RelayHandler(RequestHandler):
-    """Passes operations on.
+    """Forwards operations to a remote agent.
 
     Args:
-        connections: The way to the agent.
+        connections: Connections to the agent.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -63,100 +63,100 @@ class RelayHandler(RequestHandler):
         """Return the agent's card.
 
         Raises:
-            A2AError: It cannot be had.
+            A2AError: The card cannot be read.
         """
         return (await self._connection()).card
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
-        """Send a message and wait for the task or message that answers it."""
+        """Send a message and return the task or message."""
         task_id = ""
         async for event in self.on_message_send_stream(params, context):
             if isinstance(event, Message):
                 return event
             task_id = event.id if isinstance(event, Task) else event.task_id
         if not task_id:
-            raise InvalidAgentResponseError("the agent answered nothing")
+            raise InvalidAgentResponseError("the agent returned no answer")
         return await self.on_get_task(GetTaskRequest(id=task_id), context)
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """Send a message and yield what happens to its task."""
+        """Send a message and yield the events of its task."""
         async for event in self._events(
-            lambda client, told: client.send_message(params, context=told), context
+            lambda client, call: client.send_message(params, context=call), context
         ):
             yield event
 
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """Yield a task and what happens to it."""
+        """Yield a task and its events."""
         async for event in self._events(
-            lambda client, told: client.subscribe(params, context=told), context
+            lambda client, call: client.subscribe(params, context=call), context
         ):
             yield event
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
-        return await self._call(lambda client, told: client.get_task(params, context=told), context)
+        return await self._call(lambda client, call: client.get_task(params, context=call), context)
 
     async def on_list_tasks(
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
         """Return a page of the agent's tasks."""
         return await self._call(
-            lambda client, told: client.list_tasks(params, context=told), context
+            lambda client, call: client.list_tasks(params, context=call), context
         )
 
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
         """Cancel a task."""
         return await self._call(
-            lambda client, told: client.cancel_task(params, context=told), context
+            lambda client, call: client.cancel_task(params, context=call), context
         )
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        """Return the card for those the agent knows."""
+        """Return the extended card."""
         return await self._call(
-            lambda client, told: client.get_extended_agent_card(params, context=told), context
+            lambda client, call: client.get_extended_agent_card(params, context=call), context
         )
 
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Have news of a task sent somewhere."""
+        """Create a push notification config."""
         return await self._call(
-            lambda client, told: client.create_task_push_notification_config(params, context=told),
+            lambda client, call: client.create_task_push_notification_config(params, context=call),
             context,
         )
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Return where news of a task are sent."""
+        """Return a push notification config."""
         return await self._call(
-            lambda client, told: client.get_task_push_notification_config(params, context=told),
+            lambda client, call: client.get_task_push_notification_config(params, context=call),
             context,
         )
 
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """Return all of these."""
+        """Return all push notification configs of a task."""
         return await self._call(
-            lambda client, told: client.list_task_push_notification_configs(params, context=told),
+            lambda client, call: client.list_task_push_notification_configs(params, context=call),
             context,
         )
 
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Send no more of them."""
+        """Delete a push notification config."""
         await self._call(
-            lambda client, told: client.delete_task_push_notification_config(params, context=told),
+            lambda client, call: client.delete_task_push_notification_config(params, context=call),
             context,
         )
 
@@ -168,7 +168,7 @@ class RelayHandler(RequestHandler):
         try:
             return await self._connections.get()
         except RemoteAgentError as error:
-            raise _told(error) from error
+            raise _translated(error) from error
 
     async def _call(
         self,
@@ -179,7 +179,7 @@ class RelayHandler(RequestHandler):
         try:
             return await call(connection.client, _passed_on(context))
         except Exception as error:
-            raise _told(translate(error, connection.card)) from error
+            raise _translated(translate(error, connection.card)) from error
 
     async def _events(
         self,
@@ -192,17 +192,17 @@ class RelayHandler(RequestHandler):
                 if (kind := event.WhichOneof("payload")) is not None:
                     yield getattr(event, kind)
         except Exception as error:
-            raise _told(translate(error, connection.card)) from error
+            raise _translated(translate(error, connection.card)) from error
 
 
 def _passed_on(context: ServerCallContext) -> ClientCallContext:
-    """Return what of a call's headers the agent gets besides those that were typed."""
+    """Return the protocol headers of a call to forward to the agent."""
     extensions = context.state["headers"].get(_EXTENSIONS.lower())
     return ClientCallContext(service_parameters={_EXTENSIONS: extensions} if extensions else None)
 
 
-def _told(error: RemoteAgentError) -> A2AError:
-    """Return an error as the page is told it; one of a connection may go well later."""
+def _translated(error: RemoteAgentError) -> A2AError:
+    """Translate an error for the page; connection errors are marked as retryable."""
     if isinstance(error, RemoteConnectionError):
         return InternalError(str(error), {"connection": "lost"})
     kind = _ERRORS.get(error.code) if isinstance(error, RemoteRefusedError) else None

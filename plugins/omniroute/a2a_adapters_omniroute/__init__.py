@@ -1,7 +1,7 @@
-"""OmniRoute's dialect of A2A: calls gateways, and serves OmniRoute's clients.
+"""OmniRoute's variant of A2A: calls gateways and serves OmniRoute's clients.
 
-`RemoteAgent("http://localhost:20128")` calls a gateway and needs nothing from here. What else there
-is: `OmniRouteClient`, a gateway in its own words, and gateways as models, `OmniRouteA2A` and
+`RemoteAgent("http://localhost:20128")` calls a gateway as it is. This package adds
+`OmniRouteClient` with a gateway's own methods, and gateways as models: `OmniRouteA2A` and
 `OmniRouteChatModel` for LangChain, `OmniRouteLLM` for CrewAI, `OmniRouteChatCompletionClient` for
 AutoGen.
 """
@@ -108,7 +108,7 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 def a2a_transport(
     card: AgentCard, url: str, http: httpx.AsyncClient, address: str
 ) -> ClientTransport | None:
-    """Return how a gateway is called: where it was found, for its card may name another place."""
+    """Return the transport for a gateway at the URL where it was found, not that in its card."""
     from a2a_adapters_omniroute.calling.card import endpoint_of, is_gateway  # noqa: PLC0415
 
     if not is_gateway(card, url):
@@ -120,7 +120,7 @@ def a2a_transport(
 
 @hookimpl
 def a2a_card_address(url: str) -> str | None:
-    """Return where the card is of the gateway that has its endpoint at `url`."""
+    """Return the URL of the card for a gateway endpoint."""
     from a2a_adapters_omniroute.calling.card import card_address  # noqa: PLC0415
 
     return card_address(url)

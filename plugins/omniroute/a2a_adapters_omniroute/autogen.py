@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import SendOptions
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
-from a2a_adapters_omniroute.calling.messages import said
+from a2a_adapters_omniroute.calling.messages import with_role
 from a2a_adapters_omniroute.calling.reply import OmniRouteReply
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
@@ -41,11 +41,11 @@ _OPTIONS = frozenset({"model", "combo", "budget", "role", "skill", "timeout", "h
 
 
 class GatewayConfig(BaseModel):
-    """How a gateway is used as a model. Its key is no part of it."""
+    """Configuration of a gateway as a model, without its key."""
 
     base_url: str
     model: str
-    combo: str | None = None  # dumps leave out what is None
+    combo: str | None = None  # dumps omit None
     budget: float | None = None
     role: str | None = None
     skill: str
@@ -57,34 +57,34 @@ class GatewayConfig(BaseModel):
 class OmniRouteChatCompletionClient(A2AChatCompletionClient):
     """An OmniRoute gateway as a model: `OmniRouteChatCompletionClient(model="auto")`.
 
-    It is sent all messages with their roles, as text, and takes no tools. A call may have options
-    of its own in `extra_create_args`: model, combo, budget, role, skill, timeout and headers.
+    Sends all messages with their roles as text; tools are not supported. Options of a call
+    go in `extra_create_args`: model, combo, budget, role, skill, timeout and headers.
 
     Args:
-        base_url: The gateway's address.
-        api_key: Its key; "" for an open gateway. Dumps do not hold it.
-        model: The model's name; "auto" lets the gateway choose.
-        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
-            there as the name of a model, see `combo_as_model`.
-        budget: What a call may cost, in USD.
-        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
-        skill: Which of the gateway's skills is asked.
-        timeout: How long an answer may take, in seconds.
-        combo_as_model: Whether the combo is sent as the model as well.
-        max_retries: How often a call is made again that may have been lost; by default never.
-        headers: Headers of every request. What has some cannot be dumped.
+        base_url: URL of the gateway.
+        api_key: Its key; "" for an open gateway. Omitted from dumps.
+        model: Name of the model; "auto" lets the gateway choose.
+        combo: A route configured in the gateway. OmniRoute 3.7.9 ignores it but accepts it
+            as the name of a model; see `combo_as_model`.
+        budget: Maximum cost of a call in USD.
+        role: Purpose of a call: coding, review, planning, analysis, debugging, documentation.
+        skill: Skill of the gateway to use.
+        timeout: Time limit for an answer in seconds.
+        combo_as_model: Whether to send the combo as the model as well.
+        max_retries: Retries of a call that may have been lost. Default: none.
+        headers: Headers of every request; they prevent dumping.
 
     Attributes:
-        last_reply: The answer to the last call, with what the gateway says about it.
+        last_reply: The answer to the last call with the gateway's metadata.
 
     Raises:
-        OmniRouteError: The gateway gives no answer; the subclass says why.
+        OmniRouteError: The gateway does not answer; the subclass says why.
     """
 
     component_config_schema = GatewayConfig  # type: ignore[assignment]
     component_provider_override = "a2a_adapters_omniroute.OmniRouteChatCompletionClient"
 
-    def __init__(  # noqa: PLR0913 - a choice each
+    def __init__(  # noqa: PLR0913 - independent options
         self,
         *,
         base_url: str = "http://localhost:20128",
@@ -117,7 +117,7 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
 
     @property
     def model_info(self) -> ModelInfo:
-        """What a gateway can do over A2A: text."""
+        """The capabilities of a gateway over A2A: text."""
         return _INFO
 
     @property
@@ -127,7 +127,9 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
 
     def _options(self, extra: Mapping[str, Any]) -> SendOptions:
         if unknown := extra.keys() - _OPTIONS:
-            raise ValueError(f"a call to OmniRoute has no options {', '.join(sorted(unknown))}")
+            raise ValueError(
+                f"calls to OmniRoute do not support the options {', '.join(sorted(unknown))}"
+            )
         return SendOptions(
             metadata=asked(self._config, extra),
             timeout=extra.get("timeout"),
@@ -135,7 +137,7 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         )
 
     def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
-        return [said(_role(message), message.content) for message in messages]
+        return [with_role(_role(message), message.content) for message in messages]
 
     def _result(self, reply: AgentReply, text: str) -> CreateResult:
         self.last_reply = OmniRouteReply.of(reply)
@@ -143,7 +145,7 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
 
     def _to_config(self) -> GatewayConfig:  # type: ignore[override]
         if self._has_headers:
-            raise ValueError("headers may be credentials and cannot be dumped; leave them out")
+            raise ValueError("headers may contain credentials and cannot be dumped; omit them")
         return self._config
 
     @classmethod

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from a2a_adapters import JSON, Part, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
-from a2a_adapters_omniroute.calling.messages import said
+from a2a_adapters_omniroute.calling.messages import with_role
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ _SECONDS = 60.0
 class OmniRouteLLM(A2ALLM):
     """An OmniRoute gateway as the model of an agent: `Agent(llm=OmniRouteLLM(), ...)`.
 
-    It is sent all messages with their roles. Tools work, for crewai describes them in the prompt.
+    Sends all messages with their roles. Tools work, because crewai describes them in the prompt.
     `base_url`, `api_key` and `model` ("auto" lets the gateway choose) are crewai's own fields.
 
-    A call that fails is not made again, unless `max_retries` says so: it may have been paid for.
-    `headers` may be given as well, for every request.
+    Failed calls are retried only with `max_retries`, because they may have cost money.
+    `headers` are sent with every request.
 
     Attributes:
-        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
-            there as the name of a model, see `combo_as_model`.
-        budget: What a call may cost, in USD.
-        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
-        skill: Which of the gateway's skills is asked.
-        timeout: How long an answer may take, in seconds.
-        combo_as_model: Whether the combo is sent as the model as well.
+        combo: A route configured in the gateway. OmniRoute 3.7.9 ignores it but accepts it
+            as the name of a model; see `combo_as_model`.
+        budget: Maximum cost of a call in USD.
+        role: Purpose of a call: coding, review, planning, analysis, debugging, documentation.
+        skill: Skill of the gateway to use.
+        timeout: Time limit for an answer in seconds.
+        combo_as_model: Whether to send the combo as the model as well.
 
     Raises:
-        OmniRouteError: The gateway gives no answer; the subclass says why.
-        RemoteAgentError: It cannot be reached, or is too slow.
+        OmniRouteError: The gateway does not answer; the subclass says why.
+        RemoteAgentError: The gateway cannot be reached or is too slow.
     """
 
     combo: str | None = None
@@ -73,7 +73,7 @@ class OmniRouteLLM(A2ALLM):
     def _parts(self, messages: str | Sequence[LLMMessage]) -> list[Part]:
         if isinstance(messages, str):
             return [Text(messages)]
-        return [said(message["role"], message["content"]) for message in messages]
+        return [with_role(message["role"], message["content"]) for message in messages]
 
     @override
     def _metadata(self) -> Mapping[str, JSON]:

@@ -1,19 +1,19 @@
-"""What a gateway refuses or fails to do.
+"""Errors of a gateway.
 
     RemoteAgentError
     └── OmniRouteError
-        ├── OmniRouteNotEnabledError     its A2A endpoint is switched off
+        ├── OmniRouteNotEnabledError     its A2A endpoint is disabled
         ├── OmniRouteAuthError (RemoteAuthError)   the API key is missing or wrong
-        ├── OmniRouteRefusedError        the request was not understood
-        │   └── OmniRouteUnknownSkillError   it has no such skill
-        ├── OmniRouteBudgetError         the call would cost, or has cost, more than allowed
-        ├── OmniRouteProviderError       no provider gave an answer
-        ├── OmniRouteCancelledError      the task was cancelled meanwhile
-        ├── OmniRouteTaskNotFoundError   it does not know the task, or has forgotten it
+        ├── OmniRouteRefusedError        the request is invalid
+        │   └── OmniRouteUnknownSkillError   the skill is unknown
+        ├── OmniRouteBudgetError         the call exceeds or exceeded its budget
+        ├── OmniRouteProviderError       no provider answered
+        ├── OmniRouteCancelledError      the task was cancelled
+        ├── OmniRouteTaskNotFoundError   the task is unknown or expired
         ├── OmniRouteTaskFinishedError   the task has ended and cannot be cancelled
-        └── OmniRouteAnswerError (RemoteAnswerError)   what it answered makes no sense
+        └── OmniRouteAnswerError (RemoteAnswerError)   its answer is invalid
 
-A gateway that cannot be reached is a `RemoteConnectionError`, one that is too slow a
+An unreachable gateway raises `RemoteConnectionError`, a slow one
 `RemoteTimeoutError`.
 """
 
@@ -42,26 +42,26 @@ __all__ = [
 
 
 class OmniRouteError(RemoteAgentError):
-    """A gateway did not do what it was asked.
+    """A gateway refused or failed a request.
 
     Attributes:
-        reply: What the gateway says of the task, its verdict and trace for instance; None if it
-            says nothing.
+        reply: The gateway's data about the task, such as its verdict and trace; None if it
+            sent none.
     """
 
     reply: OmniRouteReply | None = None
 
 
 class OmniRouteNotEnabledError(OmniRouteError):
-    """The gateway's A2A endpoint is switched off, as it is after installation."""
+    """The gateway's A2A endpoint is disabled, which is the default."""
 
 
 class OmniRouteAuthError(OmniRouteError, RemoteAuthError):
-    """The gateway wants an API key, or another one."""
+    """The gateway requires another API key."""
 
 
 class OmniRouteRefusedError(OmniRouteError):
-    """The gateway did not understand the request.
+    """The gateway considers the request invalid.
 
     Attributes:
         code: The JSON-RPC code.
@@ -73,22 +73,22 @@ class OmniRouteRefusedError(OmniRouteError):
 
 
 class OmniRouteUnknownSkillError(OmniRouteRefusedError):
-    """The gateway has no such skill."""
+    """The gateway does not have the skill."""
 
 
 class OmniRouteBudgetError(OmniRouteError):
-    """The call is over its budget.
+    """The call exceeds its budget.
 
-    If the gateway found out only after the call, which is paid for then, `reply` holds the answer.
+    If the gateway detected this only after the (paid) call, `reply` holds the answer.
     """
 
 
 class OmniRouteProviderError(OmniRouteError):
-    """No provider gave an answer.
+    """No provider answered.
 
     Attributes:
-        status: The HTTP status of the provider, 0 if the gateway does not tell.
-        retryable: Whether the same call may work later.
+        status: HTTP status of the provider, 0 if unknown.
+        retryable: Whether a retry may succeed.
     """
 
     def __init__(
@@ -100,22 +100,22 @@ class OmniRouteProviderError(OmniRouteError):
 
 
 class OmniRouteCancelledError(OmniRouteError):
-    """The task was cancelled while its answer was waited for."""
+    """The task was cancelled while waiting for its answer."""
 
 
 class OmniRouteTaskNotFoundError(OmniRouteError):
-    """The gateway does not know the task; it forgets finished ones after ten minutes."""
+    """The task is unknown; finished tasks expire after ten minutes."""
 
 
 class OmniRouteTaskFinishedError(OmniRouteError):
-    """The task has ended and cannot be cancelled any more."""
+    """The task has ended and can no longer be cancelled."""
 
 
 class OmniRouteAnswerError(OmniRouteError, RemoteAnswerError):
-    """What came back holds no answer.
+    """The response contains no answer.
 
     Attributes:
-        status: The HTTP status, 0 if it says nothing.
+        status: HTTP status, 0 if irrelevant.
     """
 
     def __init__(self, message: str, *, status: int = 0, task_id: str = "") -> None:

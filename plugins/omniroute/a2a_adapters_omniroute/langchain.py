@@ -29,23 +29,23 @@ _OPTIONS = frozenset({"model", "combo", "budget", "role", "skill"})
 
 
 class GatewayFields(BaseModel):
-    """An OmniRoute gateway, and how it is to choose its models.
+    """An OmniRoute gateway and its routing parameters.
 
     Attributes:
-        base_url: The gateway's address.
+        base_url: URL of the gateway.
         api_key: Its key; "" for an open gateway.
-        model: The model's name; "auto" lets the gateway choose.
-        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
-            there as the name of a model, see `combo_as_model`.
-        budget: What a call may cost, in USD.
-        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
-        skill: Which of the gateway's skills is asked.
-        timeout: How long an answer may take, in seconds.
-        combo_as_model: Whether the combo is sent as the model as well.
-        max_retries: How often a call is made again that may have been lost; by default never.
+        model: Name of the model; "auto" lets the gateway choose.
+        combo: A route configured in the gateway. OmniRoute 3.7.9 ignores it but accepts it
+            as the name of a model; see `combo_as_model`.
+        budget: Maximum cost of a call in USD.
+        role: Purpose of a call: coding, review, planning, analysis, debugging, documentation.
+        skill: Skill of the gateway to use.
+        timeout: Time limit for an answer in seconds.
+        combo_as_model: Whether to send the combo as the model as well.
+        max_retries: Retries of a call that may have been lost. Default: none.
         headers: Headers of every request.
 
-    Other options of models, `temperature` for instance, are refused.
+    Other model options, such as `temperature`, are refused.
     """
 
     base_url: str = "http://localhost:20128"
@@ -66,10 +66,10 @@ class GatewayFields(BaseModel):
         return {"base_url": self.base_url, **asked(self)}
 
     def __init__(self, **fields: Any) -> None:
-        BaseModel.__init__(self, **fields)  # unlike a model of any agent, it is given none
+        BaseModel.__init__(self, **fields)  # unlike models of agents, which require `agent`
 
     def model_post_init(self, context: Any, /) -> None:
-        """Make the remote agent, which connects on first use."""
+        """Create the remote agent, which connects on first use."""
         super().model_post_init(context)
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
         self.agent = gateway_agent(card, key, self.timeout, self.max_retries, self.headers)
@@ -86,14 +86,14 @@ class GatewayFields(BaseModel):
 class OmniRouteA2A(GatewayFields, A2ALLM):
     """An OmniRoute gateway as an LLM: `prompt | OmniRouteA2A(model="auto") | parser`.
 
-    Each prompt is one message of the user. What the gateway says about a call
+    Each prompt is one message of the user. The gateway's metadata of a call
     (`routing_explanation`, `cost_envelope`, `resilience_trace`, `policy_verdict`, `task_id`) is in
-    the generation's `generation_info`, as far as it says it. A call may have options of its own:
+    the generation's `generation_info`, if present. Options of a call:
     `invoke(x, model=..., combo=..., budget=..., role=..., skill=..., timeout=..., headers=...)`.
 
     Raises:
-        OmniRouteError: The gateway gives no answer; the subclass says why.
-        RemoteAgentError: It cannot be reached, or is too slow.
+        OmniRouteError: The gateway does not answer; the subclass says why.
+        RemoteAgentError: The gateway cannot be reached or is too slow.
     """
 
     cache: BaseCache | bool | None = Field(default=None, exclude=True)  # type: ignore[assignment]
@@ -109,16 +109,16 @@ class OmniRouteA2A(GatewayFields, A2ALLM):
 
 
 class OmniRouteChatModel(GatewayFields, A2AChatModel):
-    """An OmniRoute gateway as a chat model, which is sent all messages with their roles.
+    """An OmniRoute gateway as a chat model, which gets all messages with their roles.
 
-    It takes text from the system, the user and the assistant, and no tools. What the gateway says
-    about a call is in the answer's `response_metadata`. A call may have options of its own:
+    It supports text of the roles system, user and assistant, and no tools. The gateway's metadata
+    of a call is in the answer's `response_metadata`. Options of a call:
     `invoke(x, model=..., combo=..., budget=..., role=..., skill=..., timeout=..., headers=...)`.
 
     Raises:
-        OmniRouteError: The gateway gives no answer; the subclass says why.
-        RemoteAgentError: It cannot be reached, or is too slow.
-        ValueError: A message is not text from one of the three.
+        OmniRouteError: The gateway does not answer; the subclass says why.
+        RemoteAgentError: The gateway cannot be reached or is too slow.
+        ValueError: A message has another role or is not text.
     """
 
     cache: BaseCache | bool | None = Field(default=None, exclude=True)  # type: ignore[assignment]
@@ -135,8 +135,8 @@ class OmniRouteChatModel(GatewayFields, A2AChatModel):
 
     @override
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
-        said = [Text(_text(message), metadata={ROLE: _role(message)}) for message in messages]
-        return self._to_gateway(said, kwargs)
+        parts = [Text(_text(message), metadata={ROLE: _role(message)}) for message in messages]
+        return self._to_gateway(parts, kwargs)
 
 
 def _role(message: BaseMessage) -> str:
@@ -150,12 +150,14 @@ def _role(message: BaseMessage) -> str:
         case ChatMessage(role=role):
             return role
         case _:
-            raise ValueError("OmniRoute takes messages of the system, the user and the assistant")
+            raise ValueError(
+                "OmniRoute supports only messages of the roles system, user and assistant"
+            )
 
 
 def _text(message: BaseMessage) -> str:
     if isinstance(message.content, str):
         return message.content
     if any(block["type"] not in ("text", "reasoning") for block in message.content_blocks):
-        raise ValueError("OmniRoute takes text, no files or images")
+        raise ValueError("OmniRoute supports only text, not files or images")
     return message.text

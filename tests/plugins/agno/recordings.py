@@ -1,4 +1,4 @@
-"""What real servers of Agno answered: Python 3.1.10 and 2.9.0, and Agno-Go."""
+"""Recorded answers of Agno 3.1.10 and 2.9.0 (Python) and Agno-Go."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recorded(exchange):
 
 
 def replaying(answers):
-    """Return a server that answers each path by an exchange, and keeps what it was sent."""
+    """Return a server that replays exchanges by path and records its requests."""
     sent = []
 
     async def card(request):

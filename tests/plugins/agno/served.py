@@ -1,4 +1,4 @@
-"""An agent of ours, served in Agno's dialect, and requests of its clients."""
+"""An agent served in Agno's dialect, and requests of its clients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALLS = {method: f"{AGENT}/v1/message:{method}" for method in ("send", "stream")
 
 
 async def worker(request):
-    """Do what is asked."""
+    """Follow the instructions."""
     text = request.text
     match text:
         case "BOOM":
@@ -60,7 +60,7 @@ async def worker(request):
 
 
 def other(text: str) -> str:
-    """Answer otherwise."""
+    """Echo with another prefix."""
     return f"other: {text}"
 
 

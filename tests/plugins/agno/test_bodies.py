@@ -1,4 +1,4 @@
-"""Bodies of requests, right, wrong and odd."""
+"""Valid, invalid and unusual request bodies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.plugins.agno.recordings import AGENT
 from tests.plugins.agno.served import CALLS, ROOT, call, other, serving, streamed, task_of
 
 
-async def test_data_alone_is_told_as_text_as_well():
+async def test_data_alone_is_also_sent_as_text():
     expected = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
     async with serving() as http:
         answered = await task_of(http, call("DATA"))
@@ -27,7 +27,7 @@ async def test_data_alone_is_told_as_text_as_well():
     assert sent.json()["result"]["task"]["history"][-1]["parts"][0] == expected[0]
 
 
-async def test_files_and_data_go_both_ways():
+async def test_files_and_data_in_both_directions():
     parts = [
         {"text": "SEEN"},
         {"kind": "file", "file": {"uri": "https://x.example/i.png", "mimeType": "image/png"}},
@@ -50,7 +50,7 @@ async def test_files_and_data_go_both_ways():
     assert seen["history"][0]["parts"][0]["text"] == "['Text', 'Data'] u1"
 
 
-async def test_data_without_text_is_text_as_well():
+async def test_data_without_text_is_also_text():
     async def tell(request):
         yield Output([Data({"a": 1})])
 
@@ -66,7 +66,7 @@ async def test_data_without_text_is_text_as_well():
 
 
 @pytest.mark.parametrize("path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send"])
-async def test_a_body_that_is_not_labelled_as_json_is_refused(path):
+async def test_another_content_type_is_refused(path):
     async with serving() as http:
         content = json.dumps(call("x", agentId="my-agent"))
         response = await http.post(path, content=content, headers={"Content-Type": "text/plain"})
@@ -114,7 +114,7 @@ paths = st.sampled_from(
 )
 
 
-def test_wrong_bodies_get_errors():
+def test_invalid_bodies_get_errors():
     async def post_all(posts):
         app = build_app(other, dialects=["agno"], name="My Agent")
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)

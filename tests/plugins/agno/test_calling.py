@@ -1,4 +1,4 @@
-"""`RemoteAgent` against what Agno's servers answered."""
+"""`RemoteAgent` against recorded answers of Agno's servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOT_SEND, ROOT_STREAM = "/a2a/message/send", "/a2a/message/stream"
 
 
 async def ask(exchange, text="hi", *, at=STREAM, card=None):
-    """Return the reply, the events and what was sent."""
+    """Return the reply, the events and the sent requests."""
     app = replaying({at: exchange})
     async with running(app) as url, RemoteAgent(card(url) if card else url + AGENT) as agent:
         events = [event async for event in agent.stream(text)]
@@ -57,7 +57,7 @@ async def test_a_stream_is_read_once(versions):
     assert sent[0]["params"]["message"]["parts"] == [{"kind": "text", "text": "hi"}]
 
 
-async def test_tools_are_news():
+async def test_tool_calls_are_progress():
     reply, news, _ = await ask(V3["stream tool"])
     tools = [event for event in news if not isinstance(event, TextDelta)]
     assert tools == [ToolCall("call_1", "add", {"a": 2, "b": 3}), ToolResult("call_1", "add")]
@@ -65,12 +65,12 @@ async def test_tools_are_news():
 
 
 @pytest.mark.parametrize("name", ["stream model error", "stream empty"])
-async def test_completed_with_nothing_in_it_is_no_answer(name):
-    with pytest.raises(RemoteAnswerError, match="model has failed"):
+async def test_completion_without_an_answer_is_an_error(name):
+    with pytest.raises(RemoteAnswerError, match="model failure"):
         await ask(V3[name])
 
 
-async def test_a_cancelled_stream_raises_and_keeps_what_came():
+async def test_a_cancelled_stream_raises_with_the_partial_answer():
     with pytest.raises(RemoteTaskError, match="was cancelled") as caught:
         await ask(V3["stream cancelled by tasks:cancel after 1.5 s"])
     assert caught.value.state == "canceled"
@@ -83,7 +83,7 @@ async def test_errors_of_fastapi_are_refusals(name):
         await ask(V3[name])
 
 
-async def test_a_stream_that_is_answered_by_a_task():
+async def test_a_stream_answered_with_a_task():
     reply, news, _ = await ask(V3["send"])
     assert reply.text == "agno reply to: Hello (user turns seen: 1)"
     assert [event.text for event in news] == [reply.text]
@@ -130,7 +130,7 @@ async def test_failures_of_a_send_are_raised(name, error):
         assert "echo model failure" in str(caught.value)
 
 
-async def test_a_broken_stream_is_followed_by_asking_for_the_task():
+async def test_after_a_broken_stream_the_task_is_polled():
     broken = {**V3["stream"], "frames": V3["stream"]["frames"][:3]}
     app = replaying({STREAM: broken, GET: V3["tasks:get completed"]})
     async with running(app) as url, RemoteAgent(url + AGENT) as agent:
@@ -142,7 +142,7 @@ async def test_a_broken_stream_is_followed_by_asking_for_the_task():
     assert asked["id"] == first["result"]["taskId"]
 
 
-async def test_tasks_are_asked_for_and_cancelled():
+async def test_tasks_are_read_and_cancelled():
     answers = {GET: V3["tasks:get unknown"], f"{AGENT}/v1/tasks:cancel": V3["tasks:cancel unknown"]}
     async with running(replaying(answers)) as url, RemoteAgent(url + AGENT) as agent:
         with pytest.raises(RemoteRefusedError) as caught:
@@ -181,13 +181,13 @@ async def test_failures_of_agno_go(name, error):
         await ask(GO[name], at=ROOT_STREAM, card=go_card)
 
 
-async def test_a_server_that_keeps_no_tasks_says_so():
+async def test_a_server_without_tasks_is_reported():
     async with running(replaying({})) as url, RemoteAgent(go_card(url)) as agent:
-        with pytest.raises(RemoteAgentError, match="keeps no tasks"):
+        with pytest.raises(RemoteAgentError, match="does not store tasks"):
             await agent.get_task("t")
 
 
-async def test_files_and_data_are_sent_in_their_shapes():
+async def test_files_and_data_are_sent_in_agnos_formats():
     parts = [
         Text("look"),
         File(url="https://x.example/i.png", media_type="image/png"),
@@ -252,7 +252,7 @@ def whole(*parts, state="completed", **more):
     }
 
 
-async def test_what_only_the_task_holds_is_not_lost():
+async def test_parts_only_in_the_task_are_not_lost():
     artifact = {"artifactId": "i", "parts": [{"kind": "file", "file": {"bytes": "YWJj"}}]}
     events = (said(TEXT), FINAL, whole(TEXT, FILE, artifacts=[artifact]))
     reply, _, _ = await ask(frames(*events))
@@ -267,7 +267,7 @@ async def test_a_stream_may_end_with_its_final_status():
         await ask(frames({**FINAL, "final": False, "status": {"state": "working"}}, FINAL))
 
 
-async def test_thoughts_are_no_answer():
+async def test_reasoning_is_not_part_of_the_answer():
     thought = said({"kind": "text", "text": "hm"}, metadata={"agno_content_category": "reasoning"})
     reply, news, _ = await ask(frames(thought, said(TEXT), FINAL))
     assert reply.text == "a"
@@ -278,18 +278,18 @@ async def test_thoughts_are_no_answer():
     "event",
     [{"kind": "message", "parts": [{"kind": "odd"}]}, {"kind": "message", "parts": 3}, 3, None],
 )
-async def test_what_makes_no_sense_is_an_error(event):
+async def test_invalid_events_are_errors(event):
     with pytest.raises(RemoteAgentError):
         await ask(frames(event))
 
 
 @pytest.mark.parametrize("url", ["nowhere", "ftp://host"])
-def test_an_address_that_is_none_is_refused(url):
+def test_an_invalid_url_is_refused(url):
     with pytest.raises(ConfigurationError):
         agno_card(url, "agent")
 
 
-async def test_many_calls_at_once():
+async def test_concurrent_calls():
     app = replaying({STREAM: V3["stream"]})
     async with running(app) as url:
         agent = RemoteAgent(url + AGENT)
@@ -310,16 +310,16 @@ async def test_a_page_that_is_not_json_is_an_error():
 
 
 @pytest.mark.parametrize(("path", "is_like_agno"), [("", False), ("/a2a", True), ("/a2abc", False)])
-async def test_an_address_without_a_card_is_told_of_agno_if_it_looks_like_it(path, is_like_agno):
+async def test_a_url_without_card_gets_a_hint_at_agno_if_it_matches(path, is_like_agno):
     async with running(replaying({})) as url, RemoteAgent(url + path) as agent:
         with pytest.raises(RemoteAnswerError, match="no agent card") as refused:
             await agent.send("hi")
-    assert ("agno_card of" in str(refused.value)) == is_like_agno
+    assert ("a2a_adapters_agno.agno_card" in str(refused.value)) == is_like_agno
 
 
 def test_an_address_looks_like_agno_by_its_port():
     [hint] = installed_plugins().card_hints("http://host:7777")
-    assert "agno_card of" in hint
+    assert "a2a_adapters_agno.agno_card" in hint
     assert installed_plugins().card_hints("http://host:77770") == []
 
 

@@ -1,4 +1,4 @@
-"""What Agno's clients were seen to send, sent to agents of ours."""
+"""Recorded requests of Agno's clients, sent to served agents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.plugins.agno.recordings import AGENT, GO, V2, V3
 from tests.plugins.agno.served import ROOT, call, events, serving
 
 
-async def test_agno_s_own_client_may_speak_json_rpc():
-    """It posts everything to the agent's address then."""
+async def test_agnos_client_in_json_rpc_mode():
+    """In this mode it posts everything to the agent's URL."""
     async with serving() as http:
         for address in (AGENT, f"{AGENT}/"):
             sent = await http.post(address, json=call("x"))
@@ -29,18 +29,18 @@ RECORDED = {
 
 OTHERWISE = {
     "send empty parts": 400,  # a message without any content
-    "send bad json": 400,  # theirs breaks
+    "send bad json": 400,  # Agno crashes
     "send team": 404,
-    "tasks:cancel unknown": 404,  # theirs says yes to everything
+    "tasks:cancel unknown": 404,  # Agno accepts any id
     "tasks:cancel completed": 404,
     "tasks:cancel running": 404,
-    "tasks:get after done": 404,  # tasks of theirs are none of ours
+    "tasks:get after done": 404,  # Agno's tasks are unknown here
     "tasks:get while running": 404,
     "tasks:get completed": 404,
     "tasks:get after cancel": 404,
     "LEGACY route on current version": 200,
     "LEGACY send team id in agentId": 404,
-    "LEGACY model error": 500,  # as Agno-Go tells it
+    "LEGACY model error": 500,  # as in Agno-Go
     "POST /a2a/agents/my-agent (standard A2A url)": 200,
 }
 

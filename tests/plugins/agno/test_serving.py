@@ -1,4 +1,4 @@
-"""Agno's clients, served by agents of ours."""
+"""Serving Agno's clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.plugins.agno.served import (
 )
 
 
-def test_ids_of_agents_are_fit_for_addresses():
+def test_agent_ids_are_valid_in_urls():
     routes = build_app(worker, name="My Agent", dialects=["agno"]).routes
     assert AGENT.rpartition("/")[0] in str(routes)
 
@@ -40,7 +40,7 @@ async def test_the_card():
     assert (unknown.status_code, unknown.json()) == (404, {"detail": "Agent not found"})
 
 
-async def test_a_send_is_answered_by_a_task():
+async def test_a_send_returns_a_task():
     async with serving() as http:
         task = await task_of(http, call("x", contextId="c1"))
     recorded = V3["send"]["body"]["result"]
@@ -50,7 +50,7 @@ async def test_a_send_is_answered_by_a_task():
     assert task["history"][0]["parts"] == [{"kind": "text", "text": "worked on x "}]
 
 
-async def test_a_stream_has_the_order_of_agno():
+async def test_stream_events_follow_agnos_order():
     async with serving() as http:
         found = await streamed(http, "x", contextId="s1")
     names = [name for name, _ in found]
@@ -68,7 +68,7 @@ async def test_a_stream_has_the_order_of_agno():
     assert len({result["messageId"] for name, result in found if name == "Message"}) == 1
 
 
-async def test_tools_are_told_in_a_stream():
+async def test_tool_calls_appear_in_a_stream():
     async with serving() as http:
         found = await streamed(http, "TOOL")
     told = [
@@ -86,7 +86,7 @@ async def test_tools_are_told_in_a_stream():
 
 
 @pytest.mark.parametrize("how", ["send", "stream"])
-async def test_an_unknown_task_at_the_root_is_told_so(how):
+async def test_an_unknown_task_at_the_root_is_reported(how):
     async with serving() as http:
         body = call("x", f"message/{how}", agentId="my-agent", taskId="nope")
         response = await http.post(ROOT[how], json=body)
@@ -96,12 +96,12 @@ async def test_an_unknown_task_at_the_root_is_told_so(how):
 @pytest.mark.parametrize(
     "path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send", "/a2a"]
 )
-async def test_a_client_that_leaves_is_no_error(path):
+async def test_a_disconnect_is_not_an_error(path):
     async def leave():
         return {"type": "http.disconnect"}
 
     async def send(message):
-        raise AssertionError("nobody is there")
+        raise AssertionError("disconnected")
 
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {
@@ -121,7 +121,7 @@ async def test_a_client_that_leaves_is_no_error(path):
     await app(scope, leave, send)
 
 
-async def test_who_is_not_let_in_is_told_as_by_fastapi():
+async def test_refused_callers_get_fastapi_errors():
     options = ServerOptions(authentication=BearerTokens({"a-key": "ann"}))
     async with serving(options=options) as http:
         response = await http.post(CALLS["send"], json=call("x"))
@@ -130,7 +130,7 @@ async def test_who_is_not_let_in_is_told_as_by_fastapi():
     assert response.json().keys() == {"detail"}
 
 
-async def test_failures_are_told_in_the_task():
+async def test_failures_are_in_the_task():
     async with serving() as http:
         task = await task_of(http, call("BOOM"))
         found = await streamed(http, "BOOM")
@@ -198,7 +198,7 @@ async def test_an_agent_is_chosen_by_its_id():
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32000)
 
 
-async def test_our_own_remote_agent_is_served_too():
+async def test_remote_agent_is_served_as_well():
     async with serving() as http:
         url = str(http.base_url)
         for card in (f"{url}{AGENT}", agno_card(url, "my-agent")):
@@ -240,7 +240,7 @@ async def test_standard_clients_and_both_dialects_share_the_port():
             assert answer_of(await send(client, user_message("x"))) == "worked on x "
 
 
-async def test_an_agent_with_too_much_to_do():
+async def test_a_busy_agent():
     options = ServerOptions(limits=Limits(runs=1, queued_runs=0))
     async with serving(options=options) as http:
         body = call("HANG")

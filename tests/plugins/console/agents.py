@@ -1,4 +1,4 @@
-"""The agents that the console is tried with."""
+"""Agents for the tests of the console."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Three ways lead from **Berlin** to **Lisbon**; the second is *quicker* by far.
 
 
 def picture(width=240, height=96):
-    """Return a PNG with colours that change from side to side."""
+    """Return a PNG with a horizontal gradient."""
     rows = b"".join(
         b"\0" + b"".join(bytes((70 + x // 2, 90 + y // 2, 214)) for x in range(width))
         for y in range(height)
@@ -66,7 +66,7 @@ def picture(width=240, height=96):
 
 
 async def travel(request: AgentRequest):
-    """Plans journeys by train, and asks what it has to know."""
+    """Plans journeys by train, and asks for details."""
     yield ToolCall("1", "search_trains", {"from": "Berlin", "to": "Lisbon"})
     yield ToolResult("1", "search_trains", [{"train": "ICE 73", "hours": 27}])
     yield Progress("Comparing prices")
@@ -121,11 +121,11 @@ HOSTILE = (
     "![pixel](https://tracker.example/pixel.png)\n\n"
     "pay \u202eecila\u202c now\u200b, \U000e0041"
 )
-"""What an agent may say that wants to harm who reads it."""
+"""Hostile content for readers of an agent's answer."""
 
 
 async def hostile(request: AgentRequest):
-    """<script>window.harmed = 4</script> says whatever harms."""
+    """<script>window.harmed = 4</script> sends hostile content."""
     yield ToolCall("<b>1</b>", "<img src=x onerror='window.harmed = 5'>", {"<i>": "\u202e"})
     yield HOSTILE
     value = {"<script>window.harmed = 6</script>": "<b>bold</b>", "__proto__": {"harmed": 7}}
@@ -141,12 +141,12 @@ async def hostile(request: AgentRequest):
 
 
 async def talker(request: AgentRequest):
-    """Says more than anybody reads."""
+    """Sends excessive text."""
     yield "word [[[((( **" * 200_000
 
 
 async def unseen(request: AgentRequest):
-    """Says nothing that can be seen."""
+    """Sends only invisible characters."""
     yield "\u200b" * 195_000
 
 

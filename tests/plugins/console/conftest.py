@@ -17,7 +17,7 @@ from tests.support.programs import needed
 __all__ = ["browser", "open_page", "run", "server", "url"]
 
 SECONDS = 60
-"""How long anything may take to appear, on the slowest machine."""
+"""Time limit for elements to appear, generous for slow machines."""
 
 expect.set_options(timeout=SECONDS * 1000)
 
@@ -37,14 +37,14 @@ async def browser():
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def url():
-    """Return the address of a server with all the agents of these tests."""
+    """Return the URL of a server with all agents of these tests."""
     async with running(build_app(AGENTS, options=ServerOptions(console=True))) as url:
         yield url
 
 
 @pytest.fixture
 def open_page(browser):
-    """Return what opens the console of a server, in a browser session of its own."""
+    """Return a function that opens a server's console in a new browser session."""
 
     @asynccontextmanager
     async def open_page(url, agent="", *, may_fail=False, **options):

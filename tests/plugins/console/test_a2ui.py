@@ -28,7 +28,7 @@ CATALOG = "https://a2ui.org/specification/v0_9_1/catalogs/basic/catalog.json"
 
 
 def messages(components, model=None, surface="s", catalog=CATALOG):
-    """Return what shows components over a data model."""
+    """Return the messages that show components over a data model."""
     about = {"surfaceId": surface}
     created = {**about, "catalogId": catalog, "sendDataModel": True}
     return [
@@ -95,7 +95,7 @@ async def booker(request: AgentRequest):
 
 
 async def shower(request: AgentRequest):
-    """Show what one asks for."""
+    """Show the requested interface."""
     shown = json.loads(request.text)
     yield Output([Data(shown), Text("nothing")])
 
@@ -109,7 +109,7 @@ async def agents():
         yield url
 
 
-async def test_a_form_is_filled_in_and_its_action_told(open_page, agents):
+async def test_a_form_is_filled_in_and_its_action_sent(open_page, agents):
     async with open_page(agents, "booker") as page:
         await say(page, "book")
         form = page.locator(".artifact").first
@@ -145,10 +145,10 @@ async def test_a_form_is_filled_in_and_its_action_told(open_page, agents):
         await expect(form.get_by_label("Name")).to_have_value("Booked!")
 
 
-async def test_an_agent_elsewhere_shows_a_form(open_page, agents):
+async def test_a_remote_agent_shows_a_form(open_page, agents):
     relay = build_relay([RelayedAgent("booker", f"{agents}/agents/booker")])
     async with running(relay) as url, open_page(url) as page:
-        await page.get_by_text("https://a2ui.org/").wait_for()  # the card, which has the extension
+        await page.get_by_text("https://a2ui.org/").wait_for()  # the card with the extension
         await say(page, "book")
         form = page.locator(".artifact").first
         await form.get_by_label("Name").fill("Grace")
@@ -272,7 +272,7 @@ EVERYTHING = [
     component("there", "Text", text="There"),
     component("line", "Divider"),
 ]
-"""All that the basic catalog has."""
+"""All components of the basic catalog."""
 
 MODEL = {
     "cities": [{"name": "Oslo"}, {"name": "Rome"}],
@@ -338,10 +338,10 @@ async def test_every_field_is_filled_in(open_page, agents):
         await page.get_by_role("tab", name="Frames").click()
         frame = page.locator(".frame").filter(has_text="artifactUpdate").first
         await frame.locator("summary").click()
-        await expect(frame).to_contain_text('"count": 3')  # what came is shown as it came
+        await expect(frame).to_contain_text('"count": 3')  # frames are shown unmodified
 
 
-async def test_what_is_unknown_is_shown_as_data(open_page, agents):
+async def test_unknown_components_are_shown_as_data(open_page, agents):
     async with open_page(agents, "shower") as page:
         unknown = component("root", "Hologram", depth="deep")
         await expect(await show(page, messages([unknown]))).to_contain_text("Hologram")
@@ -349,7 +349,7 @@ async def test_what_is_unknown_is_shown_as_data(open_page, agents):
         await expect(await show(page, other)).to_contain_text("createSurface")
 
 
-async def test_interfaces_that_want_to_harm_do_not(open_page, agents):
+async def test_hostile_interfaces_do_no_harm(open_page, agents):
     async with open_page(agents, "shower") as page:
         markup = "<img src=x onerror='window.harmed = 1'> [x](javascript:window.harmed=2)"
         twice = "${formatString(value: ${/again})}" * 9
@@ -380,7 +380,7 @@ async def test_interfaces_that_want_to_harm_do_not(open_page, agents):
         assert await page.evaluate("window.harmed ?? ({}).harmed") is None
 
 
-async def test_ten_thousand_components_are_shown_as_far_as_one_reads(open_page, agents):
+async def test_ten_thousand_components_are_truncated(open_page, agents):
     async with open_page(agents, "shower") as page:
         parts = [component("root", "Column", children=[f"t{n}" for n in range(10_000)])]
         parts += [component(f"t{n}", "Text", text=f"line {n}") for n in range(10_000)]

@@ -15,7 +15,7 @@ async def say(page, text):
     await page.get_by_label("Message", exact=True).press("Enter")
 
 
-async def test_an_answer_comes_as_text_tables_images_and_steps(open_page, url):
+async def test_an_answer_is_shown_as_text_tables_images_and_steps(open_page, url):
     async with open_page(url, "travel") as page:
         await say(page, "To Lisbon, please.")
         await expect(page.locator(".state.good")).to_have_text("done")
@@ -57,7 +57,7 @@ LIST = """\
 """
 
 
-async def test_markdown_is_what_people_know_of_it(open_page, url):
+async def test_common_markdown_is_rendered(open_page, url):
     async with open_page(url, "copier") as page:
         await say(page, LIST)
         answer = page.locator(".artifact .markdown")
@@ -98,7 +98,7 @@ async def test_a_decision_is_a_button(open_page, url):
         await expect(page.get_by_text("You said reject.")).to_be_visible()
 
 
-async def test_an_answer_is_seen_as_it_comes_and_stopped(open_page, url):
+async def test_an_answer_is_streamed_and_cancelled(open_page, url):
     async with open_page(url, "endless") as page:
         await say(page, "count")
         await expect(page.locator(".artifact")).to_contain_text("1 2 3")
@@ -107,7 +107,7 @@ async def test_an_answer_is_seen_as_it_comes_and_stopped(open_page, url):
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
-async def test_a_new_conversation_knows_nothing_of_the_old_one(open_page, url):
+async def test_a_new_conversation_starts_empty(open_page, url):
     async with open_page(url, "copier") as page:
         contexts = []
         page.on("request", lambda sent: sent.method == "POST" and contexts.append(
@@ -150,7 +150,7 @@ async def test_files_are_dropped_and_pasted(open_page, url, kind, event, holds):
         assert (await (await downloading.value).path()).read_bytes() == b"hello"
 
 
-async def test_files_go_up_and_come_down(open_page, url):
+async def test_files_are_uploaded_and_downloaded(open_page, url):
     async with open_page(url, "copier") as page:
         await page.locator("input[type=file]").set_input_files(
             [
@@ -168,7 +168,7 @@ async def test_files_go_up_and_come_down(open_page, url):
         assert (await download.path()).read_bytes() == b"\x00\xff"
 
 
-async def test_two_pages_do_not_see_each_other(open_page, url):
+async def test_two_pages_are_isolated(open_page, url):
     async with open_page(url, "clerk") as first, open_page(url, "clerk") as second:
         for page in (first, second):
             await say(page, "hello")

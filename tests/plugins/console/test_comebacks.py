@@ -1,4 +1,4 @@
-"""Servers in processes of their own: they die and come back, or are those of the command line."""
+"""Servers in separate processes: restarts, and the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.warm import warm
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_a_server_that_dies_and_comes_back_is_asked_again(open_page, tmp_path):
+async def test_a_restarted_server_is_reconnected(open_page, tmp_path):
     def command(port):
         return warm("-m", "tests.plugins.console.served", f"sqlite:///{tmp_path}/tasks.db", port)
 
@@ -24,7 +24,7 @@ async def test_a_server_that_dies_and_comes_back_is_asked_again(open_page, tmp_p
             process.wait()
             await expect(page.get_by_role("status")).to_contain_text("Trying again")
             with launched(command(url.rpartition(":")[2])):
-                # The run went down with its process, and the server that came back says so.
+                # The run died with its process, as reported by the restarted server.
                 await expect(page.locator(".turn .state.bad")).to_have_text("failed")
                 await expect(page.get_by_role("status")).to_have_count(0)
                 await expect(page.get_by_role("button", name="Send")).to_be_visible()

@@ -1,4 +1,4 @@
-"""`a2a-adapters console`: which agents its page offers."""
+"""`a2a-adapters console`: the agents listed on its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.warm import warm
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_an_agent_that_a_host_lists_is_named(server):
+async def test_an_agent_listed_by_a_host_is_named(server):
     host = server.removeprefix("http://")
     command = warm("-m", "a2a_adapters", "console", f"{host}#parts", "--port", "0")
     process = await asyncio.to_thread(Server, command, None)
@@ -30,7 +30,7 @@ async def test_an_agent_that_a_host_lists_is_named(server):
     assert card["name"] == "parts"
 
 
-async def test_an_agent_that_a_host_does_not_list_is_told(server, run):
+async def test_an_agent_not_listed_by_a_host_is_reported(server, run):
     done = await run("console", f"{server}#nobody", "--port", "0")
     assert done.returncode == 3
     assert "lists no agent 'nobody'" in done.stderr

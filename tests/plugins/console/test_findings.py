@@ -13,7 +13,7 @@ from starlette.routing import Route
 from a2a_adapters.testing import running
 
 
-async def test_an_agent_is_checked_once_at_a_time():
+async def test_one_check_of_an_agent_runs_at_a_time():
     asked, may_answer = asyncio.Event(), asyncio.Event()
 
     async def card(request):

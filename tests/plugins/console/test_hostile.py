@@ -1,4 +1,4 @@
-"""Agents that want to harm who reads them."""
+"""Hostile agents."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def open_all(page):
-    """Open whatever can be opened, and what comes to light by that."""
+    """Expand all elements, including newly revealed ones."""
     closed = page.locator("details:not([open])")
     while await closed.count():
         await closed.evaluate_all("(all) => all.forEach((one) => { one.open = true })")
 
 
-async def test_nothing_an_agent_says_runs_or_is_fetched(open_page, url):
+async def test_content_of_agents_neither_runs_nor_loads(open_page, url):
     async with open_page(url, "hostile") as page:
         asked = []
         page.on("request", lambda sent: asked.append(sent.url))
@@ -40,25 +40,25 @@ async def test_nothing_an_agent_says_runs_or_is_fetched(open_page, url):
         assert {link.partition(":")[0] for link in links} <= {"https", "blob"}
 
 
-async def test_a_page_that_is_sent_is_only_ever_saved(open_page, url):
+async def test_an_html_file_is_only_downloaded(open_page, url):
     async with open_page(url, "hostile") as page:
         await say(page, "harm me")
         link = page.get_by_role("link", name="page.html")
         assert await link.get_attribute("download") == "<b>page.html"
         async with page.expect_download() as downloading:
             await link.evaluate("(link) => (link.removeAttribute('download'), link.click())")
-        await downloading.value  # even so it is no page
+        await downloading.value  # not opened as a page
         await expect(page.get_by_role("img", name="page.svg")).to_have_count(0)
 
 
-async def test_characters_that_cannot_be_seen_are_shown(open_page, url):
+async def test_invisible_characters_are_shown(open_page, url):
     async with open_page(url, "hostile") as page:
         await say(page, "harm me")
         answer = page.locator(".artifact").first
         await expect(answer).to_contain_text("pay U+202EecilaU+202C nowU+200B, U+E0041")
 
 
-async def test_a_flood_of_text_leaves_the_page_alive(open_page, url):
+async def test_a_flood_of_text_does_not_block_the_page(open_page, url):
     async with open_page(url, "talker") as page:
         await say(page, "talk")
         await expect(page.locator(".state.good")).to_have_text("done")
@@ -67,19 +67,19 @@ async def test_a_flood_of_text_leaves_the_page_alive(open_page, url):
         await expect(page.locator(".state.good")).to_have_count(2)
 
 
-async def test_quotes_of_quotes_are_plain_text(open_page, url):
+async def test_deeply_nested_quotes_are_plain_text(open_page, url):
     async with open_page(url, "copier") as page:
         await say(page, "> - " * 10_000)
         await expect(page.locator(".artifact pre.plain")).to_contain_text("> - > - > -")
 
 
-async def test_text_of_nothing_but_emphasis_is_plain(open_page, url):
+async def test_text_of_only_emphasis_is_plain(open_page, url):
     async with open_page(url, "copier") as page:
         await say(page, "*_a" * 15_000)
         await expect(page.locator(".artifact pre.plain")).to_contain_text("*_a*_a")
 
 
-async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
+async def test_an_unrenderable_answer_does_not_affect_others(open_page, url):
     async with open_page(url, "clerk", may_fail=True) as page:
         task = {"id": "1", "contextId": "1", "status": {"state": "TASK_STATE_COMPLETED"}}
         wrong = {"artifacts": [{"artifactId": "1", "parts": [{"raw": "*", "filename": {}}]}]}
@@ -98,14 +98,14 @@ async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
 
 
 async def answered(page, *results):
-    """Let the clerk answer all calls by these, whatever they are."""
+    """Answer all calls to the clerk with the given results."""
     frames = [{"jsonrpc": "2.0", "id": "1", "result": each} for each in results]
     body = "".join(f"data: {json.dumps(each)}\n\n" for each in frames)
     kind = "text/event-stream"
     await page.route("**/agents/clerk/", lambda route: route.fulfill(body=body, content_type=kind))
 
 
-async def test_a_state_that_nobody_knows_leaves_the_page_alive(open_page, url):
+async def test_an_unknown_state_does_not_break_the_page(open_page, url):
     about = {"contextId": "1", "status": {"state": 99}}
     async with open_page(url, "clerk") as page:
         await answered(page, {"statusUpdate": {"taskId": "1", **about}}, {"task": {"id": "1"}})
@@ -115,7 +115,7 @@ async def test_a_state_that_nobody_knows_leaves_the_page_alive(open_page, url):
         await expect(page.get_by_label("Conversation")).to_contain_text("99")
 
 
-async def test_data_of_many_values_is_opened_as_far_as_one_reads(open_page, url):
+async def test_large_data_is_truncated(open_page, url):
     data = 0
     for _ in range(5):
         data = [data] * 11
@@ -129,7 +129,7 @@ async def test_data_of_many_values_is_opened_as_far_as_one_reads(open_page, url)
         assert await page.locator(".artifact details").count() < 2_000
 
 
-async def test_an_agent_that_does_not_stop_is_left(open_page, url):
+async def test_an_agent_that_does_not_stop_is_abandoned(open_page, url):
     async with open_page(url, "endless", may_fail=True) as page:
 
         async def answer(route):

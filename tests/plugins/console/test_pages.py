@@ -20,7 +20,7 @@ OWN = [path for path in STATIC.iterdir() if path.is_file()]
 
 
 def echo(text: str) -> str:
-    """Say it again."""
+    """Echo."""
     return text
 
 
@@ -31,7 +31,7 @@ async def http():
         yield http
 
 
-async def test_files_come_with_strict_headers_and_a_tag(http):
+async def test_files_have_strict_headers_and_an_etag(http):
     for name in ("", "app.js", "style.css", "icon.svg", "vendor/preact.js", "agents.json"):
         answer = await http.get(f"/console/{name}")
         assert answer.status_code == 200
@@ -44,7 +44,7 @@ async def test_files_come_with_strict_headers_and_a_tag(http):
         assert (known.status_code, known.content) == (304, b"")
 
 
-async def test_the_address_without_a_slash_leads_to_the_page(http):
+async def test_the_url_without_a_slash_redirects_to_the_page(http):
     answer = await http.get("/console")
     assert (answer.status_code, answer.headers["location"]) == (307, "console/")
 
@@ -55,7 +55,7 @@ async def test_only_the_files_are_served(http):
     assert (await http.post("/console/", json={})).status_code in {404, 405}
 
 
-async def test_the_page_lists_agents_where_they_are(http):
+async def test_the_page_lists_agents_with_their_paths(http):
     assert (await http.get("/console/agents.json")).json() == {
         "agents": [{"name": "echo", "path": "../", "url": "", "check": "check/0"}]
     }
@@ -65,19 +65,19 @@ async def test_the_page_lists_agents_where_they_are(http):
         assert [agent["path"] for agent in agents] == ["../agents/one/", "../agents/two/"]
 
 
-async def test_who_builds_an_app_gets_no_console_unasked():
+async def test_apps_have_no_console_by_default():
     async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url) as http:
         assert (await http.get("/console/")).status_code == 404
 
 
-async def test_the_page_is_for_everybody_and_the_agent_is_not():
+async def test_the_page_is_public_but_the_agent_is_not():
     options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}), console=True)
     async with running(build_app(echo, options=options)) as url, httpx.AsyncClient() as http:
         assert (await http.get(f"{url}/console/")).status_code == 200
         assert (await http.post(f"{url}/", json={})).status_code == 401
 
 
-async def test_pages_of_other_hosts_get_nothing(http):
+async def test_other_origins_are_refused(http):
     answer = await http.get("/console/", headers={"Host": "evil.example"})
     assert answer.status_code == 421
 
@@ -91,7 +91,7 @@ def test_our_files_are_small_and_plain():
             assert (STATIC / name).is_file()
 
 
-def test_no_file_of_ours_makes_markup_of_text():
+def test_our_files_create_no_markup_from_text():
     for path in STATIC.glob("*.js"):
         text = path.read_text()
         assert not re.search(
@@ -99,7 +99,7 @@ def test_no_file_of_ours_makes_markup_of_text():
         )
 
 
-def test_the_libraries_are_the_listed_ones_and_bring_their_licences():
+def test_libraries_match_the_list_and_have_licences():
     licences = (STATIC / "vendor" / "LICENSES.txt").read_text()
     assert "The MIT License" in licences
     assert "Apache License" in licences

@@ -1,4 +1,4 @@
-"""The console for agents elsewhere."""
+"""The console for remote agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 @asynccontextmanager
 async def relayed(*targets, options=None, headers=None):
-    """Run a server for each target, and yield the address of a relay for all of them."""
+    """Run a server per target, and yield the URL of a relay for all."""
     app = build_app({each.__name__: each for each in targets}, options=options)
     async with running(app) as url:
         agents = [RelayedAgent(t.__name__, f"{url}/agents/{t.__name__}") for t in targets]
@@ -31,7 +31,7 @@ async def relayed(*targets, options=None, headers=None):
             yield console
 
 
-async def test_agents_elsewhere_are_talked_with(open_page):
+async def test_chatting_with_remote_agents(open_page):
     async with relayed(travel, clerk) as url, open_page(url, "travel") as page:
         await say(page, "book it")
         await page.locator("form.form").get_by_label("City").select_option("Oslo")
@@ -71,7 +71,7 @@ async def type_token(page, token):
     await page.get_by_role("button", name="Use", exact=True).click()
 
 
-async def test_headers_of_the_command_line_go_along_and_are_not_told():
+async def test_headers_of_the_command_line_are_sent_and_hidden_from_the_page():
     options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}))
     headers = {"Authorization": "Bearer secret-of-ada"}
     async with relayed(clerk, options=options, headers=headers) as url, httpx.AsyncClient() as http:
@@ -81,7 +81,7 @@ async def test_headers_of_the_command_line_go_along_and_are_not_told():
         assert "secret" not in (await http.get(f"{url}/console/agents.json")).text
 
 
-async def test_an_agent_that_another_host_names_gets_no_headers():
+async def test_an_agent_listed_by_another_host_gets_no_headers():
     inner, sent = build_app(clerk), []
 
     async def app(scope, receive, send):
@@ -100,14 +100,14 @@ async def test_an_agent_that_another_host_names_gets_no_headers():
     assert not [value for _, value in sent if b"secret-of-ada" in value]
 
 
-async def test_it_leads_to_the_named_agents_only():
+async def test_only_the_given_agents_are_reachable():
     async with relayed(clerk) as url, httpx.AsyncClient(base_url=url) as http:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
         assert (await http.post("/agents/2/", json=call)).status_code == 404
         assert (await http.post("/agents/http://evil.example/", json=call)).status_code == 404
 
 
-async def test_pages_of_other_servers_are_kept_away():
+async def test_other_origins_are_refused():
     async with relayed(clerk) as url, httpx.AsyncClient(base_url=url) as http:
         for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             answer = await http.post("/agents/1/", json={}, headers=headers)
@@ -115,14 +115,14 @@ async def test_pages_of_other_servers_are_kept_away():
             assert (await http.get("/console/", headers=headers)).status_code in {403, 421}
 
 
-async def test_an_agent_that_is_not_there_is_told_of(open_page):
+async def test_an_unreachable_agent_is_reported(open_page):
     app = build_relay([RelayedAgent("nobody", "http://127.0.0.1:9")])
     async with running(app) as url, open_page(url, may_fail=True) as page:
         await expect(page.locator(".welcome .bad")).to_contain_text("cannot be reached")
 
 
-async def test_an_agent_of_the_old_protocol_is_talked_with(open_page):
-    """The card offers A2A 0.3 alone, so that is what the relay speaks."""
+async def test_chatting_with_an_agent_of_0_3(open_page):
+    """The card lists only A2A 0.3, so the relay uses it."""
     app = build_app(clerk)
     async with running(app) as served:
         async with httpx.AsyncClient() as http:
@@ -143,7 +143,7 @@ async def test_an_agent_of_the_old_protocol_is_talked_with(open_page):
                 await expect(page.get_by_text("Hello Ada!")).to_be_visible()
 
 
-async def test_what_is_typed_for_one_server_goes_to_no_other(open_page):
+async def test_headers_typed_for_one_server_go_to_no_other(open_page):
     seen = []
 
     async def other(scope, receive, send):

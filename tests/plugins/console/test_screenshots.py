@@ -1,4 +1,4 @@
-"""The pictures of the docs, made of the console as it is."""
+"""The screenshots in the docs match the console."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 PICTURE = Path(__file__).parents[3] / "docs" / "console.png"
 
 TOLERANCE = 16
-"""How much a colour may differ, of 255: edges of letters do between versions of Chromium."""
+"""Allowed difference of a colour (of 255); Chromium versions render text differently."""
 
 ALLOWED = 0.005
-"""The share of pixels that may differ: the port, and the shapes of letters."""
+"""Allowed share of different pixels, for the port and text rendering."""
 
 COMPARE = """async (pictures) => {
     const [one, other] = await Promise.all(pictures.map(async (picture) => {
@@ -52,7 +52,7 @@ async def shot(page):
     return await page.screenshot(animations="disabled", caret="hide")
 
 
-async def test_the_docs_show_the_console_as_it_is(browser, open_page, url):
+async def test_the_screenshot_matches_the_console(browser, open_page, url):
     async with open_page(url, "travel", color_scheme="light") as page:
         await page.set_viewport_size({"width": 1280, "height": 1000})
         await say(page, "To Lisbon, please: book it!")

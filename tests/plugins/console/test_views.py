@@ -1,4 +1,4 @@
-"""Beside the conversation: the card, tasks, frames, headers, themes, small screens."""
+"""Views beside the conversation: card, tasks, frames, headers, themes, small screens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.plugins.console.test_relay import type_token
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_the_card_is_read_by_people_and_checked(open_page, url):
+async def test_the_card_is_shown_and_checked(open_page, url):
     async with open_page(url, "clerk") as page:
         panel = page.get_by_role("tabpanel")
         await expect(panel.get_by_role("heading", name="clerk")).to_be_visible()
@@ -54,7 +54,7 @@ async def test_tasks_are_listed_filtered_opened_and_cancelled(open_page, url):
         await expect(page.get_by_text("Hello Ada!")).to_be_visible()
 
 
-async def test_a_running_task_is_opened_elsewhere_and_followed(open_page, url):
+async def test_a_running_task_is_followed_in_another_page(open_page, url):
     async with open_page(url, "endless") as first, open_page(url, "endless") as second:
         await say(first, "count")
         await expect(first.locator(".artifact")).to_contain_text("1 2 3")
@@ -67,14 +67,14 @@ async def test_a_running_task_is_opened_elsewhere_and_followed(open_page, url):
 
 
 async def copied(page, frame, kind):
-    """Return what a button of a frame copies."""
+    """Return the text copied by a frame's button."""
     await page.evaluate("navigator.clipboard.writeText('')")
     await frame.get_by_role("button", name=f"Copy as {kind}").click()
     return await (await page.wait_for_function("navigator.clipboard.readText()")).json_value()
 
 
 async def run(*command, **environment):
-    """Return what a command prints."""
+    """Return the output of a command."""
     done = await asyncio.to_thread(
         subprocess.run,
         command,
@@ -104,7 +104,7 @@ async def test_frames_are_kept_and_copied(open_page, url):
         )
 
 
-async def test_each_call_is_copied_as_python_that_runs(open_page):
+async def test_each_call_is_copied_as_working_python(open_page):
     options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}), console=True)
     async with (
         running(build_app(clerk, options=options)) as url,
@@ -134,7 +134,7 @@ async def test_each_call_is_copied_as_python_that_runs(open_page):
                 assert part in await run(*command, script, AUTHORIZATION="Bearer secret-of-ada")
 
 
-async def test_the_end_is_seen_unless_one_reads_above(open_page, url):
+async def test_the_page_scrolls_to_the_end_unless_scrolled_up(open_page, url):
     async with open_page(url, "copier") as page:
         state = page.locator(".turn .state.good")
         await say(page, "a line\n\n" * 60)
@@ -175,7 +175,7 @@ async def test_light_and_dark_follow_the_system_until_switched(open_page, url):
         assert await page.evaluate(colour) == dark
 
 
-async def test_everything_works_by_the_keyboard(open_page, url):
+async def test_everything_works_with_the_keyboard(open_page, url):
     async with open_page(url, "endless") as page:
         await expect(page.get_by_label("Message", exact=True)).to_be_focused()
         await page.keyboard.type("one")
@@ -192,7 +192,7 @@ async def test_everything_works_by_the_keyboard(open_page, url):
         await expect(page.get_by_role("tabpanel", name="Tasks")).to_be_visible()
 
 
-async def test_the_end_of_a_task_takes_the_keys_from_nobody(open_page, url):
+async def test_the_end_of_a_task_does_not_move_the_focus(open_page, url):
     async with open_page(url, "endless") as first, open_page(url, "endless") as second:
         await say(first, "count for ever")
         await expect(first.locator(".artifact")).to_contain_text("1 2 3")
@@ -205,7 +205,7 @@ async def test_the_end_of_a_task_takes_the_keys_from_nobody(open_page, url):
         await expect(first.get_by_role("tab", name="Frames")).to_be_focused()
 
 
-async def test_a_phone_shows_one_thing_at_a_time(open_page, url):
+async def test_a_phone_shows_one_panel_at_a_time(open_page, url):
     async with open_page(url, "travel", is_mobile=True, has_touch=True) as page:
         await page.set_viewport_size({"width": 360, "height": 740})
         await say(page, "book it")

@@ -1,4 +1,4 @@
-"""Streams of a gateway as its clients read them."""
+"""Reading streams of a gateway."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_leaving_a_stream_cancels_its_task():
     assert gateway.calls[-1]["params"] == {"taskId": "t1"}
 
 
-async def test_a_stream_has_its_time():
+async def test_a_stream_times_out():
     gateway = Described()
     async with (
         running(gateway.app()) as url,

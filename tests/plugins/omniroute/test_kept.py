@@ -1,4 +1,4 @@
-"""What is kept of tasks is weighed: nothing more of it than there is room for."""
+"""Memory limits of stored tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def few(kibibytes):
 
 
 async def kept(http, task_ids, headers=None):
-    """Return the questions of those tasks that can still be asked for."""
+    """Return the questions of tasks that are still stored."""
     found = []
     for task_id in task_ids:
         call = body("tasks/get", taskId=task_id)
@@ -30,20 +30,20 @@ async def kept(http, task_ids, headers=None):
     return found
 
 
-async def test_what_ended_first_is_forgotten_for_what_is_new():
+async def test_the_oldest_finished_tasks_make_room():
     async with serving(lambda text: "short", few(100)) as http:
         sent = [(await result(http, asking("x" * 30 * KIB)))["task"]["id"] for _ in range(10)]
         assert len(await kept(http, sent)) == 3
         assert (await kept(http, sent[-1:]))[0]["messages"][0]["content"] == "x" * 30 * KIB
 
 
-async def test_answers_weigh_as_well():
+async def test_answers_count_as_well():
     async with serving(lambda text: "x" * 30 * KIB, few(100)) as http:
         sent = [(await result(http, asking("short")))["task"]["id"] for _ in range(10)]
         assert len(await kept(http, sent)) == 3
 
 
-async def test_one_caller_has_half_of_the_room():
+async def test_a_caller_may_use_half_of_the_memory():
     async with serving(reviewer, few(200), options=TOKENS) as http:
 
         async def send(headers):
@@ -58,14 +58,14 @@ async def test_one_caller_has_half_of_the_room():
         assert len(await kept(http, [first], bob)) == 1
 
 
-async def test_a_question_without_room_is_answered_and_not_kept():
+async def test_a_question_that_does_not_fit_is_answered_but_not_stored():
     async with serving(lambda text: str(len(text)), few(10)) as http:
         sent = await result(http, asking("x" * 20 * KIB))
         assert sent["artifacts"][0]["content"] == str(20 * KIB)
         assert await kept(http, [sent["task"]["id"]]) == [{}]
 
 
-async def test_a_stream_that_nobody_reads_holds_up_its_agent():
+async def test_an_unread_stream_pauses_its_agent():
     said = 0
 
     async def talkative(text):

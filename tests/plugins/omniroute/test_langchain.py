@@ -43,7 +43,7 @@ def text_of(answer):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-async def test_a_pipeline_is_asked_in_every_way(kind):
+async def test_a_pipeline_supports_all_call_styles(kind):
     async with gateway(kind, model="m") as (described, model):
         chain = PromptTemplate.from_template("Write {what}") | model | StrOutputParser()
         code = {"what": "code"}
@@ -60,7 +60,7 @@ async def test_a_pipeline_is_asked_in_every_way(kind):
     assert {call["params"]["skill"] for call in described.calls} == {"smart-routing"}
 
 
-async def test_what_the_gateway_tells_is_kept():
+async def test_the_gateways_metadata_is_kept():
     async with gateway(OmniRouteA2A) as (_, llm):
         result = await llm.agenerate(["a"])
         assert result.generations[0][0].generation_info == TOLD
@@ -75,7 +75,7 @@ async def test_what_the_gateway_tells_is_kept():
         assert (whole.text, whole.response_metadata) == ("a b", TOLD)
 
 
-async def test_what_is_told_while_streaming_reaches_the_callbacks():
+async def test_stream_metadata_reaches_callbacks():
     from langchain_core.callbacks import AsyncCallbackHandler
 
     class Listening(AsyncCallbackHandler):
@@ -88,7 +88,7 @@ async def test_what_is_told_while_streaming_reaches_the_callbacks():
     assert listening.response.generations[0][0].generation_info == TOLD
 
 
-async def test_roles_are_sent_as_they_are():
+async def test_roles_are_sent_unchanged():
     async with gateway(OmniRouteChatModel) as (described, chat):
         prompt = ChatPromptTemplate.from_messages(
             [("system", "be brief"), ("user", "a"), ("assistant", "b"), ("user", "{c}")]
@@ -110,13 +110,13 @@ async def test_roles_are_sent_as_they_are():
         AIMessage("", tool_calls=[{"id": "c", "name": "add", "args": {}}]),
     ],
 )
-async def test_what_cannot_be_sent_is_refused(message):
-    with pytest.raises(ValueError, match="OmniRoute takes"):
+async def test_unsupported_messages_are_refused(message):
+    with pytest.raises(ValueError, match="OmniRoute supports only"):
         await OmniRouteChatModel().ainvoke([HumanMessage("a"), message])
 
 
 @pytest.mark.parametrize("kind", MODELS)
-async def test_options_are_sent_and_a_call_may_have_its_own(kind):
+async def test_options_are_sent_and_overridden_per_call(kind):
     options = {"model": "m", "combo": "fast", "budget": 0.5, "role": "coding"}
     async with gateway(kind, **options) as (described, model):
         await model.ainvoke("a")
@@ -133,7 +133,7 @@ async def test_options_are_sent_and_a_call_may_have_its_own(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-async def test_a_call_has_a_time_and_headers_of_its_own(kind):
+async def test_timeout_and_headers_per_call(kind):
     async with gateway(kind) as (described, model):
         await model.ainvoke("a", timeout=60, headers={"X-Tenant": "t"})
         with pytest.raises(ConfigurationError, match="temperature"):
@@ -201,7 +201,7 @@ def test_a_key_is_not_shown(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-async def test_answers_may_be_cached_as_any_models(kind):
+async def test_answers_may_be_cached_like_any_models(kind):
     async with gateway(kind, cache=InMemoryCache()) as (described, model):
         answers = [text_of(await model.ainvoke(text)) for text in ("a", "a", "b")]
     assert answers == ["a", "a", "b"]
@@ -209,7 +209,7 @@ async def test_answers_may_be_cached_as_any_models(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-async def test_headers_and_retries_are_those_of_the_constructor(kind):
+async def test_headers_and_retries_of_the_constructor(kind):
     async with gateway(kind, headers={"X-Team": "a"}, max_retries=1) as (described, model):
         described.unavailable = 1
         assert text_of(await model.ainvoke("a")) == "a"
@@ -218,6 +218,6 @@ async def test_headers_and_retries_are_those_of_the_constructor(kind):
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("wrong", [{"temperature": 0}, {"max_retries": -1}])
-def test_what_a_gateway_cannot_follow_is_refused(kind, wrong):
+def test_unsupported_options_are_refused(kind, wrong):
     with pytest.raises((ValidationError, ConfigurationError)):
         kind(**wrong)

@@ -1,4 +1,4 @@
-"""What OmniRoute was asked once, asked of agents of ours."""
+"""Recorded requests to OmniRoute, sent to served agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.plugins.omniroute.gateways import EXCHANGES
 from tests.plugins.omniroute.served import STATES, asking, body, result, serving
 
 
-async def test_what_a_task_record_holds():
+async def test_the_content_of_a_task_record():
     async with serving() as http:
         call = asking("x", skill="smart-routing", metadata={"model": "auto"})
         sent = await result(http, call)
@@ -34,12 +34,12 @@ SHAPES = sorted(
 )
 
 
-# Ours says more than the real server, or otherwise, where the description tells it to.
+# Served agents follow the documentation where the actual server differs.
 DIFFERENT = {
-    "err body null": (400, -32600),  # the real one breaks
+    "err body null": (400, -32600),  # the actual server crashes
     "tasks/get unknown": (404, -32001),
     "tasks/cancel unknown": (404, -32001),
-    "tasks/get completed": (404, -32001),  # its task was never ours
+    "tasks/get completed": (404, -32001),  # its task is unknown here
     "tasks/get by params.id": (404, -32001),
     "tasks/cancel completed": (404, -32001),
     "tasks/get working (message/send)": (404, -32001),
@@ -49,7 +49,7 @@ DIFFERENT = {
 NOT_OURS = {"quota skill", "provider-discovery skill", "health-report skill", "stream quota"}
 
 
-# What their gateway fails at, our agent answers.
+# Failures of the gateway that a served agent does not have.
 PROVIDERS = {
     "send unknown model",
     "send empty reply",

@@ -1,4 +1,4 @@
-"""A gateway as any other remote agent: metadata asks, metadata answers, errors are typed."""
+"""A gateway as a remote agent: metadata in and out, typed errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def agent_of(url):
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/a2a", "/a2a/", "/.well-known/agent.json"])
-async def test_any_of_its_addresses_will_do(ending):
+async def test_all_urls_of_a_gateway_work(ending):
     async with running(Described().app()) as url, agent_of(url + ending) as agent:
         reply = await agent.send("a b")
         assert (reply.text, reply.state, reply.task_id) == ("a b", "completed", "t1")
@@ -59,13 +59,13 @@ async def test_any_of_its_addresses_will_do(ending):
         assert (await agent.describe()).name == "OmniRoute AI Gateway"
 
 
-async def test_where_no_gateway_is_its_endpoint_is_refused_as_any_address():
+async def test_an_endpoint_without_a_gateway_is_refused():
     async with running(Starlette()) as url, RemoteAgent(f"{url}/a2a") as agent:
         with pytest.raises(RemoteAnswerError, match="there is no agent card"):
             await agent.send("hi")
 
 
-async def test_it_is_called_where_it_was_found_whatever_its_card_names():
+async def test_it_is_called_at_its_own_url_despite_its_card():
     gateway = Described()
 
     async def card(_request):
@@ -79,7 +79,7 @@ async def test_it_is_called_where_it_was_found_whatever_its_card_names():
         assert (await agent.send("a")).text == "a"
 
 
-async def test_a_gateway_beside_an_agent_is_meant_by_its_card():
+async def test_a_gateway_beside_an_agent_is_selected_by_its_card():
     def echo(text: str) -> str:
         return f"echo: {text}"
 
@@ -92,7 +92,7 @@ async def test_a_gateway_beside_an_agent_is_meant_by_its_card():
     assert (reply.text, reply.context_id) == ("echo: x", "")
 
 
-async def test_what_is_asked_and_who_says_what_is_metadata():
+async def test_parameters_and_roles_are_metadata():
     gateway = Described()
     asked = {"model": "m", "combo": "fast", "budget": 1, "role": "coding", "skill": "other"}
     said = [Text("s", metadata={"role": "system"}), Text("u", metadata={"role": "user"}), Text("v")]
@@ -100,7 +100,7 @@ async def test_what_is_asked_and_who_says_what_is_metadata():
         await agent.send(said, metadata=asked)
         await agent.send([Text("a"), Data({"b": 1})], metadata={"skill_id": "quota-management"})
         await agent.send("c")
-        with pytest.raises(omni.OmniRouteRefusedError, match="no files"):
+        with pytest.raises(omni.OmniRouteRefusedError, match="not files"):
             await agent.send(File(content=b"x"))
     roles = [("system", "s"), ("user", "u"), ("user", "v")]
     sent = [call["params"] for call in gateway.calls]
@@ -145,7 +145,7 @@ async def test_leaving_a_stream_cancels_its_task():
         await asyncio.wait_for(gateway.is_cancelled.wait(), 60)
 
 
-async def test_a_stream_that_breaks_is_asked_for_again():
+async def test_a_broken_stream_is_polled():
     half = sse(chunk("half"))
     parts = [{"type": "text", "content": "half and half"}]
     task = {"id": "t1", "state": "completed", "artifacts": parts}
@@ -169,7 +169,7 @@ def answering_stream(text):
     return Response(text, media_type="text/event-stream")
 
 
-async def test_a_card_that_does_not_stream_is_sent_to():
+async def test_a_card_without_streaming_uses_send():
     async def card(_request):
         return JSONResponse({**CARD, "capabilities": {"streaming": False}})
 
@@ -186,7 +186,7 @@ async def test_a_card_that_does_not_stream_is_sent_to():
     assert [call["method"] for call in gateway.calls] == ["message/send"] * 2
 
 
-async def test_a_plain_send_that_is_cancelled_is_told_so():
+async def test_a_cancelled_send_is_reported():
     async def card(request):
         return JSONResponse({**CARD, "capabilities": {"streaming": False}})
 
@@ -218,7 +218,7 @@ async def test_files_in_an_answer_are_files():
     ]
 
 
-async def test_models_of_langchain_talk_to_it():
+async def test_langchain_models_work_with_it():
     gateway = Described()
     async with running(gateway.app()) as url, agent_of(url) as agent:
         chat, llm = A2AChatModel(agent=agent), A2ALLM(agent=agent)
@@ -237,7 +237,7 @@ async def test_models_of_langchain_talk_to_it():
     assert [each["skill"] for each in sent[2:]] == ["other", "quota-management"]
 
 
-async def test_a_client_of_autogen_sends_it_all_messages_for_it_keeps_none():
+async def test_an_autogen_client_sends_all_messages_because_it_stores_none():
     gateway = Described()
     async with running(gateway.app()) as url, agent_of(url) as agent:
         client = A2AChatCompletionClient(agent)

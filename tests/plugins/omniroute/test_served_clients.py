@@ -1,4 +1,4 @@
-"""Clients as OmniRoute describes them, served by agents of ours."""
+"""OmniRoute's documented clients with served agents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.plugins.omniroute.served import (
 
 
 async def test_a_python_orchestrator():
-    """Reads the card, sends, prints cost and route: as the description's program does."""
+    """Reads the card, sends, and prints cost and route, like the documented program."""
     async with serving() as http:
         card = (await http.get("/.well-known/agent.json")).json()
         response = await http.post(
@@ -101,7 +101,7 @@ async def test_polling_and_cancelling_at_a_time_limit():
         assert [event["params"]["task"]["state"] for event in await rest()] == ["cancelled"]
 
 
-async def test_who_waits_is_told_of_the_cancelling():
+async def test_waiting_callers_learn_of_a_cancellation():
     async with serving() as http, connect(str(http.base_url)) as client:
         waiting = asyncio.create_task(http.post("/a2a", json=asking("HANG")))
         tasks = []
@@ -113,7 +113,7 @@ async def test_who_waits_is_told_of_the_cancelling():
 
 
 async def test_a_dashboard_on_the_stream():
-    """Shows chunks as they come, knows heartbeats, and ends with the state."""
+    """Shows chunks and heartbeats, and ends with the state."""
     async with serving(dialect=OmniRouteDialect(heartbeat_seconds=0.05)) as http:
         found, comments = await events(http, asking("a b", "message/stream"))
         assert [e["chunk"]["content"] for e in found[:-1]] == ["", "written: ", "a ", "b "]
@@ -153,7 +153,7 @@ async def test_skills_are_the_agents_that_are_served():
     assert answers == ["written: x ", "reviewed: x", "written: x ", "written: x "]
 
 
-async def test_our_own_client_is_served_too():
+async def test_our_client_is_served_as_well():
     async with serving() as http, OmniRouteClient(str(http.base_url)) as client:
         reply = await client.send("smart-routing", "a")
         assert reply.text == "written: a "

@@ -1,4 +1,4 @@
-"""Tasks in OmniRoute's dialect: their answers, errors, ends and callers."""
+"""Tasks in OmniRoute's dialect: answers, errors, expiry and isolation."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ async def test_results_of_all_kinds_are_sent():
     [
         ("FAIL", 500, -32603, r"Skill execution failed: The agent failed\. Error id: \w+"),
         ("REJECT", 500, -32603, "not my job"),
-        ("ASK", 500, -32603, "cannot answer: Which one"),
-        ("LOGIN", 500, -32603, "cannot answer: Who are you"),
+        ("ASK", 500, -32603, "not supported by OmniRoute: Which one"),
+        ("LOGIN", 500, -32603, "not supported by OmniRoute: Who are you"),
         ("REFUSE", 500, -32603, "send something else"),
     ],
 )
@@ -80,7 +80,7 @@ async def test_a_question_is_not_left_open():
     assert task.status.state == TaskState.TASK_STATE_CANCELED
 
 
-async def test_only_what_is_known_is_told():
+async def test_only_known_metadata_is_sent():
     async with serving() as http:
         plain, told, cost = [
             (await result(http, asking(text)))["metadata"] for text in ("x", "TELL", "COST")
@@ -94,7 +94,7 @@ async def test_only_what_is_known_is_told():
     assert cost == {"cost_envelope": {"actual": 1, "currency": "USD"}}
 
 
-async def test_an_agent_without_words():
+async def test_an_agent_without_text():
     async with serving() as http:
         got = await result(http, asking("NOTHING"))
         found, _ = await events(http, asking("NOTHING", "message/stream"))
@@ -118,7 +118,7 @@ async def test_tasks_that_take_too_long_fail_and_stop():
         await asyncio.wait_for(stopped.wait(), 60)
 
 
-async def test_finished_tasks_are_forgotten():
+async def test_finished_tasks_expire():
     async with serving(reviewer, OmniRouteDialect(finished_seconds=0.1)) as http:
         sent = await result(http, asking("x"))
         call = body("tasks/get", taskId=sent["task"]["id"])
@@ -132,7 +132,7 @@ async def test_finished_tasks_are_forgotten():
     assert found == [404, 200, 200]
 
 
-async def test_a_reader_who_leaves_does_not_end_the_task():
+async def test_a_disconnect_does_not_end_the_task():
     go = asyncio.Event()
 
     async def slow(request):
@@ -169,7 +169,7 @@ async def test_callers_see_their_own_tasks_only():
         assert (await http.get("/.well-known/agent.json")).status_code == 200
 
 
-async def test_many_callers_at_once_get_their_own_answers():
+async def test_concurrent_callers_get_their_own_answers():
     async with serving() as http:
         calls = [asking(f"n{n}", "message/stream" if n % 2 else "message/send") for n in range(40)]
         sends = [result(http, call) for call in calls[::2]]
@@ -181,7 +181,7 @@ async def test_many_callers_at_once_get_their_own_answers():
     assert joined == [f"written: n{n} " for n in range(1, 40, 2)]
 
 
-async def test_agents_of_other_makes_are_served(subtests):
+async def test_other_kinds_of_agents_are_served(subtests):
     class Plain(AgentExecutor):
         async def execute(self, context, event_queue):
             message = Message(role=Role.ROLE_AGENT, message_id="m", parts=[Part(text="a message")])
@@ -200,7 +200,7 @@ async def test_agents_of_other_makes_are_served(subtests):
             assert [e.get("chunk", {}).get("content") for e in found] == ["", text, None]
 
 
-async def test_an_agent_with_too_much_to_do_is_no_provider():
+async def test_a_busy_agent_is_not_a_provider_error():
     async with (
         serving(options=ServerOptions(limits=Limits(runs=1, queued_runs=0))) as http,
         hanging(http),
@@ -232,7 +232,7 @@ async def test_a_silent_stream_can_be_cancelled():
 
 
 @pytest.mark.parametrize(("code", "status"), [(OVER_BUDGET, 402), (NO_PROVIDER, 503)])
-async def test_an_agent_names_the_code_it_fails_by(code, status):
+async def test_an_agent_selects_its_error_code(code, status):
     async def dear(request):
         yield TaskMetadata({"error_code": code})
         yield Rejected("0.5 > 0.1")
@@ -246,7 +246,7 @@ async def test_an_agent_names_the_code_it_fails_by(code, status):
     assert error["data"]["metadata"]["error_code"] == code
 
 
-async def test_a_finished_task_has_no_timer_of_its_own():
+async def test_finished_tasks_share_a_timer():
     def timers():
         gc.collect()
         handles = (each for each in gc.get_objects() if isinstance(each, asyncio.TimerHandle))

@@ -1,1 +1,1 @@
-"""The client side: Agno's servers, called by `RemoteAgent`."""
+"""Calling Agno's servers with `RemoteAgent`."""

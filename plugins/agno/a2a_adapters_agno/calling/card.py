@@ -1,4 +1,4 @@
-"""Where an Agno server is, by its card."""
+"""URLs of an Agno server, derived from its card."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ROOT_ROUTES = ("/a2a/message/send", "/a2a/message/stream")
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of an agent's methods.
+    """URLs of an agent's methods.
 
     Attributes:
-        send: Of `message/send`.
-        stream: Of `message/stream`.
-        get: Of `tasks/get`; "" where tasks are not kept.
-        cancel: Of `tasks/cancel`, likewise.
-        agent_id: Which of the agents at that address is meant; "" if the address tells.
+        send: URL of `message/send`.
+        stream: URL of `message/stream`.
+        get: URL of `tasks/get`; "" if tasks are not stored.
+        cancel: URL of `tasks/cancel`, likewise.
+        agent_id: Id of the agent at that URL; "" if the URL identifies it.
     """
 
     send: str
@@ -34,9 +34,9 @@ class Addresses:
 
 
 def addresses_of(card: AgentCard, url: str) -> Addresses | None:
-    """Return the addresses of an Agno agent, None for any other.
+    """Return the URLs of an Agno agent, None for other agents.
 
-    The cards of Agno name the address of a single method, that for streaming.
+    Agno's cards contain only the URL of the streaming method.
     """
     if url.endswith(_STREAM):
         base = url.removesuffix(_STREAM)
@@ -56,16 +56,16 @@ def addresses_of(card: AgentCard, url: str) -> Addresses | None:
 
 
 def agno_card(url: str, agent_id: str) -> AgentCard:
-    """Return a card for an agent of a server that has none: `RemoteAgent(agno_card(...))`.
+    """Return a card for an agent of a server without cards: `RemoteAgent(agno_card(...))`.
 
-    Agno-Go has none, nor has Agno before 2.3.26. They are called at `/a2a/message/send`.
+    Agno-Go and Agno before 2.3.26 have no cards; they are called at `/a2a/message/send`.
 
     Args:
-        url: The server's address.
-        agent_id: Which of its agents is meant.
+        url: URL of the server.
+        agent_id: Id of the agent.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The URL is invalid.
     """
     root = str(agent_url(url)).rstrip("/").removesuffix("/a2a")
     interface = AgentInterface(

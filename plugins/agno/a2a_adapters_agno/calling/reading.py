@@ -1,7 +1,7 @@
-"""What Agno's servers answer, as events of A2A.
+"""Converts answers of Agno's servers to A2A events.
 
-Three of them are understood: the tasks of Agno, whose text is in the history; its streams, whose
-text comes as messages, then a final status, then the whole task once more; and the bare events and
+Supports three formats: Agno's tasks, whose text is in the history; its streams, whose
+text comes as messages, followed by a final status and the whole task; and the bare events and
 tasks of Agno-Go.
 """
 
@@ -41,14 +41,14 @@ _TOOL_EVENTS = {"tool_call_started": "tool_call", "tool_call_completed": "tool_r
 
 
 def read_task(result: Mapping[str, Any]) -> Task:
-    """Return the task of an answer; its text is an artifact then, or why it has failed.
+    """Return the task in an answer, with its text as an artifact or as the failure reason.
 
     Raises:
-        RemoteAnswerError: There is none, or it is completed without anything in it.
+        RemoteAnswerError: There is no task, or it is completed but empty.
     """
     found = result.get("task", result)
     if not isinstance(found, dict) or not isinstance(found.get("id"), str):
-        raise RemoteAnswerError("the agent's answer holds no task")
+        raise RemoteAnswerError("the agent's answer contains no task")
     context_id = found.get("contextId") or found.get("context_id") or ""
     task = Task(id=found["id"], context_id=str(context_id))
     state, parts = _state(found.get("status")), _said(found.get("history"))
@@ -66,7 +66,7 @@ def read_task(result: Mapping[str, Any]) -> Task:
 
 
 class StreamReader:
-    """Turns the events of one stream into those of A2A: nothing twice, nothing lost."""
+    """Converts the events of a stream to A2A's, without repetition or loss."""
 
     def __init__(self) -> None:
         self._task_id = ""
@@ -77,10 +77,10 @@ class StreamReader:
         self._is_over = False
 
     def read(self, event: Mapping[str, Any]) -> list[StreamResponse]:
-        """Return what an event adds.
+        """Return the A2A events for an event.
 
         Raises:
-            RemoteAnswerError: The agent has completed without an answer.
+            RemoteAnswerError: The agent completed without an answer.
         """
         match event.get("kind"):
             case "status-update":
@@ -91,7 +91,7 @@ class StreamReader:
                 return self._read_message(event)
             case "task":
                 return self._read_task(event)
-            case _ if isinstance(task := event.get("task"), dict):  # in place of a stream
+            case _ if isinstance(task := event.get("task"), dict):  # instead of a stream
                 return self._read_task(task)
             case _ if "status" in event:
                 return self._read_bare(event)
@@ -99,7 +99,7 @@ class StreamReader:
                 return []
 
     def end(self) -> list[StreamResponse]:
-        """Return what follows from the stream's end."""
+        """Return the A2A events for the end of the stream."""
         if self._final is None or self._is_over:
             return []
         if self._final == _COMPLETED and not self._streamed:
@@ -112,7 +112,7 @@ class StreamReader:
 
     def _read_status(self, event: Mapping[str, Any]) -> list[StreamResponse]:
         state = _state(event.get("status"))
-        if event.get("final"):  # the whole task is still to come
+        if event.get("final"):  # the whole task follows
             self._final = state
             return []
         return [self._status(state, _tool_news(event.get("metadata")))]
@@ -126,7 +126,7 @@ class StreamReader:
         return [self._chunk(str(event.get("messageId", "answer")), parts)] if parts else []
 
     def _read_task(self, event: Mapping[str, Any]) -> list[StreamResponse]:
-        """Take the whole task: what was not streamed, and how it has ended."""
+        """Process the whole task: parts that were not streamed, and the final state."""
         self._is_over = True
         state, said = _state(event.get("status")), _said(event.get("history"))
         self._task_id = str(event.get("id") or self._task_id)
@@ -146,7 +146,7 @@ class StreamReader:
         return [*news, self._status(state)]
 
     def _read_bare(self, event: Mapping[str, Any]) -> list[StreamResponse]:
-        """Take an event of Agno-Go, which is the only one of its stream."""
+        """Process the single event of an Agno-Go stream."""
         self._note_ids(event)
         self._is_over = True
         state = _state(event.get("status"))
@@ -176,7 +176,7 @@ class StreamReader:
 
 def _nothing_in_it(task_id: str) -> RemoteAnswerError:
     return RemoteAnswerError(
-        "the agent completed its task without an answer; Agno tells so when its model has failed",
+        "the agent completed its task without an answer, which for Agno means a model failure",
         task_id=task_id,
     )
 
@@ -187,7 +187,7 @@ def _state(status: object) -> TaskState:
 
 
 def _said(history: object) -> list[Part]:
-    """Return what the agent said last."""
+    """Return the agent's last message."""
     messages = [each for each in _dicts(history) if each.get("role") == "agent"]
     return _parts(messages[-1]) if messages else []
 
@@ -209,7 +209,7 @@ def _artifact(artifact: Mapping[str, Any]) -> Artifact:
 
 
 def _tool_news(metadata: object) -> Message | None:
-    """Return a call of a tool, or its end, as news of the work."""
+    """Return the start or end of a tool call as progress."""
     about = metadata if isinstance(metadata, dict) else {}
     kind = _TOOL_EVENTS.get(str(about.get("agno_event_type")))
     if kind is None:

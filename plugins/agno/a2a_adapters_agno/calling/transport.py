@@ -1,4 +1,4 @@
-"""Calls to Agno's servers, in place of a2a-sdk's transports."""
+"""Transport for Agno's servers, replacing a2a-sdk's."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _REMEMBERED = 10_000
 
 
 class AgnoTransport(DialectTransport):
-    """Calls one agent of an Agno server, in Python or Go.
+    """Calls an agent of an Agno server (Python or Go).
 
     Args:
-        http: What the calls go through.
+        http: The HTTP client.
         card: The agent's card.
-        addresses: Where its methods are.
+        addresses: URLs of its methods.
     """
 
     def __init__(self, http: httpx.AsyncClient, card: AgentCard, addresses: Addresses) -> None:
@@ -49,7 +49,7 @@ class AgnoTransport(DialectTransport):
         self._contexts: BoundedMap[str, str] = BoundedMap(_REMEMBERED)
 
     async def send(self, message: Message) -> Task:
-        """Send a message and return the task that answers it."""
+        """Send a message and return its task."""
         params = {"message": self._message(message)}
         request = self._request(self._addresses.send, "message/send", params)
         task = read_task(await self._json.fetch(request, _result))
@@ -57,7 +57,7 @@ class AgnoTransport(DialectTransport):
         return task
 
     async def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
+        """Send a message and yield the events of its task."""
         params = {"message": self._message(message)}
         request = self._request(self._addresses.stream, "message/stream", params)
         reader = StreamReader()
@@ -71,16 +71,16 @@ class AgnoTransport(DialectTransport):
             yield response
 
     async def find(self, task_id: str) -> Task:
-        """Return a task; Agno finds it by its context."""
+        """Return a task, which Agno identifies by its context."""
         return await self._about_task("tasks/get", self._addresses.get, task_id)
 
     async def cancel(self, task_id: str) -> Task:
-        """Cancel a task; Agno says yes to any id."""
+        """Cancel a task; Agno accepts any id."""
         return await self._about_task("tasks/cancel", self._addresses.cancel, task_id)
 
     async def _about_task(self, method: str, url: str, task_id: str) -> Task:
         if not url:
-            raise UnsupportedOperationError("this Agno server keeps no tasks")
+            raise UnsupportedOperationError("this Agno server does not store tasks")
         params: dict[str, Any] = {"id": task_id}
         if context_id := self._contexts.get(task_id):
             params["contextId"] = context_id
@@ -110,7 +110,7 @@ class AgnoTransport(DialectTransport):
 
 
 def _refusal(body: object) -> RemoteRefusedError | None:
-    """Read an error of JSON-RPC, or one of FastAPI."""
+    """Parse an error of JSON-RPC or FastAPI."""
     match body:
         case {"jsonrpc": _}:
             return rpc_refusal(body)
@@ -122,8 +122,8 @@ def _refusal(body: object) -> RemoteRefusedError | None:
 
 
 def _result(body: object) -> dict[str, Any]:
-    """Return the result of a response; an event of Agno-Go is in no envelope."""
+    """Return the result of a response; events of Agno-Go have no envelope."""
     found = body.get("result") if isinstance(body, dict) and "jsonrpc" in body else body
     if not isinstance(found, dict):
-        raise RemoteAnswerError("the agent's answer is not one of Agno's")
+        raise RemoteAnswerError("the agent's answer does not have Agno's format")
     return found

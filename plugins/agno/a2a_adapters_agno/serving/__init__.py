@@ -1,1 +1,1 @@
-"""The server side: Agno's clients get answers from the agents served here."""
+"""Serving Agno's clients."""

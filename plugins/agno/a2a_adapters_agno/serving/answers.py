@@ -1,4 +1,4 @@
-"""What Agno's clients are answered: the shapes of Agno, and those of Agno-Go."""
+"""Answers in the formats of Agno and Agno-Go."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _EVENTS = {"status-update": "TaskStatusUpdateEvent", "message": "Message", "task
 
 
 class TaskShapes:
-    """Makes the results of one task, as Agno has them.
+    """Builds the results of a task in Agno's format.
 
     Args:
-        task_id: The task.
-        context_id: Its conversation.
-        message_id: The id of the agent's message.
+        task_id: Id of the task.
+        context_id: Id of its context.
+        message_id: Id of the agent's message.
     """
 
     def __init__(self, task_id: str, context_id: str, message_id: str) -> None:
@@ -36,7 +36,7 @@ class TaskShapes:
     def status(
         self, state: str, *, final: bool = False, metadata: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        """Return a change of status."""
+        """Return a status update."""
         return {
             "contextId": self._context_id,
             "final": final,
@@ -61,7 +61,7 @@ class TaskShapes:
         }
 
     def tool(self, event: ToolCall | ToolResult) -> dict[str, Any]:
-        """Return the news of a tool."""
+        """Return a status update about a tool call."""
         kind = "tool_call_started" if isinstance(event, ToolCall) else "tool_call_completed"
         about: dict[str, object] = {
             "agno_event_type": kind,
@@ -73,7 +73,7 @@ class TaskShapes:
         return self.status("working", metadata=about)
 
     def task(self, reply: AgentReply) -> dict[str, Any]:
-        """Return the whole task, its answer or the reason of its failure in the history."""
+        """Return the whole task, with its answer or failure reason in the history."""
         return {
             "contextId": self._context_id,
             "history": [self.message(said(reply), {})],
@@ -85,7 +85,7 @@ class TaskShapes:
 
 
 def said(reply: AgentReply) -> Sequence[Part]:
-    """Return what the agent has to say in the end."""
+    """Return the final parts of the agent."""
     if reply.state in {"failed", "rejected", "canceled"}:
         parts = with_text(reply)
         return [*parts, *(part for part in reply.status_parts if part not in parts)]
@@ -93,14 +93,14 @@ def said(reply: AgentReply) -> Sequence[Part]:
 
 
 def with_text(reply: AgentReply) -> Sequence[Part]:
-    """Return the answer's parts; data alone as text as well, which is all that Agno shows."""
+    """Return the answer's parts; add text for data without text, as Agno shows only text."""
     if reply.text or not reply.data:
         return reply.parts
     return [Text(reply.data_text), *reply.parts]
 
 
 def event(call_id: str | int, result: Mapping[str, Any]) -> bytes:
-    """Return a result as an event of a stream."""
+    """Return a result as a stream event."""
     return frame(_EVENTS[result["kind"]], {"id": call_id, "jsonrpc": "2.0", "result": result})
 
 
@@ -110,7 +110,7 @@ def frame(name: str, data: object) -> bytes:
 
 
 def go_message(reply: AgentReply, agent_id: str) -> dict[str, Any]:
-    """Return the answer as Agno-Go has it."""
+    """Return the answer in Agno-Go's format."""
     return {
         "messageId": str(uuid4()),
         "role": "agent",
@@ -122,5 +122,5 @@ def go_message(reply: AgentReply, agent_id: str) -> dict[str, Any]:
 
 
 def go_state(reply: AgentReply) -> str:
-    """Return a task's state as Agno-Go spells it."""
+    """Return a task's state in Agno-Go's spelling."""
     return "cancelled" if reply.state == "canceled" else reply.state

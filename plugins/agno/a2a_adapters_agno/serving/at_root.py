@@ -1,4 +1,4 @@
-"""The routes of all agents, `/a2a/message/send` and `/a2a/message/stream`, as Agno-Go has them."""
+"""Agno-Go's routes shared by all agents: `/a2a/message/send` and `/a2a/message/stream`."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ _WRONG_PARAMS = (InvalidParamsError, ContentTypeNotSupportedError, UnsupportedOp
 
 
 class UnknownAgentError(Exception):
-    """No agent of that id is served."""
+    """The agent id is unknown."""
 
 
 class RootEndpoint:
-    """Answers calls that name the agent they are for.
+    """Answers calls that contain an agent id.
 
     Args:
-        server: The agents.
+        server: Provides the agents.
     """
 
     def __init__(self, server: DialectServer) -> None:
         self._server = server
 
     async def send(self, request: Request) -> Response:
-        """Answer by the task."""
+        """Answer with the task."""
         return await self._answer(request, streams=False)
 
     async def stream(self, request: Request) -> Response:
-        """Answer by an event, when the task has ended."""
+        """Answer with a single event after the end of the task."""
         return await self._answer(request, streams=True)
 
     async def _answer(self, request: Request, *, streams: bool) -> Response:

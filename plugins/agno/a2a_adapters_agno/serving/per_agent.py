@@ -1,4 +1,4 @@
-"""The routes of each agent, `/a2a/agents/{agent_id}/...`, as Agno 2.3.26 and later have them."""
+"""Routes per agent of Agno 2.3.26 and later: `/a2a/agents/{agent_id}/...`."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _BAD_REQUESTS = (
 
 
 class AgentEndpoint:
-    """Answers calls of some methods of each agent.
+    """Answers calls of an agent's methods.
 
     Args:
-        server: The agents.
-        methods: Those that are answered here.
+        server: Provides the agents.
+        methods: The supported methods.
     """
 
     def __init__(self, server: DialectServer, methods: Collection[str] = METHODS) -> None:
@@ -63,7 +63,7 @@ class AgentEndpoint:
         self._methods = methods
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request; errors are told as FastAPI does."""
+        """Answer a request, with errors in FastAPI's format."""
         agent = self._server.agents.get(request.path_params["agent_id"])
         if agent is None:
             return _refusal(404, "Agent not found")
@@ -142,16 +142,16 @@ async def _events(
 
 
 def _told(shapes: TaskShapes, news: Sequence[object]) -> list[dict[str, Any]]:
-    told = []
+    events = []
     for each in news:
         match each:
             case TextDelta(text=text):
-                told.append(shapes.message([Text(text)]))
+                events.append(shapes.message([Text(text)]))
             case ToolCall() | ToolResult():
-                told.append(shapes.tool(each))
+                events.append(shapes.tool(each))
             case _:
                 pass
-    return told
+    return events
 
 
 async def _with_first(first: bytes, events: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

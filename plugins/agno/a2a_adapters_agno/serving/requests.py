@@ -1,4 +1,4 @@
-"""What Agno's clients send."""
+"""Parsing of requests of Agno's clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotJsonError(ValueError):
 
 
 class WrongRequestError(ValueError):
-    """A body is not a request; the text says why."""
+    """A body is not a valid request; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Call:
 
     @property
     def message(self) -> dict[str, Any]:
-        """The message that is sent.
+        """The message in the params.
 
         Raises:
-            WrongRequestError: There is none.
+            WrongRequestError: The message is missing.
         """
         message = self.params.get("message")
         if not isinstance(message, dict):
@@ -54,11 +54,11 @@ class Call:
 
 
 async def read_json(request: Request) -> object:
-    """Return a request's body.
+    """Return the parsed body of a request.
 
     Raises:
-        NotJsonError: It is no JSON.
-        ContentTypeNotSupportedError: It is not labelled as JSON.
+        NotJsonError: It is not JSON.
+        ContentTypeNotSupportedError: Its content type is not JSON.
     """
     try:
         return await dialects.read_json(request)
@@ -73,13 +73,13 @@ def call_id(body: object) -> str | int:
 
 
 def read_call(body: object, methods: Collection[str]) -> Call:
-    """Return a call of one of `methods`.
+    """Parse a call of one of `methods`.
 
     Raises:
-        WrongRequestError: It is none.
+        WrongRequestError: The body is not such a call.
     """
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
-        raise WrongRequestError("a JSON-RPC 2.0 request is expected")
+        raise WrongRequestError("expected a JSON-RPC 2.0 request")
     found = call_id(body)
     if found == "":
         raise WrongRequestError("request id is required")
@@ -94,15 +94,15 @@ def read_call(body: object, methods: Collection[str]) -> Call:
 
 
 def to_request(call: Call, user_id: str, *, wrapped_data: bool = False) -> SendMessageRequest:
-    """Return a call's message as a request of A2A.
+    """Convert a call's message to an A2A request.
 
     Args:
         call: The call.
-        user_id: What the caller says of its user; the agent finds it in the metadata.
-        wrapped_data: Whether data comes in an envelope.
+        user_id: User id given by the caller, passed to the agent as metadata.
+        wrapped_data: Whether data is wrapped.
 
     Raises:
-        WrongRequestError: The message is not one of a user.
+        WrongRequestError: The message is invalid or not a user's.
     """
     sent = call.message
     if sent.get("role") != "user":

@@ -1,4 +1,4 @@
-"""The routes of the dialect, for every agent that is served."""
+"""Routes of the dialect for all served agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CARD = "/.well-known/agent-card.json"
 
 
 def agno_routes(server: DialectServer) -> DialectRoutes:
-    """Return the routes for what is served."""
+    """Return the routes for the served agents."""
     root, every = RootEndpoint(server), AgentEndpoint(server)
 
     async def card(request: Request) -> Response:
@@ -47,7 +47,7 @@ def agno_routes(server: DialectServer) -> DialectRoutes:
             Route("/a2a/message/send", root.send, methods=["POST"]),
             Route("/a2a/message/stream", root.stream, methods=["POST"]),
             *by_method,
-            # Agno's own client calls here if it is told to speak JSON-RPC.
+            # Used by Agno's own client in JSON-RPC mode.
             *(Route(_AGENT + slash, every.answer, methods=["POST"]) for slash in ("", "/")),
         ],
         refusal=lambda status, message: (status, {"detail": message}),
@@ -55,7 +55,7 @@ def agno_routes(server: DialectServer) -> DialectRoutes:
 
 
 def _card(agent_id: str, about: AgentDescription, url: str) -> dict[str, Any]:
-    """Return an agent's card as Agno writes it: with the address of its streams."""
+    """Return an agent's card in Agno's format, with the URL of its streams."""
     return {
         "capabilities": {
             "pushNotifications": False,

@@ -1,1 +1,1 @@
-"""The client side: `RemoteAgent` calls agents over gRPC."""
+"""Calling agents over gRPC with `RemoteAgent`."""

@@ -1,1 +1,1 @@
-"""The server side: the runtime's operations as gRPC services."""
+"""Serving the runtime's operations as gRPC services."""

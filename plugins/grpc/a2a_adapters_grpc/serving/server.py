@@ -81,7 +81,7 @@ class GrpcServer:
         host: The host name or address to listen on.
         port: The port to listen on; 0 takes a free one.
         public_url: The address in the card.
-        authentication: Identifies the callers; None admits everybody.
+        authentication: Identifies the callers; None admits all.
         limits: Limits the size of a request and of its metadata.
         rates: Rate limits per caller.
     """

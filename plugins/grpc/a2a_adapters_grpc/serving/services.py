@@ -130,7 +130,9 @@ def _named(resource: str) -> list[str]:
     kind, _, rest = resource.partition("/")
     task_id, _, config = rest.partition("/pushNotificationConfigs/")
     if kind != "tasks" or not task_id or "/" in task_id:
-        raise InvalidParamsError("a resource is named tasks/{id}[/pushNotificationConfigs/{id}]")
+        raise InvalidParamsError(
+            "a resource name must have the form tasks/{id}[/pushNotificationConfigs/{id}]"
+        )
     return [task_id, config]
 
 

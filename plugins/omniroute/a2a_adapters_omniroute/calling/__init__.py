@@ -1,1 +1,1 @@
-"""The client side: gateways, called by `RemoteAgent` and by OmniRoute's own names."""
+"""Calling gateways with `RemoteAgent` and with OmniRoute's own methods."""

@@ -1,4 +1,4 @@
-"""Where a gateway is, and what makes one known."""
+"""URLs and recognition of gateways."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ _ENDPOINT = "/a2a"
 
 
 def is_gateway(card: AgentCard, url: str) -> bool:
-    """Tell whether a card is a gateway's; A2A requires input modes of every card."""
+    """Return whether a card is a gateway's, which lacks the input modes required by A2A."""
     return url.rstrip("/").endswith(_ENDPOINT) and not card.default_input_modes
 
 
 def endpoint_of(url: str) -> str:
-    """Return where a gateway is called, by its address, its endpoint's, or its card's."""
+    """Return a gateway's endpoint for its base URL, endpoint or card URL."""
     base = url.removesuffix(CARD).rstrip("/").removesuffix(_ENDPOINT).rstrip("/")
     return base + _ENDPOINT
 
 
 def card_address(url: str) -> str | None:
-    """Return where the card is of the gateway that has its endpoint at `url`."""
+    """Return the URL of the card for a gateway endpoint."""
     base = url.rstrip("/")
     return base.removesuffix(_ENDPOINT) + CARD if base.endswith(_ENDPOINT) else None
 
 
 def omniroute_card(url: str) -> AgentCard:
-    """Return a card for a gateway, without asking it: `RemoteAgent(omniroute_card(...))`.
+    """Return a card for a gateway without a request: `RemoteAgent(omniroute_card(...))`.
 
-    An address alone does as well, unless agents of A2A are served there, too.
+    The URL alone suffices unless A2A agents are served there as well.
 
     Args:
-        url: The gateway's address, with or without `/a2a`.
+        url: URL of the gateway, with or without `/a2a`.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The URL is invalid.
     """
     endpoint = endpoint_of(str(agent_url(url)))
     return AgentCard(
         name=endpoint.removesuffix(_ENDPOINT),
-        description="An OmniRoute gateway: it sends each message to the best model.",
+        description="An OmniRoute gateway, which sends each message to the best model.",
         version="0",
         supported_interfaces=[
             AgentInterface(url=endpoint, protocol_binding="JSONRPC", protocol_version="0.3")
@@ -72,20 +72,20 @@ def gateway_agent(
     """Return a gateway as a remote agent that answers within `timeout` seconds.
 
     Args:
-        agent: The gateway's address or card.
-        api_key: Its key; if there are `headers`, as text.
-        timeout: How long an answer may take, in seconds.
-        max_retries: How often a call is made again whose answer was lost or 503. By default never:
-            HTTP 503 mostly means that A2A is switched off, and a call may cost.
+        agent: URL or card of the gateway.
+        api_key: Its key; a string if there are `headers`.
+        timeout: Time limit for an answer in seconds.
+        max_retries: Retries of a call whose answer was lost or 503. Default: none, because
+            HTTP 503 usually means that A2A is disabled, and calls may cost money.
         headers: Headers of every request.
 
     Raises:
-        ConfigurationError: The address or a number is wrong.
+        ConfigurationError: The URL or a number is invalid.
     """
     if timeout <= 0:
         raise ConfigurationError("timeout must be positive")
     if (retries := max_retries or 0) < 0:
-        raise ConfigurationError(f"max_retries is a number from 0 on, not {retries}")
+        raise ConfigurationError(f"max_retries must not be negative: {retries}")
     options = RemoteOptions(timeout=timeout, idle_timeout=2 * timeout, retries=retries)
     auth: httpx.Auth | None = BearerAuth(api_key) if api_key else None
     if headers:

@@ -1,4 +1,4 @@
-"""`OmniRouteClient`: an OmniRoute gateway, called from async or blocking code."""
+"""`OmniRouteClient`: calls an OmniRoute gateway from async or blocking code."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _CANCEL_SECONDS = 5.0
 
 
 class OmniRouteClient:
-    """An OmniRoute gateway in its own words: skills, messages with roles, tasks.
+    """Client of an OmniRoute gateway: skills, messages with roles, tasks.
 
-    It is a `RemoteAgent` underneath. Connects on first use. One object serves any number of
-    threads and event loops at once.
+    Uses a `RemoteAgent`. Connects on first use. One object may be used by any number of
+    threads and event loops concurrently.
 
     Args:
-        base_url: The gateway's address.
+        base_url: URL of the gateway.
         api_key: Its key, or a callable that returns it, sync or async; "" for an open gateway.
-        timeout: How long an answer may take, in seconds. The gateway itself gives up after 30 s.
+        timeout: Time limit for an answer in seconds. The gateway's own limit is 30 s.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The URL is invalid.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class OmniRouteClient:
         raise TypeError("an OmniRouteClient holds connections and cannot be pickled")
 
     async def discover(self) -> OmniRouteCard:
-        """Return what the gateway says of itself; it does so also while A2A is switched off.
+        """Return the gateway's description, which is available even if A2A is disabled.
 
         Raises:
-            RemoteAgentError: There is no gateway.
+            RemoteAgentError: There is no gateway at the URL.
         """
         card = await self._described.card()
         return OmniRouteCard(
@@ -99,15 +99,15 @@ class OmniRouteClient:
         """Send messages to a skill and return the whole answer.
 
         Args:
-            skill: Which, as the card names it.
-            messages: `{"role": ..., "content": ...}` each, or a text from the user.
-            metadata: What else the skill takes; for "smart-routing" a `Routing` makes it.
+            skill: Id of the skill in the card.
+            messages: Messages `{"role": ..., "content": ...}`, or a text of the user.
+            metadata: Parameters of the skill; for "smart-routing", see `Routing`.
 
         Raises:
             InvalidInputError: A message is not text.
-            OmniRouteBudgetError: The call is over its budget; `reply` holds the answer, if any.
+            OmniRouteBudgetError: The call exceeds its budget; `reply` holds the answer, if any.
             OmniRouteError: There is no answer; the subclass says why and what to do.
-            RemoteAgentError: The gateway cannot be reached, or is too slow.
+            RemoteAgentError: The gateway cannot be reached or is too slow.
         """
         asked = {**(metadata or {}), "skill": skill}
         return OmniRouteReply.of(await self._agent.send(_said(messages), metadata=asked))
@@ -115,9 +115,9 @@ class OmniRouteClient:
     async def stream(
         self, skill: str, messages: Messages, metadata: Mapping[str, JSON] | None = None
     ) -> AsyncGenerator[TextDelta | OmniRouteReply]:
-        """Send messages to a skill; yield the text as it comes, and last the whole answer.
+        """Send messages to a skill; yield the text as it arrives, and finally the whole answer.
 
-        OmniRoute 3.7.9 sends the text in one piece. Closing the stream before its end cancels the
+        OmniRoute 3.7.9 sends the text in one piece. Closing the stream early cancels the
         task. For the arguments and errors see `send`.
         """
         asked = {**(metadata or {}), "skill": skill}
@@ -129,26 +129,26 @@ class OmniRouteClient:
                     yield OmniRouteReply.of(event)
 
     async def get_task(self, task_id: str) -> OmniRouteTask:
-        """Return a task as it now stands, whatever its state.
+        """Return the current state of a task.
 
         Raises:
-            OmniRouteTaskNotFoundError: The gateway does not know it, or has forgotten it.
-            RemoteAgentError: It does not answer.
+            OmniRouteTaskNotFoundError: The task is unknown or expired.
+            RemoteAgentError: The gateway does not answer.
         """
         return OmniRouteTask.of(await self._agent.get_task(task_id))
 
     async def cancel_task(self, task_id: str) -> OmniRouteTask:
-        """Stop waiting for a task's answer; the provider may work on it all the same.
+        """Cancel a task; the provider may still finish it.
 
         Raises:
-            OmniRouteTaskNotFoundError: The gateway does not know it.
-            OmniRouteTaskFinishedError: It has ended already.
+            OmniRouteTaskNotFoundError: The task is unknown.
+            OmniRouteTaskFinishedError: The task has already ended.
             RemoteAgentError: The gateway does not answer.
         """
         return OmniRouteTask.of(await self._agent.cancel(task_id))
 
     async def quota(self, question: str = "How much quota is left?") -> OmniRouteReply:
-        """Ask in words for quotas: for a ranking, for something free, or for a summary.
+        """Ask about quotas in natural language: a ranking, free models, or a summary.
 
         For the errors see `send`.
         """
@@ -157,14 +157,14 @@ class OmniRouteClient:
     async def wait(
         self,
         task_id: str,
-        timeout: float = 300,  # noqa: ASYNC109 - it cancels the task, not only the waiting
+        timeout: float = 300,  # noqa: ASYNC109 - cancels the task, not only the wait
         interval: float = 2,
     ) -> OmniRouteReply:
-        """Ask for a task every `interval` seconds until it ends; cancel it after `timeout`.
+        """Poll a task every `interval` seconds until it ends; cancel it after `timeout`.
 
         Raises:
-            RemoteTimeoutError: It did not end in time.
-            RemoteAgentError: It ended without an answer, see `send`.
+            RemoteTimeoutError: The task did not end in time.
+            RemoteAgentError: The task ended without an answer; see `send`.
         """
         try:
             async with asyncio.timeout(timeout) as limit:
@@ -182,7 +182,7 @@ class OmniRouteClient:
         return checked(OmniRouteReply.of(reply))
 
     async def aclose(self) -> None:
-        """Close the connections; the next call opens them again."""
+        """Close the connections; the next call reopens them."""
         await self._agent.aclose()
         await self._described.aclose()
 
@@ -244,5 +244,7 @@ def _said(messages: Messages) -> str | list[Text]:
 
 def _part(role: JSON, content: JSON) -> Text:
     if not isinstance(content, str):
-        raise InvalidInputError("OmniRoute takes text of the system, the user and the assistant")
+        raise InvalidInputError(
+            "OmniRoute supports only text of the roles system, user and assistant"
+        )
     return Text(content, metadata={ROLE: role})

@@ -1,6 +1,6 @@
-"""Which error it is that a gateway tells.
+"""Maps a gateway's error codes and texts to exceptions.
 
-The description has a code for each; the real server 3.7.9 has a few codes for all, and texts.
+The documentation has a code per error; the actual server 3.7.9 shares codes and differs in texts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RESET = re.compile(r"reset after \d")
 
 
 def refusal(code: int, message: str) -> OmniRouteError:
-    """Return the error that a JSON-RPC error object stands for."""
+    """Return the exception for a JSON-RPC error object."""
     if code in (NO_PROVIDER, _FAILED):
         return failure(message, retryable=code == NO_PROVIDER)
     for rule_code, beginning, make in _REFUSALS:
@@ -45,7 +45,7 @@ def refusal(code: int, message: str) -> OmniRouteError:
 
 
 def failure(message: str, *, retryable: bool = False) -> OmniRouteError:
-    """Return the error for what a gateway says why a task, or cancelling it, failed."""
+    """Return the exception for a gateway's reason why a task or its cancellation failed."""
     for pattern, make in _FAILURES:
         if pattern.match(message):
             return make(quote(message))
@@ -53,7 +53,7 @@ def failure(message: str, *, retryable: bool = False) -> OmniRouteError:
     status = int(found[1]) if found else 0
     is_timeout = not found and _TIMED_OUT.search(message)
     may_pass = bool(retryable or status in _RETRYABLE or is_timeout or _RESET.search(message))
-    hint = "try again later" if may_pass else "choose another model, or look at its provider"
+    hint = "try again later" if may_pass else "choose another model, or check its provider"
     return OmniRouteProviderError(
         f"no provider answered; {hint} ({quote(message)})",
         status=status,
@@ -61,40 +61,42 @@ def failure(message: str, *, retryable: bool = False) -> OmniRouteError:
     )
 
 
-def cancelled(said: str) -> OmniRouteCancelledError:
-    """Return the error for a task that somebody cancelled."""
-    return OmniRouteCancelledError(f"the task was cancelled ({said})")
+def cancelled(detail: str) -> OmniRouteCancelledError:
+    """Return the exception for a cancelled task."""
+    return OmniRouteCancelledError(f"the task was cancelled ({detail})")
 
 
-def unauthorized(said: str) -> OmniRouteAuthError:
-    """Return the error for a missing or wrong key."""
-    return OmniRouteAuthError(f"the gateway wants an API key, or another one ({said})")
+def unauthorized(detail: str) -> OmniRouteAuthError:
+    """Return the exception for a missing or invalid key."""
+    return OmniRouteAuthError(f"the gateway requires another API key ({detail})")
 
 
-def _disabled(said: str) -> OmniRouteNotEnabledError:
+def _disabled(detail: str) -> OmniRouteNotEnabledError:
     return OmniRouteNotEnabledError(
-        "the gateway's A2A endpoint is switched off: enable A2A on the page Endpoints of its "
-        f"dashboard ({said})"
+        "the gateway's A2A endpoint is disabled; enable A2A on the page Endpoints of its "
+        f"dashboard ({detail})"
     )
 
 
-def _unknown_skill(said: str) -> OmniRouteUnknownSkillError:
+def _unknown_skill(detail: str) -> OmniRouteUnknownSkillError:
     return OmniRouteUnknownSkillError(
-        f"the gateway has no such skill; discover() lists those it has ({said})", code=-32601
+        f"the gateway does not have this skill; discover() lists its skills ({detail})", code=-32601
     )
 
 
-def _unknown_task(said: str) -> OmniRouteTaskNotFoundError:
-    return OmniRouteTaskNotFoundError(f"the gateway does not know the task, or no more ({said})")
+def _unknown_task(detail: str) -> OmniRouteTaskNotFoundError:
+    return OmniRouteTaskNotFoundError(f"the task is unknown or expired ({detail})")
 
 
-def _finished(said: str) -> OmniRouteTaskFinishedError:
-    return OmniRouteTaskFinishedError(f"the task has ended already; get_task() shows it ({said})")
+def _finished(detail: str) -> OmniRouteTaskFinishedError:
+    return OmniRouteTaskFinishedError(
+        f"the task has already ended; get_task() returns it ({detail})"
+    )
 
 
-def _over_budget(said: str) -> OmniRouteBudgetError:
+def _over_budget(detail: str) -> OmniRouteBudgetError:
     return OmniRouteBudgetError(
-        f"over budget: allow more, or take a cheaper model or combo ({said})"
+        f"over budget: raise it, or use a cheaper model or combo ({detail})"
     )
 
 

@@ -1,4 +1,4 @@
-"""JSON-RPC calls to a gateway, and what may come back for them."""
+"""JSON-RPC calls to a gateway."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _UNAUTHORIZED = frozenset({401, 403})
 
 
 class Gateway:
-    """One gateway's endpoint.
+    """The endpoint of a gateway.
 
     Args:
-        http: What the calls go through.
+        http: The HTTP client.
         url: The endpoint.
     """
 
@@ -39,7 +39,7 @@ class Gateway:
         """Return the result of a call.
 
         Raises:
-            RemoteAgentError: There is none.
+            RemoteAgentError: The call failed.
         """
         return await _result(await self._send(_call(method, params), _JSON))
 
@@ -49,7 +49,7 @@ class Gateway:
         """Yield the events of a call.
 
         Raises:
-            RemoteAgentError: It was refused, or the stream broke.
+            RemoteAgentError: The call was refused, or the stream broke.
         """
         response = await self._send(_call(method, params), _EVENT_STREAM)
         if not response.headers.get("content-type", "").startswith(_EVENT_STREAM):
@@ -77,11 +77,11 @@ def _call(method: str, params: Mapping[str, JSON]) -> bytes:
 
 
 def _within(request: httpx.Request, url: httpx.URL) -> httpx.Request:
-    """Return a request that was redirected, as long as it stays where it was sent."""
+    """Return a redirected request if it stays on the same origin."""
     target = request.url
     if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
         raise OmniRouteAnswerError(
-            f"the gateway redirects to {target}: use that address if you trust it"
+            f"the gateway redirects to {target}; use that URL if you trust it"
         )
     return request
 
@@ -91,7 +91,7 @@ async def _result(response: httpx.Response) -> dict[str, Any]:
     if response.status_code in _UNAUTHORIZED:
         raise unauthorized(f"HTTP {response.status_code}")
     if response.status_code == httpx.codes.INTERNAL_SERVER_ERROR and not body:
-        raise cancelled("it answers HTTP 500 with nothing in it then")
+        raise cancelled("signalled by an empty HTTP 500")
     return _checked(_parsed(body, response), response)
 
 
@@ -110,7 +110,7 @@ def _parsed(body: bytes, response: httpx.Response) -> object:
 
 
 def _checked(body: object, response: httpx.Response) -> dict[str, Any]:
-    """Return the result of a response, or the parameters of an event."""
+    """Return the result of a response or the params of an event."""
     if isinstance(body, dict):
         if isinstance(error := body.get("error"), dict):
             code = error.get("code")
@@ -125,7 +125,7 @@ def _checked(body: object, response: httpx.Response) -> dict[str, Any]:
 
 def _without_answer(response: httpx.Response) -> OmniRouteAnswerError:
     return OmniRouteAnswerError(
-        f"the gateway's answer (HTTP {response.status_code}) is not one of OmniRoute's A2A "
+        f"the gateway's answer (HTTP {response.status_code}) is not that of OmniRoute's A2A "
         "endpoint",
         status=response.status_code,
     )

@@ -1,4 +1,4 @@
-"""What is said to a gateway: parts of a message that say whose they are."""
+"""Messages to a gateway: message parts with roles."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from a2a.types import Message
 
 ROLE = "role"
-"""Key in a part's metadata: who says it, "system", "user" or "assistant"."""
+"""Metadata key of a part: its role, "system", "user" or "assistant"."""
 
 _ROLES = frozenset({"system", "user", "assistant"})
 
 
-def said(role: str, text: object) -> Text:
-    """Return a message of a dialogue.
+def with_role(role: str, text: object) -> Text:
+    """Return a message with a role.
 
     Raises:
-        ValueError: It is not text of one of the three.
+        ValueError: The role is unknown, or the content is not text.
     """
     if role not in _ROLES or not isinstance(text, str):
-        raise ValueError("OmniRoute takes text of the system, the user and the assistant")
+        raise ValueError("OmniRoute supports only text of the roles system, user and assistant")
     return Text(text, metadata={ROLE: role})
 
 
 def to_params(message: Message) -> dict[str, Any]:
-    """Return a message as a gateway takes it.
+    """Return a message in the gateway's format.
 
     Raises:
-        OmniRouteRefusedError: There is a file in it.
+        OmniRouteRefusedError: The message contains a file.
     """
     metadata = struct_to_dict(message.metadata)
     asked = metadata.pop("skill", None) or metadata.pop("skill_id", None)
@@ -42,7 +42,7 @@ def to_params(message: Message) -> dict[str, Any]:
 
 
 def _messages(message: Message) -> list[dict[str, Any]]:
-    """Return what is said: a message for each part that says whose it is, else one of the user."""
+    """Return a message for each part with a role, else a single message of the user."""
     parts = message_parts(message)
     if not any(ROLE in part.metadata for part in parts):
         return [{"role": "user", "content": "\n".join(map(_text, parts))}]
@@ -51,5 +51,5 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 def _text(part: Part) -> str:
     if isinstance(part, File):
-        raise OmniRouteRefusedError("an OmniRoute gateway takes text, no files or images")
+        raise OmniRouteRefusedError("OmniRoute gateways support only text, not files or images")
     return as_text([part])

@@ -1,4 +1,4 @@
-"""What a task has come to: an answer, or an error."""
+"""The outcome of a task: an answer or an error."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def checked(reply: OmniRouteReply) -> OmniRouteReply:
-    """Return the answer of a task that has ended.
+    """Return the answer of a finished task.
 
     Raises:
-        OmniRouteError: It is none; the subclass says why.
+        OmniRouteError: The task has no answer; the subclass says why.
     """
     if error := _error(reply):
         raise with_reply(error, reply)
@@ -29,7 +29,7 @@ def checked(reply: OmniRouteReply) -> OmniRouteReply:
 
 
 def with_reply(error: OmniRouteError, reply: OmniRouteReply) -> OmniRouteError:
-    """Return the error, with what the gateway says of its task."""
+    """Attach the gateway's reply to an error."""
     error.reply, error.task_id = reply, reply.task_id
     return error
 
@@ -38,13 +38,13 @@ def _error(reply: OmniRouteReply) -> OmniRouteError | None:
     if reply.state == "canceled":
         return OmniRouteCancelledError("the task was cancelled")
     if reply.policy_verdict.get("allowed") is False:
-        reason = reply.policy_verdict.get("reason", "it gives no reason")
+        reason = reply.policy_verdict.get("reason", "no reason given")
         return OmniRouteBudgetError(
-            f"the gateway's policy refuses the call: {reason}; allow a larger budget, or take a "
+            f"the gateway's policy refuses the call: {reason}; raise the budget, or use a "
             "cheaper model or combo"
         )
     if reply.state == "failed":
         retryable = reply.metadata.get("error_code") == NO_PROVIDER
-        said = [part.text for part in reply.status_parts if isinstance(part, Text)]
-        return failure("\n".join(said) or "it gave no reason", retryable=retryable)
-    return None if reply.parts else OmniRouteAnswerError("the gateway's answer holds nothing")
+        texts = [part.text for part in reply.status_parts if isinstance(part, Text)]
+        return failure("\n".join(texts) or "no reason given", retryable=retryable)
+    return None if reply.parts else OmniRouteAnswerError("the gateway's answer is empty")

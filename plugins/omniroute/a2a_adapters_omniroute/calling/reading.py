@@ -1,4 +1,4 @@
-"""What a gateway sends, as tasks and events of A2A."""
+"""Converts a gateway's results and events to A2A."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _ENDED = {_STATES["completed"], _STATES["failed"], _STATES["cancelled"]}
 
 
 def read_task(result: Mapping[str, Any]) -> Task:
-    """Return the task of a result; some servers send it flat.
+    """Return the task in a result; some servers do not nest it.
 
-    Its metadata is what the gateway says of the call, its changes of state among it (`events`).
+    Its metadata is the gateway's, including the state changes (`events`).
 
     Raises:
-        OmniRouteAnswerError: There is none.
+        OmniRouteAnswerError: The result has no task.
     """
     task = result["task"] if isinstance(result.get("task"), dict) else result
     task_id, state = task.get("id"), task.get("state")
     if not isinstance(task_id, str) or not isinstance(state, str):
-        raise OmniRouteAnswerError("the gateway's answer holds no task")
+        raise OmniRouteAnswerError("the gateway's answer contains no task")
     artifacts = _mappings(result.get("artifacts")) or _mappings(task.get("artifacts"))
     metadata = _mapping(result.get("metadata")) or _mapping(task.get("metadata"))
     events = _mappings(task.get("events"))
@@ -56,14 +56,14 @@ def read_task(result: Mapping[str, Any]) -> Task:
         metadata=to_struct({**metadata, **({"events": events} if events else {})}),
     )
     if state == "failed":
-        told = [metadata.get("error"), *(event.get("message") for event in reversed(events))]
-        reason = next((each for each in told if isinstance(each, str)), "")
+        reasons = [metadata.get("error"), *(event.get("message") for event in reversed(events))]
+        reason = next((each for each in reasons if isinstance(each, str)), "")
         read.status.message.CopyFrom(agent_message([Text(reason)]))
     return read
 
 
 def read_answer(result: Mapping[str, Any]) -> Task:
-    """Return the task of an answer, whose end is not an error.
+    """Return the task of a successful answer.
 
     Raises:
         OmniRouteError: There is no answer; the subclass says why.
@@ -75,7 +75,7 @@ def read_answer(result: Mapping[str, Any]) -> Task:
 
 
 def read_error(error: OmniRouteError, data: object) -> OmniRouteError:
-    """Return an error with what its `data` says of the task; a gateway may leave that out."""
+    """Attach the task in an error's optional `data`."""
     try:
         return with_reply(error, _reply(read_task(_mapping(data))))
     except OmniRouteAnswerError:
@@ -83,7 +83,7 @@ def read_error(error: OmniRouteError, data: object) -> OmniRouteError:
 
 
 class StreamReader:
-    """Turns the events of one stream into those of A2A."""
+    """Converts the events of a stream to A2A's."""
 
     def __init__(self) -> None:
         self._task_id = ""
@@ -91,10 +91,10 @@ class StreamReader:
         self._has_text = False
 
     def read(self, event: Mapping[str, Any]) -> list[StreamResponse]:
-        """Return what an event adds.
+        """Return the A2A events for an event.
 
         Raises:
-            OmniRouteError: The task has ended without an answer; the subclass says why.
+            OmniRouteError: The task ended without an answer; the subclass says why.
         """
         task = read_task(event)
         if part := _part(_mapping(event.get("chunk"))):
@@ -125,7 +125,7 @@ class StreamReader:
 
 
 def _check(task: Task) -> None:
-    """Raise what a task that has ended without an answer stands for."""
+    """Raise the error of a task that ended without an answer."""
     checked(_reply(task))
 
 
@@ -141,7 +141,7 @@ def _artifact(number: int, part: Part) -> Artifact:
 
 
 def _part(artifact: Mapping[str, Any]) -> Part | None:
-    """Return a result, or a piece of one; None if there is nothing in it."""
+    """Return the content of an artifact or chunk; None if it is empty."""
     match artifact:
         case {"type": "file", "content": str(content)} if content:
             media_type, name = artifact.get("mimeType") or "", artifact.get("name") or ""

@@ -1,4 +1,4 @@
-"""What a gateway answers."""
+"""Typed answers of a gateway."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ _FINISHED = frozenset({"completed", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniRouteReply(AgentReply):
-    """The whole answer to a call; the properties read what the gateway says in its metadata."""
+    """The whole answer to a call; its properties expose the gateway's metadata."""
 
     @classmethod
     def of(cls, reply: AgentReply) -> Self:
-        """Return what a remote agent answered, if that is a gateway."""
+        """Create it from the answer of a gateway as remote agent."""
         return cls(**{each.name: getattr(reply, each.name) for each in fields(reply)})
 
     @property
     def routing_explanation(self) -> str:
-        """Why that model: a sentence; "" if the gateway does not tell."""
-        told = self.metadata.get("routing_explanation")
-        return told if isinstance(told, str) else ""
+        """Why the model was chosen, as a sentence; "" if unknown."""
+        explanation = self.metadata.get("routing_explanation")
+        return explanation if isinstance(explanation, str) else ""
 
     @property
     def cost_envelope(self) -> Mapping[str, Any]:
-        """`estimated` and `actual` cost in `currency`; empty if the gateway does not tell."""
+        """`estimated` and `actual` cost in `currency`; empty if unknown."""
         return _mapping(self.metadata.get("cost_envelope"))
 
     @property
     def policy_verdict(self) -> Mapping[str, Any]:
-        """`allowed` and the `reason`; empty if the gateway does not tell."""
+        """`allowed` and the `reason`; empty if unknown."""
         return _mapping(self.metadata.get("policy_verdict"))
 
     @property
     def resilience_trace(self) -> Sequence[Any]:
-        """What was tried, in order; empty if the gateway does not tell."""
+        """The attempts in order; empty if unknown."""
         trace = self.metadata.get("resilience_trace")
         return trace if isinstance(trace, list) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniRouteTask:
-    """A task as the gateway has it.
+    """A task of a gateway.
 
     Attributes:
-        id: Its id.
+        id: Id of the task.
         state: submitted, working, completed, failed or cancelled.
         text: The answer so far.
-        artifacts: The results one by one.
-        events: Its changes of state, as they were sent.
-        metadata: What belongs to it, as it was sent.
+        artifacts: The results.
+        events: Its state changes, unmodified.
+        metadata: Its metadata, unmodified.
     """
 
     id: str
@@ -71,7 +71,7 @@ class OmniRouteTask:
 
     @classmethod
     def of(cls, reply: AgentReply) -> Self:
-        """Return a task that a remote agent told of, if that is a gateway."""
+        """Create it from the answer of a gateway as remote agent."""
         metadata = dict(reply.metadata)
         events = metadata.pop("events", ())
         return cls(
@@ -85,13 +85,13 @@ class OmniRouteTask:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether its state is final."""
         return self.state in _FINISHED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniRouteCard:
-    """What a gateway says of itself. Trust it no more than its answers."""
+    """A gateway's description of itself, which is untrusted."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""How a gateway is to choose the model of a call."""
+"""Parameters for a gateway's choice of the model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SMART_ROUTING = "smart-routing"
 """The skill that sends messages to the best model."""
 
 QUOTA_MANAGEMENT = "quota-management"
-"""The skill that knows what is left of the quotas."""
+"""The skill that reports remaining quotas."""
 
 
 class Choices(Protocol):
-    """What a model of a framework has as attributes."""
+    """Attributes of a framework's model."""
 
     model: str
     combo: str | None
@@ -34,15 +34,15 @@ class Choices(Protocol):
 class Routing:
     """The metadata of the skill `smart-routing`.
 
-    OmniRoute 3.7.9 does nothing with `combo`, `budget` and `role`, whatever its description says.
-    A combo works there as the name of the model: that is what `combo_as_model` sends.
+    OmniRoute 3.7.9 ignores `combo`, `budget` and `role`, despite its documentation.
+    It accepts a combo as the name of the model: see `combo_as_model`.
 
     Attributes:
-        model: The model's name; "auto" lets the gateway choose.
-        combo: A route that is configured in the gateway, by its name.
-        budget: What the call may cost, in USD.
-        role: What the call is for: coding, review, planning, analysis, debugging, documentation.
-        combo_as_model: Whether the combo is sent in place of the model as well.
+        model: Name of the model; "auto" lets the gateway choose.
+        combo: Name of a route configured in the gateway.
+        budget: Maximum cost of the call in USD.
+        role: Purpose of the call: coding, review, planning, analysis, debugging, documentation.
+        combo_as_model: Whether to send the combo also as the model.
     """
 
     model: str = "auto"
@@ -52,14 +52,14 @@ class Routing:
     combo_as_model: bool = False
 
     def metadata(self) -> dict[str, JSON]:
-        """Return the metadata as it is sent."""
+        """Return the metadata to send."""
         model = self.combo if self.combo and self.combo_as_model else self.model
         sent = {"model": model, "combo": self.combo, "budget": self.budget, "role": self.role}
         return {key: value for key, value in sent.items() if value is not None}
 
 
 def asked(choices: Choices, options: Mapping[str, Any] | None = None) -> dict[str, JSON]:
-    """Return the metadata of a call, whose options go before what its model chooses."""
+    """Return the metadata of a call; its options override the model's attributes."""
     given = options or {}
     names = (each.name for each in fields(Routing))
     routing = Routing(**{name: given.get(name, getattr(choices, name)) for name in names})

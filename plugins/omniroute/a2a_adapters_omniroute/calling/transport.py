@@ -1,4 +1,4 @@
-"""Calls to gateways, in place of a2a-sdk's transports."""
+"""Transport for gateways, replacing a2a-sdk's."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class OmniRouteTransport(DialectTransport):
     """Calls a gateway.
 
-    A message's metadata is what is asked of it: `model`, `combo`, `budget`, `role`, and `skill`.
-    What it says of a call is the task's metadata.
+    A message's metadata holds the parameters: `model`, `combo`, `budget`, `role`, `skill`.
+    The gateway's metadata becomes the task's.
 
     Args:
-        http: What the calls go through.
+        http: The HTTP client.
         card: The gateway's card.
         url: Its endpoint.
     """
@@ -33,20 +33,20 @@ class OmniRouteTransport(DialectTransport):
         self._gateway = Gateway(http, url)
 
     async def send(self, message: Message) -> Task:
-        """Send a message and return the task that answers it."""
+        """Send a message and return its task."""
         return read_answer(await self._gateway.call("message/send", to_params(message)))
 
     async def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
+        """Send a message and yield the events of its task."""
         reader = StreamReader()
         async for event in self._gateway.stream("message/stream", to_params(message)):
             for response in reader.read(event):
                 yield response
 
     async def find(self, task_id: str) -> Task:
-        """Return a task, whatever its state."""
+        """Return a task in any state."""
         return read_task(await self._gateway.call("tasks/get", {"taskId": task_id}))
 
     async def cancel(self, task_id: str) -> Task:
-        """Cancel a task; the provider may work on it all the same."""
+        """Cancel a task; the provider may still finish it."""
         return read_task(await self._gateway.call("tasks/cancel", {"taskId": task_id}))

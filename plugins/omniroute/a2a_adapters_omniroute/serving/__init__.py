@@ -1,1 +1,1 @@
-"""The server side: OmniRoute's clients get answers from the agents served here."""
+"""Serving OmniRoute's clients."""

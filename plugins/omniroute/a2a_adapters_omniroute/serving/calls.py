@@ -1,4 +1,4 @@
-"""What OmniRoute's clients ask for."""
+"""Parsing of requests of OmniRoute's clients."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One of the messages of a call."""
+class ChatMessage:
+    """A message of a call."""
 
     role: str
     content: str
 
 
 def call_id(body: object) -> str | int | float | None:
-    """Return the id of a call, also of one that is wrong otherwise."""
+    """Return the id of a call, even of an invalid one."""
     found = body.get("id") if isinstance(body, dict) else None
     return found if isinstance(found, str | int | float) else None
 
 
 def read_call(body: object) -> Call:
-    """Return a call.
+    """Parse a call.
 
     Raises:
-        RefusedError: It is none.
+        RefusedError: The body is not a call.
     """
     if (
         not isinstance(body, dict)
@@ -60,12 +60,12 @@ def read_call(body: object) -> Call:
         raise RefusedError(INVALID_REQUEST, "Invalid request: missing jsonrpc or method")
     params = body.get("params") or {}
     if not isinstance(params, dict):
-        raise RefusedError(INVALID_PARAMS, "Invalid params: an object is expected")
+        raise RefusedError(INVALID_PARAMS, "Invalid params: expected an object")
     return Call(call_id(body), method, params)
 
 
 def read_skill(params: dict[str, Any]) -> str:
-    """Return the skill that is asked for."""
+    """Return the requested skill."""
     skill = params.get("skill") or DEFAULT_SKILL
     if not isinstance(skill, str):
         raise RefusedError(INVALID_PARAMS, "Invalid params: skill must be a string")
@@ -73,10 +73,10 @@ def read_skill(params: dict[str, Any]) -> str:
 
 
 def read_task_id(params: dict[str, Any]) -> str:
-    """Return the task that is meant; the real server takes `id` as well.
+    """Return the task id; like the actual server, this accepts `id` as well.
 
     Raises:
-        RefusedError: There is none.
+        RefusedError: The id is missing.
     """
     task_id = params.get("taskId") or params.get("id")
     if not isinstance(task_id, str):
@@ -84,26 +84,28 @@ def read_task_id(params: dict[str, Any]) -> str:
     return task_id
 
 
-def read_messages(params: dict[str, Any]) -> list[Said]:
-    """Return the messages of a call, in any of the forms the real server takes.
+def read_messages(params: dict[str, Any]) -> list[ChatMessage]:
+    """Return the messages of a call in any format of the actual server.
 
     Raises:
-        RefusedError: There are none.
+        RefusedError: There are no messages.
     """
     listed = params.get("messages")
-    said = _said(listed) if isinstance(listed, list) else []
-    if not said and isinstance(message := params.get("message"), dict):
-        said = _said([{**message, "content": message.get("content") or _parts_text(message)}])
-    if not said:
+    messages = _messages(listed) if isinstance(listed, list) else []
+    if not messages and isinstance(message := params.get("message"), dict):
+        messages = _messages(
+            [{**message, "content": message.get("content") or _parts_text(message)}]
+        )
+    if not messages:
         raise RefusedError(
             INVALID_PARAMS, "Invalid params: provide `messages[]` or `message.content`"
         )
-    return said
+    return messages
 
 
-def _said(messages: list[Any]) -> list[Said]:
+def _messages(messages: list[Any]) -> list[ChatMessage]:
     return [
-        Said(role if isinstance(role, str) else "user", content)
+        ChatMessage(role if isinstance(role, str) else "user", content)
         for message in messages
         if isinstance(message, dict)
         and isinstance(content := message.get("content"), str)
@@ -118,19 +120,19 @@ def _parts_text(message: dict[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def to_request(messages: Sequence[Said], metadata: object, skill: str) -> SendMessageRequest:
-    """Return the messages as one of A2A, which has no roles within a message.
+def to_request(messages: Sequence[ChatMessage], metadata: object, skill: str) -> SendMessageRequest:
+    """Combine messages into one A2A message, which has no roles for parts.
 
-    A single message of the user is sent as it is; in a dialogue each text begins with who said it.
-    A skill, if there is one, is named in the metadata.
+    A single user message is unchanged; in a dialogue, each text starts with its role.
+    A skill is added to the metadata.
 
     Raises:
-        RefusedError: The metadata is no object, or cannot be kept.
+        RefusedError: The metadata is not an object or cannot be represented.
     """
     if len(messages) == 1 and messages[0].role == "user":
         texts = [messages[0].content]
     else:
-        texts = [f"{said.role.capitalize()}: {said.content}" for said in messages]
+        texts = [f"{each.role.capitalize()}: {each.content}" for each in messages]
     message = user_message(map(Text, texts))
     if metadata is not None:
         message.metadata.CopyFrom(_struct(metadata))

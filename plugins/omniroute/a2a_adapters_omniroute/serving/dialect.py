@@ -1,4 +1,4 @@
-"""How OmniRoute's clients are served."""
+"""Settings for serving OmniRoute's clients."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["OmniRouteDialect"]
 class OmniRouteDialect:
     """OmniRoute's dialect: `build_app(target, dialects=[OmniRouteDialect(...)])`.
 
-    `dialects=["omniroute"]` is the same with these defaults, which are OmniRoute's own.
+    `dialects=["omniroute"]` uses the defaults, which are OmniRoute's own.
 
     Attributes:
-        run_seconds: How long a task may take before it fails.
-        finished_seconds: How long a finished task can be asked for.
-        tasks: How many tasks are kept; the oldest finished ones go first.
-        task_bytes: How much memory what they were asked and have answered may take; that of one
-            authenticated caller half of it. A question for which there is no room is left out.
-        heartbeat_seconds: How long a stream may be silent.
-        verdict_as_result: Whether `message/send` answers a failed task, not an error, if the
-            agent's `policy_verdict` does not allow the call. Clients of the description read the
+        run_seconds: Time limit of a task.
+        finished_seconds: Retention of a finished task.
+        tasks: Maximum number of tasks; the oldest finished ones are dropped first.
+        task_bytes: Maximum memory of questions and answers; one authenticated caller may use half
+            of it. Questions that do not fit are omitted.
+        heartbeat_seconds: Interval of heartbeats in a silent stream.
+        verdict_as_result: Whether `message/send` returns a failed task instead of an error if the
+            agent's `policy_verdict` denies the call. Documented clients read the
             verdict there.
     """
 

@@ -1,4 +1,4 @@
-"""The endpoint `/a2a`: JSON-RPC in the dialect."""
+"""The endpoint `/a2a`: JSON-RPC of the dialect."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class OmniRouteEndpoint:
     """Answers the four methods.
 
     Args:
-        dialect: How long tasks may take and are kept.
-        server: Who is calling.
-        skills: The agents by the skills that clients ask for.
+        dialect: Limits of tasks.
+        server: Identifies callers.
+        skills: The agents by skill.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class OmniRouteEndpoint:
                 raise RefusedError(NOT_FOUND, f"Method not found: {call.method[:100]}")
 
     def _begin(self, call: Call, request: Request, *, is_read: bool = False) -> DialectTask:
-        """Let the agent of the skill begin to work, whether or not anybody waits for it."""
+        """Start the skill's agent, independently of the caller's connection."""
         skill = read_skill(call.params)
         agent = self._skills.get(skill)
         if agent is None:
@@ -133,7 +133,7 @@ class OmniRouteEndpoint:
             await self._working[task.id][0].stop()
 
     async def _events(self, task: DialectTask) -> AsyncGenerator[bytes]:
-        # Whoever is to cancel the task has to know its name before the agent says anything.
+        # Clients need the task id for cancelling before the agent's first output.
         yield _event({"task": {"id": task.id, "state": "working"}, "chunk": _NOTHING})
         async for chunk in task.chunks(self._dialect.heartbeat_seconds):
             if chunk is None:
@@ -141,7 +141,7 @@ class OmniRouteEndpoint:
             else:
                 yield _event({"task": {"id": task.id, "state": "working"}, "chunk": chunk})
         failure = {"error": task.error} if task.state != "completed" else {}
-        metadata = {**task.told, **failure}
+        metadata = {**task.metadata, **failure}
         yield _event({"task": task.brief(), "metadata": metadata})
 
 
@@ -155,20 +155,20 @@ async def _read(request: Request) -> object:
 
 
 def _sent(task: DialectTask, dialect: OmniRouteDialect) -> dict[str, Any]:
-    """Return the result of a task that has ended.
+    """Return the result of a finished task.
 
     Raises:
-        RefusedError: It has failed.
+        RefusedError: The task failed.
     """
     if task.state == "failed":
-        ended = {"task": task.brief(), "metadata": {**task.told, "error": task.error}}
-        verdict = task.told.get("policy_verdict")
+        ended = {"task": task.brief(), "metadata": {**task.metadata, "error": task.error}}
+        verdict = task.metadata.get("policy_verdict")
         is_refused = isinstance(verdict, dict) and verdict.get("allowed") is False
         if is_refused and dialect.verdict_as_result:
             return {**ended, "artifacts": []}
         beginning = "Skill execution failed: " if task.code == FAILED else ""
-        raise RefusedError(task.code, beginning + task.error, ended if task.told else None)
-    return {"task": task.brief(), "artifacts": task.artifacts, "metadata": task.told}
+        raise RefusedError(task.code, beginning + task.error, ended if task.metadata else None)
+    return {"task": task.brief(), "artifacts": task.artifacts, "metadata": task.metadata}
 
 
 def _result(call: Call, result: dict[str, Any]) -> Response:

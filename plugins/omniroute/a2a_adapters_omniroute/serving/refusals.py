@@ -1,7 +1,7 @@
 """The errors of the dialect.
 
-The codes are those of OmniRoute's description; the HTTP status of each is the real server's, where
-that sends the code at all.
+The codes are those of OmniRoute's documentation; HTTP statuses follow the actual server where
+it uses the code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FAILED = -32603
 TASK_NOT_FOUND = -32001
 TASK_FINISHED = -32002
 OVER_BUDGET = -32004
-"""Also as an agent's `TaskMetadata({"error_code": OVER_BUDGET})`, with which it rejects a task."""
+"""Agents can reject a task with it by `TaskMetadata({"error_code": OVER_BUDGET})`."""
 NO_PROVIDER = -32005
 """Likewise."""
 
@@ -37,9 +37,9 @@ _STATUS = {
 
 
 def refusal(status: int, message: str) -> tuple[int, dict[str, Any]]:
-    """Return the answer to a call that was not let in, by the HTTP status that A2A has for it.
+    """Return the answer to a call refused with an HTTP status of A2A.
 
-    The real server tells of a missing or wrong key as of any other wrong request.
+    Like the actual server, treats missing or invalid keys as invalid requests.
     """
     if status in _UNAUTHORIZED:
         error = RefusedError(INVALID_REQUEST, f"Unauthorized: {message}")
@@ -49,12 +49,12 @@ def refusal(status: int, message: str) -> tuple[int, dict[str, Any]]:
 
 
 class RefusedError(Exception):
-    """A call that is answered by an error.
+    """A call is refused with an error.
 
     Args:
         code: The JSON-RPC code.
-        message: What the caller is told.
-        data: What else is known, for programs.
+        message: Error message for the caller.
+        data: Machine-readable details.
     """
 
     def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
@@ -69,7 +69,7 @@ class RefusedError(Exception):
         return _STATUS.get(self.code, 200)
 
     def body(self, call_id: object) -> dict[str, Any]:
-        """Return the answer."""
+        """Return the JSON-RPC response."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data

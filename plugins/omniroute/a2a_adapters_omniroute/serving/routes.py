@@ -1,4 +1,4 @@
-"""The routes of the dialect: its card, and its endpoint."""
+"""Routes of the dialect: card and endpoint."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ENDPOINT = "/a2a"
 
 
 def omniroute_routes(dialect: OmniRouteDialect, server: DialectServer) -> DialectRoutes:
-    """Return the routes for what is served.
+    """Return the routes for the served agents.
 
-    The card's place is not that of A2A 0.3 and 1.0, whose clients find theirs beside it.
+    The card's path differs from that of A2A 0.3 and 1.0, so both can be served.
     """
     skills = skills_of(server.agents)
     endpoint = OmniRouteEndpoint(dialect, server, skills)
@@ -47,9 +47,9 @@ def omniroute_routes(dialect: OmniRouteDialect, server: DialectServer) -> Dialec
 
 
 def skills_of(agents: Mapping[str, DialectAgent]) -> dict[str, DialectAgent]:
-    """Return the agents by skill: each by its id and its own skills, the first by the default.
+    """Return the agents by skill: their ids, their skills, and the default skill for the first.
 
-    Where two would have the same skill, the first of them has it.
+    If several agents have the same skill, the first one gets it.
     """
     first = next(iter(agents.values()))
     skills = {**agents, DEFAULT_SKILL: agents.get(DEFAULT_SKILL, first)}
@@ -73,7 +73,7 @@ def _card(agents: Mapping[str, DialectAgent], url: str) -> dict[str, Any]:
 
 
 def _listed(agents: Mapping[str, DialectAgent]) -> list[dict[str, Any]]:
-    """Return every skill as the card has it; an agent is one itself, under its id."""
+    """Return the skills for the card, including each agent as a skill under its id."""
     own = {s.id: s for agent in agents.values() for s in reversed(agent.about.skills)}
     return [
         _skill(skill_id, own[skill_id])

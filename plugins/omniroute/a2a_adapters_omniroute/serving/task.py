@@ -1,4 +1,4 @@
-"""One task, as OmniRoute's clients know it."""
+"""Tasks in the format of OmniRoute's clients."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
 _UNREAD_CHARACTERS = 256 * 1024
-"""How much of an answer may wait for its reader until its agent does."""
+"""Maximum unread size of an answer before its agent is paused."""
 
 _FLAT_BYTES = 2048
-"""What a task takes beside what was said."""
+"""Memory overhead of a task in bytes."""
 
 _FINISHED = frozenset({"completed", "failed", "cancelled"})
 
 
 @dataclass(slots=True, kw_only=True)
 class DialectTask:
-    """A task and the news of it, from its beginning on.
+    """A task and its output.
 
     Attributes:
-        owner: Whose it is.
-        skill: What was asked.
+        owner: Name of the caller.
+        skill: The requested skill.
         input: The parameters of the call, as JSON.
-        is_read: Whether its caller reads the answer while it comes.
-        run_seconds: How long it may take.
+        is_read: Whether its caller reads the answer as a stream.
+        run_seconds: Time limit.
     """
 
     owner: str
@@ -45,7 +45,7 @@ class DialectTask:
     id: str = field(default_factory=lambda: str(uuid4()))
     state: str = ""
     artifacts: Sequence[Mapping[str, Any]] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     code: int = FAILED
     _events: list[dict[str, str]] = field(default_factory=list)
@@ -59,47 +59,49 @@ class DialectTask:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its state can change no more."""
+        """Whether its state is final."""
         return self.state in _FINISHED
 
     @property
     def size(self) -> int:
-        """About how much memory it takes."""
+        """Approximate memory usage in bytes."""
         answer = sum(len(artifact["content"]) for artifact in self.artifacts)
-        return _FLAT_BYTES + len(self.input) + answer + len(to_json(self.told))
+        return _FLAT_BYTES + len(self.input) + answer + len(to_json(self.metadata))
 
     def move(self, state: str) -> None:
-        """Change the state, unless it is a final one, and log that."""
+        """Change the state unless it is final, and record the change."""
         if self.state == state or self.is_finished:
             return
         self.state = state
         self._events.append({"timestamp": _iso(datetime.now(UTC)), "state": state})
-        self._tell()
+        self._notify()
 
-    def fail(self, error: str, code: int = FAILED, told: Mapping[str, Any] | None = None) -> None:
-        """End the task without an answer; the code is what a caller who waits for it gets."""
+    def fail(
+        self, error: str, code: int = FAILED, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """End the task without an answer; waiting callers get the code."""
         if not self.is_finished:
-            self.error, self.code, self.told = error, code, told or {}
+            self.error, self.code, self.metadata = error, code, metadata or {}
             self.move("failed")
 
-    def complete(self, artifacts: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> None:
-        """End the task with its results and what is known about the call."""
+    def complete(self, artifacts: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
+        """End the task with its results and metadata."""
         if not self.is_finished:
-            self.artifacts, self.told = artifacts, told
+            self.artifacts, self.metadata = artifacts, metadata
             self.move("completed")
 
     async def say(self, chunk: Mapping[str, Any]) -> None:
-        """Add a piece of the answer, when its reader has taken most of those before."""
+        """Add a chunk of the answer, waiting for a slow reader."""
         while self.is_read and self._unread > _UNREAD_CHARACTERS and not self.is_finished:
             self._taken.clear()
             await self._taken.wait()
         if self.is_read and not self.is_finished:
             self._chunks.append(chunk)
             self._unread += len(chunk["content"])
-            self._tell()
+            self._notify()
 
     async def chunks(self, silence: float) -> AsyncGenerator[Mapping[str, Any] | None]:
-        """Yield every piece of the answer once, and None after `silence` seconds without any."""
+        """Yield each chunk of the answer once, and None after `silence` seconds without one."""
         try:
             while True:
                 news = self._news
@@ -121,16 +123,16 @@ class DialectTask:
             self._taken.set()
 
     async def finished(self) -> None:
-        """Wait for the end."""
+        """Wait for the end of the task."""
         while not self.is_finished:
             await self._news.wait()
 
     def brief(self) -> dict[str, str]:
-        """Return what every answer says of the task."""
+        """Return the short form of the task."""
         return {"id": self.id, "state": self.state}
 
     def record(self) -> dict[str, Any]:
-        """Return all that is known of the task."""
+        """Return the complete form of the task."""
         created = self._events[0]["timestamp"]
         expires = datetime.fromisoformat(created) + timedelta(seconds=self.run_seconds)
         asked = from_json(self.input)
@@ -144,7 +146,7 @@ class DialectTask:
             "events": self._events,
             "metadata": {
                 **(metadata if isinstance(metadata, dict) else {}),
-                **self.told,
+                **self.metadata,
                 **({"error": self.error} if self.error else {}),
             },
             "createdAt": created,
@@ -152,14 +154,14 @@ class DialectTask:
             "expiresAt": _iso(expires),
         }
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._taken.set()
         self._news.set()
         self._news = asyncio.Event()
 
 
 def timestamp() -> str:
-    """Return the time as the dialect writes it."""
+    """Return the current time in the dialect's format."""
     return _iso(datetime.now(UTC))
 
 

@@ -1,4 +1,4 @@
-"""The tasks of all callers: begun, found, forgotten."""
+"""The tasks of all callers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOTHING = b"{}"
 
 
 class DialectTasks:
-    """Keeps tasks in memory, the finished ones for a while.
+    """Stores tasks in memory and expires finished ones.
 
     Args:
-        dialect: For how long, how many, and how large.
+        dialect: Limits of retention, number and size.
     """
 
     def __init__(self, dialect: OmniRouteDialect) -> None:
@@ -32,7 +32,7 @@ class DialectTasks:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, task: DialectTask) -> None:
-        """Keep a task, in place of the oldest finished one if there are too many."""
+        """Add a task, dropping the oldest finished one at the limit."""
         if len(self._by_id) >= self._dialect.tasks and self._ended:
             self._forget(next(iter(self._ended)))
         self._by_id[task.id] = task
@@ -45,7 +45,7 @@ class DialectTasks:
         """Return the caller's task.
 
         Raises:
-            RefusedError: The caller has no such task.
+            RefusedError: The task is unknown to the caller.
         """
         task = self._by_id.get(task_id)
         if task is None or task.owner != owner:
@@ -53,14 +53,14 @@ class DialectTasks:
         return task
 
     def has_ended(self, task: DialectTask) -> None:
-        """Forget a task when its time has come, or at once what there is no room for."""
+        """Schedule the expiry of a finished task; drop what exceeds the limits."""
         self._ended[task.id] = asyncio.get_running_loop().time() + self._dialect.finished_seconds
         if self._timer is None:
             self._wait()
         self._weigh(task)
 
     def _weigh(self, task: DialectTask) -> None:
-        """Count what a task takes now, and forget those that ended first if it is too much."""
+        """Update the size of a task, and drop the oldest finished tasks above the limit."""
         owner, size = task.owner, task.size
         self._room.take(owner, size - self._sizes.get(task.id, 0))
         self._sizes[task.id] = size
@@ -74,7 +74,7 @@ class DialectTasks:
                 return
 
     def _wait(self) -> None:
-        """Let one timer stand for all tasks: they are forgotten in the order of their ends."""
+        """Start one timer for all tasks, which expire in the order of their ends."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_at(next(iter(self._ended.values())), self._forget_old)
 

@@ -1,4 +1,4 @@
-"""Lets an agent work on a task, and tells what it does in the words of the dialect."""
+"""Runs an agent for a task and converts its output to the dialect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from a2a_adapters_omniroute.serving.task import DialectTask
 
 ERROR_CODE = "error_code"
-"""Key of a task's metadata: by which code it fails, if not by the usual one."""
+"""Metadata key of a task: a special error code for its failure."""
 
 _TOLD = (ERROR_CODE, "routing_explanation", "cost_envelope", "resilience_trace", "policy_verdict")
 
@@ -39,12 +39,12 @@ logger = logging.getLogger(__name__)
 
 
 class Work:
-    """One task being worked on.
+    """A running task.
 
     Args:
-        agent: Who works.
-        task: What it is about.
-        context: Who asks.
+        agent: The agent.
+        task: The task.
+        context: The caller's context.
     """
 
     def __init__(self, agent: DialectAgent, task: DialectTask, context: ServerCallContext) -> None:
@@ -54,7 +54,7 @@ class Work:
         self._answer = Answer()
 
     async def run(self, request: SendMessageRequest) -> None:
-        """Work until the task has ended in one way or another."""
+        """Run the task until it ends."""
         task = self._task
         try:
             async with asyncio.timeout(task.run_seconds) as limit:
@@ -71,20 +71,20 @@ class Work:
             task.fail("The agent did not end its answer")
 
     async def stop(self) -> None:
-        """Stop the agent, if it has begun a task of its own."""
+        """Cancel the agent's A2A task, if it has started."""
         if not self._answer.task_id or self._answer.is_settled:
             return
         try:
             params = CancelTaskRequest(id=self._answer.task_id)
             await self._agent.handler.on_cancel_task(params, self._context)
-        except A2AError as error:  # it has ended meanwhile, or cannot be stopped
-            logger.info("task %s goes on: %s", self._answer.task_id, error.message)
+        except A2AError as error:  # already ended or not cancellable
+            logger.info("cannot cancel task %s: %s", self._answer.task_id, error.message)
 
     async def _follow(self, request: SendMessageRequest) -> None:
         task, answer = self._task, self._answer
         async with aclosing(self._agent.follow(request, self._context, answer)) as following:
             async for news in following:
-                if task.is_finished:  # cancelled before the agent had begun a task
+                if task.is_finished:  # cancelled before the agent's task started
                     await self.stop()
                     return
                 task.move("working")
@@ -103,22 +103,22 @@ class Work:
                 await self._say(news)
                 for artifact in _artifacts([p for p in reply.parts if not isinstance(p, Text)]):
                     await task.say(artifact)
-                task.complete(_artifacts_of(reply), told(reply.metadata))
+                task.complete(_artifacts_of(reply), call_metadata(reply.metadata))
             case "canceled":
                 task.move("cancelled")
             case "input-required" | "auth-required":
-                task.fail(f"The agent asks, and OmniRoute's clients cannot answer: {reply.text}")
+                task.fail(f"The agent's question is not supported by OmniRoute: {reply.text}")
                 params = CancelTaskRequest(id=reply.task_id)
                 await self._agent.handler.on_cancel_task(params, self._context)
             case _:
                 reason = "\n".join(_texts(reply.status_parts)) or f"The task was {reply.state}"
-                task.fail(reason, _told_code(reply.metadata), told(reply.metadata))
+                task.fail(reason, _error_code(reply.metadata), call_metadata(reply.metadata))
 
 
-def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known about a call: what the agent said in the dialect's words, and its usage.
+def call_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a call: the agent's metadata known to the dialect, and its usage.
 
-    Nothing is made up: an agent that says nothing leaves it out.
+    Missing metadata is left out.
     """
     known = {key: metadata[key] for key in (*_TOLD, "usage", "model") if key in metadata}
     if "model" in known and "routing_explanation" not in known:
@@ -126,8 +126,8 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _told_code(metadata: Mapping[str, Any]) -> int:
-    """Return the code of a failure, for which an agent may name one of two in its metadata."""
+def _error_code(metadata: Mapping[str, Any]) -> int:
+    """Return the error code of a failure; agents may select one in their metadata."""
     code = metadata.get(ERROR_CODE)
     return code if code in (OVER_BUDGET, NO_PROVIDER) else FAILED
 
@@ -139,14 +139,14 @@ def _code(error: A2AError) -> int:
 
 
 def _artifacts_of(reply: AgentReply) -> list[dict[str, Any]]:
-    """Return the results one by one, their text in one piece each."""
+    """Return the artifacts, with the text of each joined."""
     groups = [artifact.parts for artifact in reply.artifacts] or [reply.parts]
     late = reply.parts[sum(map(len, groups)) :]
     return [found for group in (*groups, late) for found in _artifacts(group)]
 
 
 def _artifacts(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """Return parts as artifacts; the dialect has text only, so data is sent as JSON text."""
+    """Return parts as artifacts; data becomes JSON text, because the dialect has only text."""
     texts = _texts(parts)
     found: list[dict[str, Any]] = [_text("\n".join(texts))] if texts else []
     for part in parts:
