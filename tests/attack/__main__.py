@@ -1,4 +1,4 @@
-"""Attack a server and print what came of it: `python -m tests.attack [CALLERS]`."""
+"""Attack a server and print the results: `python -m tests.attack [CALLERS]`."""
 
 from __future__ import annotations
 

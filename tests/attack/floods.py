@@ -1,4 +1,4 @@
-"""Callers that send much, never end, or never read."""
+"""Callers that flood, never finish, or never read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _post(body: object, length: int | None = None) -> bytes:
 
 
 def _sender(data: bytes) -> Caller:
-    """Return a caller that sends the same as all others, made once: they share a processor."""
+    """Return a caller that sends shared data, to spare the processor."""
 
     async def send(target: Target, _: int) -> None:
         await _sent(target, data)

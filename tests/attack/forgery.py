@@ -1,4 +1,4 @@
-"""An identity provider's keys, and tokens that it never made."""
+"""An identity provider's keys, and forged tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def token(
     header: dict[str, object] | None = None,
     **claims: object,
 ) -> str:
-    """Return a token that is good but for what is given."""
+    """Return a token that is valid except for the arguments."""
     content = {"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 600} | claims
     content = {name: value for name, value in content.items() if value is not None}
     return jwt.encode(content, key, algorithm, {"kid": "one"} | (header or {}))
@@ -45,11 +45,11 @@ def _pieces(*pieces: object) -> str:
 
 @cache
 def forged() -> dict[str, str]:
-    """Return tokens that nobody may take, by what is wrong with them."""
+    """Return invalid tokens by their fault."""
     good = token()
     head, claims, signature = good.split(".")
     pem = _KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    # By hand: the library refuses to sign by what looks like a public key.
+    # Encoded by hand, because the library refuses to sign with a public key.
     content = {"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 600}
     confused = _pieces({"alg": "HS256", "kid": "one"}, content)
     mac = jwt.get_algorithm_by_name("HS256").sign(confused.encode(), pem)

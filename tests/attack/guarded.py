@@ -1,4 +1,4 @@
-"""A server that asks for credentials and sends push notifications: `... JWKS_ADDRESS`."""
+"""A server with authentication and push notifications: `... JWKS_ADDRESS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run: every class of attack by many callers at once, and what the server is like then."""
+"""Runs each class of attacks with many concurrent callers, and checks the server."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.attack.trespasses import TRESPASSES, Trespass
 from tests.support.processes import launched
 
 MOST_MIB = 1024
-"""How much memory the server may take."""
+"""Memory limit of the server."""
 
 _SECONDS = 60
 _AT_ONCE = 50
-"""How many callers come at once who wait for an answer: they share a processor with the server."""
+"""Number of concurrent callers that wait for answers, limited by the shared processor."""
 
 _DEFAULT = ["-m", "a2a_adapters", "serve", "tests.attack.served:agent", "--port", "0"]
 
@@ -36,7 +36,7 @@ CLASSES = (*FLOODS, *TRESPASSES)
 
 @dataclass
 class Row:
-    """What came of one class of attacks."""
+    """Result of a class of attacks."""
 
     name: str
     tries: int
@@ -47,10 +47,10 @@ class Row:
 async def attack(
     callers: int, seconds: float, tell: Callable[[Row], object] = lambda _: None
 ) -> list[Row]:
-    """Let so many callers attack, class by class; those that flood press on for so long.
+    """Attack with a number of callers, class by class; floods last for `seconds`.
 
-    All that needs no credentials goes against one default server, the rest against one that asks
-    for them. `tell` gets each row when it is there.
+    Attacks without credentials use a default server, the others one with
+    authentication. `tell` receives each row.
     """
     rows = []
     async with (
@@ -77,7 +77,7 @@ async def _server(*arguments: str) -> AsyncGenerator[Target]:
 
 @asynccontextmanager
 async def _provider() -> AsyncGenerator[str]:
-    """Publish the keys of an identity provider; yield their address."""
+    """Publish the keys of an identity provider; yield their URL."""
 
     async def publish(_request):
         return JSONResponse(forgery.KEYS)
@@ -101,7 +101,7 @@ async def _flooded(
 
 
 async def _trespassed(target: Target, name: str, trespass: Trespass, callers: int) -> Row:
-    """Make each attempt once at least; what a caller returns is a finding."""
+    """Make each attempt at least once; callers return findings."""
     row = Row(name, max(callers, len(trespass.attempts)))
     places = asyncio.Semaphore(_AT_ONCE)
 
@@ -121,7 +121,7 @@ async def _trespassed(target: Target, name: str, trespass: Trespass, callers: in
 
 
 async def _look(target: Target, row: Row, when: str) -> None:
-    """Note if a small message is not answered."""
+    """Record a finding if a small message is not answered."""
     try:
         async with asyncio.timeout(_SECONDS):
             if not await target.answers():

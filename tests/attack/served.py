@@ -1,4 +1,4 @@
-"""What is attacked: an agent that repeats what it is told, or asks back."""
+"""The attacked agent: echoes, or asks a question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from a2a_adapters import InputRequired
 
 
 async def agent(text: str):
-    """Repeat the text; ask back where it begins with a question mark."""
+    """Echo the text; ask if it starts with a question mark."""
     if text.startswith("?"):
         yield InputRequired("what?", durable=True)
     else:

@@ -1,4 +1,4 @@
-"""A server that is attacked."""
+"""A server under attack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 from tests.support.requests import V1, rpc, say
 
 ANN, BOB = "ann-0e1f6f0a6f0b4c1d9a7e5b3c", "bob-9b8a7c6d5e4f3a2b1c0d9e8f"
-"""Tokens of the two users of a server that asks for credentials."""
+"""Tokens of the two users of the server with authentication."""
 
 _SECONDS = 60
 
@@ -29,23 +29,23 @@ class Target:
         return url.host, url.port or 80
 
     def peak(self) -> int:
-        """Return the most memory that the process has taken, in MiB."""
+        """Return the peak memory of the process in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
     def client(self, token: str = "", **headers: str) -> httpx.AsyncClient:
-        """Return a client of its own for one caller."""
+        """Return a new client for a caller."""
         known = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.AsyncClient(
             base_url=self.url,
             timeout=_SECONDS,
             headers={**V1, **known, **headers},
             trust_env=False,
-            verify=False,  # there is no TLS, and a context for it takes longer than a request
+            verify=False,  # no TLS is used, and its context takes longer than a request
         )
 
     async def answers(self) -> bool:
-        """Tell whether a small message is answered."""
+        """Return whether a small message is answered."""
         async with self.client(BOB) as http:
             answer = await http.post("/", json=rpc("SendMessage", say("x")))
         return answer.status_code == 200 and "result" in answer.json()

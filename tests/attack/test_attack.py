@@ -10,7 +10,7 @@ CALLERS = 5
 
 
 @pytest.mark.timeout(300)
-async def test_hostile_callers_harm_nobody():
+async def test_hostile_callers_do_no_harm():
     rows = await attack(CALLERS, seconds=1)
     assert [row.name for row in rows] == list(CLASSES)
     assert all(row.tries >= CALLERS for row in rows)

@@ -1,4 +1,4 @@
-"""Callers that try to get where they may not; each attempt returns what it found, if anything."""
+"""Unauthorised access attempts; each returns a finding, if any."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Trespass:
     """A class of attempts.
 
     Attributes:
-        attempts: What is tried.
-        is_guarded: Whether on the server that asks for credentials.
+        attempts: The attempts.
+        is_guarded: Whether to use the server with authentication.
     """
 
     attempts: Sequence[Attempt]
@@ -37,7 +37,7 @@ _CONFIG = {"id": "c", "url": "https://receiver.example/hook"}
 async def _as_another_user(
     target: Target, kind: str, method: str, params: dict[str, object], *, who: str = BOB
 ) -> str:
-    """Call something with the id of ann's task, and look for it in the answer."""
+    """Call a method with the id of ann's task, and search the answer for its content."""
     async with target.client(ANN) as http:
         asked = await http.post("/", json=rpc("SendMessage", say(f"?{SECRET}")))
         task = asked.json()["result"]["task"]
@@ -98,7 +98,7 @@ _OWNERS = [
 
 
 async def _raw(target: Target, data: bytes) -> tuple[int, bytes]:
-    """Send bytes as they are; return the status and the answer."""
+    """Send raw bytes; return the status and the answer."""
     reader, writer = await asyncio.open_connection(*target.address)
     try:
         writer.write(data)
@@ -111,7 +111,7 @@ async def _raw(target: Target, data: bytes) -> tuple[int, bytes]:
 
 
 async def _path(target: Target, path: str, verb: str) -> str:
-    """Ask without credentials for what needs them."""
+    """Access a protected path without credentials."""
     head = f"{verb} {path} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
     head += "Connection: close\r\nContent-Length: 0\r\n\r\n"
     status, answer = await _raw(target, head.encode("latin-1"))
@@ -164,7 +164,7 @@ _PATHS = [
 
 
 async def _page(target: Target, headers: dict[str, str], content: bytes | None = None) -> str:
-    """Do what a page in a user's browser could, against a server on the user's machine."""
+    """Send a request as a page in a user's browser to a server on the user's machine."""
     body = content or json.dumps(rpc("SendMessage", say("x"))).encode()
     async with target.client(**headers) as http:
         answer = await http.post("/", content=body)
@@ -212,7 +212,7 @@ async def _good(target: Target) -> str:
 
 
 async def _address(target: Target, url: str) -> str:
-    """Name an address inside the network as the receiver of notifications."""
+    """Configure an internal address as a receiver of notifications."""
     config = {"taskPushNotificationConfig": {"url": url}}
     async with target.client(BOB) as http:
         call = rpc("SendMessage", {**say("x"), "configuration": config})
@@ -262,7 +262,7 @@ _ADDRESSES = [
 
 
 async def _bomb(target: Target, content: bytes, headers: dict[str, str] | None = None) -> str:
-    """Send what is small and becomes large, or deep, for whoever reads it."""
+    """Send a small body that expands when parsed."""
     async with target.client(**_JSON, **(headers or {})) as http:
         answer = await http.post("/", content=content)
     if "artifacts" in answer.text or answer.status_code >= 500:

@@ -1,4 +1,4 @@
-"""Runs seeds on each engine, prints what was wrong, and fails if anything was.
+"""Runs seeds on each engine, prints violations, and fails if there are any.
 
 python -m tests.blackbox --seeds 10
 """
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--tasks", type=int, default=100)
     parser.add_argument("--kills", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=900, help="of one seed, at most")
+    parser.add_argument("--seconds", type=float, default=900, help="time limit of a seed")
     parser.add_argument("--engines", nargs="+", default=list(PROCESSES))
     parser.add_argument("--keep", action="store_true", help="keep the folder of a seed that fails")
     arguments = parser.parse_args()
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def show(engine: str, seed: int, report: Report) -> None:
-    """Print what came of a seed."""
+    """Print the report of a seed."""
     states = {name.removeprefix("TASK_STATE_").lower(): n for name, n in report.states.items()}
     kinds = Counter(kind for kind, _, _ in report.wrong)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS)

@@ -1,4 +1,4 @@
-"""A client of A2A 1.0 over JSON-RPC that repeats a request whose connection was lost."""
+"""An A2A 1.0 client over JSON-RPC that retries after lost connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNAVAILABLE = {429, 503}
 
 
 class RefusedError(Exception):
-    """An error that repeating the request does not mend.
+    """An error that a retry cannot fix.
 
     Args:
         method: The JSON-RPC method.
@@ -30,18 +30,18 @@ class RefusedError(Exception):
 
 
 class LostError(Exception):
-    """The connection was lost, or the server is not available at the moment."""
+    """The connection was lost, or the server is temporarily unavailable."""
 
 
 class Client:
-    """Calls one agent as one owner, at any of the live processes.
+    """Calls an agent as an owner, at any live process.
 
     Args:
         http: The connections.
-        somewhere: Returns the address of a live process, or None while there is none.
+        somewhere: Returns the URL of a live process, None if there is none.
         agent: The agent's name.
         owner: The owner's name.
-        chance: Decides when the client itself gives up a connection.
+        chance: Decides when the client drops a connection.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Client:
         self._chance = chance
 
     async def call(self, method: str, params: Json, *, hasty: bool = False) -> Json:
-        """Return a method's result; repeat the request until there is one.
+        """Return a method's result, retrying until there is one.
 
         Args:
             method: The JSON-RPC method.
@@ -122,8 +122,8 @@ def _result(method: str, status: int, text: str) -> Json:
     """Return the result of a response.
 
     Raises:
-        LostError: The server is not available at the moment.
-        RefusedError: It is another error.
+        LostError: The server is temporarily unavailable.
+        RefusedError: The response is another error.
     """
     try:
         answer: Json = json.loads(text)

@@ -1,4 +1,4 @@
-"""The agents' own table of side effects: one row each time a step of a task runs."""
+"""The agents' table of side effects: one row per run of a step."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from contextlib import closing
 from typing import NamedTuple
 
 FILE = "BLACKBOX_JOURNAL"
-"""The environment variable that names the table's file."""
+"""Environment variable with the table's file."""
 PROCESS = "BLACKBOX_PROCESS"
-"""The environment variable that names a server's process."""
+"""Environment variable with the name of a server process."""
 
 
 class Effect(NamedTuple):
-    """One run of a step.
+    """A run of a step.
 
     Attributes:
         key: The task's key, part of its first message.
         step: The step's name.
         process: The name of the process that ran it.
-        at: When it began, as `time.time()`.
+        at: Start time, as `time.time()`.
     """
 
     key: str
@@ -32,7 +32,7 @@ class Effect(NamedTuple):
 
 def _open(file: str) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=60, isolation_level=None)
-    connection.execute("PRAGMA synchronous=OFF")  # survives a killed process
+    connection.execute("PRAGMA synchronous=OFF")  # survives a kill
     return connection
 
 
@@ -44,14 +44,14 @@ def create(file: str) -> None:
 
 
 def note(key: str, step: str) -> None:
-    """Record that a step begins to run."""
+    """Record the start of a step."""
     effect = Effect(key, step, os.environ[PROCESS], time.time())
     with closing(_open(os.environ[FILE])) as connection:
         connection.execute("INSERT INTO effects VALUES (?, ?, ?, ?)", effect)
 
 
 def read(file: str) -> list[Effect]:
-    """Return all effects in the order in which they were recorded."""
+    """Return all effects in order."""
     with closing(_open(file)) as connection:
         rows = connection.execute("SELECT * FROM effects ORDER BY rowid").fetchall()
     return [Effect(*row) for row in rows]

@@ -1,43 +1,43 @@
-"""Compares what clients saw and receivers got with what the agents did."""
+"""Compares the observations of clients and receivers with the agents' effects."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from tests.blackbox.telling import CANCELED, COMPLETED, FAILED
+from tests.blackbox.player import CANCELED, COMPLETED, FAILED
 
 if TYPE_CHECKING:
     from tests.blackbox.journal import Effect
     from tests.blackbox.stories import Story
 
 ATTEMPTS = 3
-"""A task may fail once it has ended so many processes, though its agent resumes."""
+"""Number of killed processes after which a resumable task may fail."""
 STOPS_WITHIN = 1.0
-"""Seconds in which cancelled work stops."""
+"""Seconds for cancelled work to stop."""
 
 KINDS = {
-    "lost": "acknowledged and unknown later",
-    "stuck": "neither ended nor waiting in time",
-    "twice": "begun or run more often than allowed",
+    "lost": "acknowledged but unknown later",
+    "stuck": "neither terminal nor interrupted in time",
+    "twice": "started or run more often than allowed",
     "not run": "COMPLETED without all of its steps or its text",
-    "failed": "failed without a reason to",
-    "not notified": "whose receiver was not told of the end",
-    "differs": "told differently at different times",
-    "refused": "requests refused that had to be taken",
+    "failed": "failed without cause",
+    "not notified": "receiver did not get the terminal state",
+    "differs": "inconsistent over time",
+    "refused": "valid requests refused",
 }
 
 
 def judge(
     story: Story, effects: list[Effect], killed: dict[str, float], notified: list[str]
 ) -> list[tuple[str, str]]:
-    """Return what is wrong with a story that was played to its end, as kinds and details.
+    """Return the violations in a finished story, as kinds and details.
 
     Args:
-        story: What its client saw.
-        effects: The steps of its task that ran, in order.
-        killed: When processes were killed, by their names.
-        notified: The states that its receiver was told of, in order.
+        story: The client's observations.
+        effects: The steps of its task in order.
+        killed: Kill times by process name.
+        notified: The states its receiver got, in order.
     """
     wrong = [*story.wrong, *_repeated(story, effects, killed)]
     ran = {effect.step for effect in effects}
@@ -65,7 +65,7 @@ def judge(
 def _repeated(
     story: Story, effects: list[Effect], killed: dict[str, float]
 ) -> list[tuple[str, str]]:
-    """Steps run again only if the process that ran them was killed and the agent resumes."""
+    """Return illegal repeats: steps may repeat only after a kill and if the agent resumes."""
     wrong: list[tuple[str, str]] = []
     if story.script.replays:
         return wrong
@@ -86,7 +86,7 @@ def _repeated(
 
 
 def _may_fail(story: Story, effects: list[Effect], killed: dict[str, float]) -> bool:
-    """Whether a task may have failed: a kill hit it that its agent cannot go on after."""
+    """Return whether a task may have failed because of a kill it cannot resume from."""
     ran_in = {effect.process for effect in effects}
     if story.script.resumes:
         return len(ran_in & killed.keys()) >= ATTEMPTS

@@ -1,4 +1,4 @@
-"""A receiver of push notifications, with a bad day now and then."""
+"""A receiver of push notifications that refuses some at first."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 TOKEN = "x-a2a-notification-token"
 LAST = "Content-Length: 0\r\nConnection: close\r\n"
 UNAVAILABLE = 0.1
-"""The share of notifications that it does not take at once."""
+"""Share of notifications that it refuses at first."""
 
 
 class Receiver:
-    """Takes notifications of all tasks; each task has a token of its own.
+    """Receives notifications of all tasks; each task has its own token.
 
     Args:
         seed: Decides which notifications are refused at first.
 
     Attributes:
-        url: Where it listens, once it does.
-        states: The states that each task was said to be in, in order, by the tasks' tokens.
+        url: Its URL, once it listens.
+        states: The received states in order, by the tasks' tokens.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""One seed: stories are played while the servers are killed, and then judged."""
+"""Runs a seed: plays stories while servers are killed, then judges them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ import httpx
 from tests.blackbox import journal
 from tests.blackbox.client import Client, RefusedError
 from tests.blackbox.judge import judge
+from tests.blackbox.player import WAITS, WORKS, Player, state_of, text_of
 from tests.blackbox.receiver import Receiver
 from tests.blackbox.servers import AGENTS, OWNERS, Servers
 from tests.blackbox.stories import Story, written
-from tests.blackbox.telling import WAITS, WORKS, Teller, state_of, text_of
 
 CALM_SECONDS = 60.0
-"""How long stories may take once the last killed process has been replaced."""
+"""Time limit of stories after the last killed process has been replaced."""
 NOTIFY_SECONDS = 30.0
 NOT_FOUND = -32001
 
 
 @dataclass
 class Report:
-    """What came of a seed.
+    """Result of a seed.
 
     Attributes:
-        states: How many tasks ended in which state.
-        kills: How many processes were killed.
-        seconds: How long it took.
-        wrong: What is wrong, as kind, task and detail.
+        states: Number of tasks by final state.
+        kills: Number of killed processes.
+        seconds: Duration of the run.
+        wrong: Violations, as kind, task and detail.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -44,15 +44,15 @@ class Report:
 
 
 class Run:
-    """Plays the stories of one seed.
+    """Plays the stories of a seed.
 
     Args:
         folder: An empty folder.
         storage: The URL of an empty storage.
-        seed: Of what is random.
-        tasks: How many stories there are.
-        kills: How many processes are killed.
-        processes: How many serve at a time.
+        seed: Random seed.
+        tasks: Number of stories.
+        kills: Number of processes to kill.
+        processes: Number of concurrent processes.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Run:
         self._next_phase = asyncio.Condition()
 
     async def play(self) -> Report:
-        """Do it all."""
+        """Execute the run."""
         started = time.monotonic()
         limits = httpx.Limits(max_connections=None)
         wrong: list[tuple[str, str, str]] = []
@@ -100,16 +100,16 @@ class Run:
         return Client(self._http, lambda: servers.some_url(chance), agent, owner, chance)
 
     async def _play(self, story: Story, number: int) -> None:
-        """Play a story in its phase: as many begin before each kill as after the last."""
+        """Play a story in its phase; stories are spread evenly between the kills."""
         phase = number * (self._kills + 1) // len(self._stories)
         async with self._next_phase:
             await self._next_phase.wait_for(lambda: self._phase >= phase)
         chance = random.Random(story.seed)
         client = self._client(story.agent, story.owner, chance)
-        await Teller(story, client, self._receiver.url).play()
+        await Player(story, client, self._receiver.url).play()
 
     async def _strike(self) -> None:
-        """Kill processes at random moments, now and then one that has just been started."""
+        """Kill processes at random moments, sometimes just after their start."""
         for _ in range(self._kills):
             is_early = self._chance.random() < 0.4
             await asyncio.sleep(
@@ -131,7 +131,7 @@ class Run:
                 await play
 
     async def _checked(self) -> list[tuple[str, str, str]]:
-        """Read every task again, at any process, and look for tasks that no client began."""
+        """Read every task again at any process, and search for unknown tasks."""
         wrong = []
         for owner in OWNERS:
             for agent in AGENTS:
@@ -159,7 +159,7 @@ class Run:
             story.wrong.append(("differs", detail))
 
     async def _notified(self) -> None:
-        """Wait until the receivers have been told of the ends, or for so long."""
+        """Wait until the receivers have got the terminal states, with a time limit."""
         ended = [s for s in self._stories if s.notified and s.state not in {*WORKS, WAITS, ""}]
         with suppress(TimeoutError):
             async with asyncio.timeout(NOTIFY_SECONDS):

@@ -35,12 +35,12 @@ class Servers:
 
     Args:
         folder: A folder for their files.
-        storage: The storage's URL.
-        count: How many processes there are.
+        storage: URL of the storage.
+        count: Number of processes.
 
     Attributes:
-        urls: The addresses of the live processes, by their names.
-        killed: When each killed process was killed, as `time.time()`, by its name.
+        urls: URLs of the live processes by name.
+        killed: Kill times, as `time.time()`, by name.
     """
 
     folder: Path
@@ -62,7 +62,7 @@ class Servers:
         self._command = warm("-m", "a2a_adapters", "serve", *targets, *options)
 
     async def start_all(self) -> None:
-        """Start all processes; the first creates the tables of the graphs' own checkpointer."""
+        """Start all processes; the first one creates the tables of the graphs' checkpointer."""
         await self.start()
         await asyncio.gather(*(self.start() for _ in range(self.count - 1)))
 
@@ -83,7 +83,7 @@ class Servers:
         self.urls[name] = url.removesuffix(f"/agents/{next(iter(AGENTS))}")
 
     async def kill(self, name: str) -> None:
-        """Kill a process as `kill -9` does, and wait until it is gone."""
+        """Kill a process with SIGKILL and wait for its end."""
         del self.urls[name]
         process = self._processes[name]
         process.kill()
@@ -91,14 +91,14 @@ class Servers:
         await asyncio.to_thread(process.ended)
 
     def some_url(self, chance: random.Random) -> str | None:
-        """Return the address of any live process, or None while there is none."""
+        """Return the URL of any live process, None if there is none."""
         return chance.choice(list(self.urls.values())) if self.urls else None
 
     async def stop_all(self) -> None:
-        """Stop what still runs."""
+        """Stop the remaining processes."""
         await asyncio.to_thread(self._stack.close)
 
     def keep_logs(self) -> None:
-        """Write the logs of all processes, which have ended, to the folder."""
+        """Write the logs of the ended processes to the folder."""
         for name, process in self._processes.items():
             (self.folder / f"{name}.log").write_text(process.ended())

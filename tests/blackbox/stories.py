@@ -1,4 +1,4 @@
-"""Stories: what one client wants of one agent, and what has to come of it."""
+"""Stories: what a client requests of an agent, and the expected outcome."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tests.blackbox.servers import OWNERS
 
 
 class Question(NamedTuple):
-    """What an agent has to ask, and what it is answered."""
+    """An expected question and its answer."""
 
     text: str
     answer: str
 
 
 class Script(NamedTuple):
-    """How a task of an agent goes when nobody cancels it.
+    """The expected course of a task without cancellation.
 
     Attributes:
-        questions: What the agent asks, with the answers.
-        text: The text of the completed task.
-        steps: The steps that have run by then, by their stage: a stage begins when the one
-            before has ended, and its steps run at once.
-        resumes: Whether the agent goes on after a crash while it works.
-        waits: Whether its questions outlive the process.
-        replays: Whether the agent runs from its beginning where the process is another one.
+        questions: The questions and answers.
+        text: Text of the completed task.
+        steps: The steps by stage: a stage starts when the previous one
+            has ended, and its steps run concurrently.
+        resumes: Whether running tasks are resumed after a crash.
+        waits: Whether questions survive the process.
+        replays: Whether another process replays the task from its start.
     """
 
     questions: list[Question]
@@ -88,26 +88,26 @@ WAYS = ("SendMessage", "SendStreamingMessage", "return at once")
 
 @dataclass
 class Story:
-    """One task, as its client tells it.
+    """A task as observed by its client.
 
     Attributes:
-        key: The task's name for itself: its first message, and its token at the receiver.
+        key: Key of the task: its first message, and its token at the receiver.
         agent: The agent's name.
-        owner: Who calls.
-        way: How messages are sent.
-        hasty: Whether the client drops the first connection of each message itself.
+        owner: Name of the caller.
+        way: How to send messages.
+        hasty: Whether the client drops the first connection of each message.
         cancels_after: Seconds after which it cancels the task, or None.
-        notified: Whether its first message names the receiver.
-        script: How it has to go.
-        seed: Of what is random in it.
-        task_id: The task, once it is known.
-        sent_at: When the first message was sent, as `time.time()`.
-        cancelled_at: When the cancellation was answered.
-        answered: How many of its answers the server has acknowledged.
-        state: The task's last state that the client saw.
-        ended_at: When that was.
-        text: The text that came with it.
-        wrong: What is wrong, as pairs of kind and detail.
+        notified: Whether its first message configures the receiver.
+        script: The expected course.
+        seed: Random seed.
+        task_id: Task id, once known.
+        sent_at: Time of the first message, as `time.time()`.
+        cancelled_at: Time of the response to the cancellation.
+        answered: Number of acknowledged answers.
+        state: Last observed state.
+        ended_at: Time of that observation.
+        text: Text of that observation.
+        wrong: Violations, as pairs of kind and detail.
     """
 
     key: str
@@ -130,7 +130,7 @@ class Story:
 
 
 def written(seed: int, count: int) -> list[Story]:
-    """Return the stories of a seed: every agent, way and mood in turn and at random."""
+    """Return the stories of a seed, varying agents, ways and options."""
     chance = random.Random(seed)
     stories = []
     for number in range(count):

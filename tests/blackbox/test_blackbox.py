@@ -1,4 +1,4 @@
-"""Ordinary servers are killed under clients that know only HTTP, as `make blackbox` does."""
+"""A short `make blackbox`: servers are killed under plain HTTP clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.blackbox.run import Run
 pytestmark = pytest.mark.timeout(300)
 
 
-async def test_a_killed_server_keeps_its_promises_to_any_client(tmp_path):
+async def test_kills_break_no_guarantee(tmp_path):
     storage = f"sqlite:///{tmp_path}/agents.db"
     report = await Run(tmp_path, storage, 1, tasks=27, kills=1, processes=1).play()
     assert report.wrong == []

@@ -1,4 +1,4 @@
-"""The agents that the end-to-end tests serve, each in a process of its own."""
+"""Agents of the end-to-end tests, each served in a separate process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ chain = (
 
 @tool
 def book(city: str) -> str:
-    """Book a flight, once the traveller has agreed."""
+    """Book a flight after confirmation."""
     answer = interrupt(f"Shall I book a flight to {city}?")
     return f"booked {city}: {answer}"
 
 
 def decide(state: MessagesState) -> dict:
-    """Call the tool for a new wish, and tell what came of it."""
+    """Call the tool for a new request, or report its result."""
     last = state["messages"][-1]
     if isinstance(last, ToolMessage):
         return {"messages": [AIMessage(str(last.content))]}
@@ -38,7 +38,7 @@ def decide(state: MessagesState) -> dict:
 
 
 def route(state: MessagesState) -> str:
-    """Go to the tool if it was called."""
+    """Route to the tool if it was called."""
     return "tools" if state["messages"][-1].tool_calls else END
 
 
@@ -52,7 +52,7 @@ graph = builder.compile()
 
 
 def __getattr__(name: str) -> object:
-    """Make `model`, a chain on the real local language model, when it is asked for."""
+    """Create `model`, a chain on the real local language model, on first use."""
     if name != "model":
         raise AttributeError(name)
     sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))

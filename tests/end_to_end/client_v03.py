@@ -1,4 +1,4 @@
-"""The official client of A2A 0.3, run by an interpreter of its own (`a2a-sdk>=0.3,<0.4`).
+"""The official A2A 0.3 client, run by a separate interpreter (`a2a-sdk>=0.3,<0.4`).
 
 Prints what it receives as JSON lines; the last one is `{"error": ...}`, with exit status 1,
 when the client raised.
@@ -52,7 +52,7 @@ async def main(options: argparse.Namespace) -> None:
 
 
 async def act(client: Client, options: argparse.Namespace) -> AsyncIterator[tuple[str, BaseModel]]:
-    """Yield everything that comes back, by its kind."""
+    """Yield everything received, with its kind."""
     if options.action == "get":
         yield "task", await client.get_task(TaskQueryParams(id=options.argument))
     elif options.action == "cancel":
@@ -62,7 +62,7 @@ async def act(client: Client, options: argparse.Namespace) -> AsyncIterator[tupl
             if isinstance(event, Message):
                 yield "message", event
             else:
-                task, update = event  # the task as the client has put it together so far
+                task, update = event  # the task as assembled by the client
                 yield (update.kind, update) if update else ("task", task)
 
 

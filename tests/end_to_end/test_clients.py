@@ -1,4 +1,4 @@
-"""Real agents in one process, used by the official clients of A2A 1.0 and 0.3 in another."""
+"""Real agents with the official clients of A2A 1.0 and 0.3 in another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTION = "What is the capital of France?"
     scope="module", params=["chain", "graph", pytest.param("model", marks=pytest.mark.model)]
 )
 def agent(request):
-    """Serve one of the agents; return its name and address."""
+    """Serve an agent; return its name and URL."""
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
     with serving(f"agents:{request.param}", environment, "--grpc-port", "0") as url:
         yield request.param, url

@@ -1,4 +1,4 @@
-"""Two callers with twenty conversations each, all at once, under the same context ids."""
+"""Isolation of two callers with twenty concurrent conversations under equal context ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNS = 3
 
 
 async def said(messages):
-    """Answer with everything the caller has said, after letting the others run."""
+    """Answer with the caller's history, after yielding to others."""
     await asyncio.sleep(0)
     return AIMessage(" ".join(str(m.text) for m in messages if m.type == "human"))
 
@@ -61,7 +61,7 @@ async def talk(client, caller, number):
 
 
 @pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
-async def test_nobody_hears_anybody_else(target, any_storage):
+async def test_callers_are_isolated(target, any_storage):
     options = ServerOptions(storage=any_storage)
     async with (
         running(build_app(target(), options=options)) as url,

@@ -1,4 +1,4 @@
-"""Many streams at once, and a reader that stops: `make load`, smaller."""
+"""A small `make load`: many concurrent streams and a stalled reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a message comes back to a file that it has passed: it may only become less."""
+"""Number of returns of a message to files it has passed; may only decrease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send 10,000 spoilt requests and print what came of them: `python -m tests.fuzz [COUNT]`."""
+"""Send 10,000 malformed requests and print the results: `python -m tests.fuzz [COUNT]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends requests however wrong they are, and judges the answers."""
+"""Sends malformed requests and checks the responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALLOWED = {
 
 
 class Client:
-    """Talks to a server until it is closed; counts what it got."""
+    """Sends requests and counts the responses."""
 
     def __init__(self, port: int, grpc_port: int):
         self._port = port
@@ -34,14 +34,14 @@ class Client:
         self._channel.close()
 
     def remember(self, task_id: str):
-        """Use the id of this task where requests have a placeholder."""
+        """Set the task id that replaces placeholders in requests."""
         self._waiting = task_id
 
     def send(self, request):
         """Send a request.
 
         Raises:
-            AssertionError: The answer is not what a wrong or right request may get.
+            AssertionError: The response is not allowed for any request.
         """
         match request:
             case Request():
@@ -83,7 +83,7 @@ class Client:
         return f"HTTP {response.status}"
 
     def _read_stream(self, response):
-        """Read to the end; a stream of a task that waits for its caller has none."""
+        """Read to the end; a stream of an interrupted task has none."""
         while line := response.readline().decode():
             _check_text(line)
             if not line.startswith("data: "):
@@ -121,7 +121,7 @@ class Client:
 
 
 def _is_waiting(event):
-    """Tell whether a stream has begun with a task that waits for its caller."""
+    """Return whether a stream starts with an interrupted task."""
     result = event.get("result", event)
     task = result if result.get("kind") == "task" else result.get("task", {})
     state = task.get("status", {}).get("state")

@@ -1,4 +1,4 @@
-"""Right requests by every binding, and ways to spoil them."""
+"""Valid requests of every binding, and mutations of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """A request by HTTP; the body is JSON unless it was spoilt."""
+    """An HTTP request; the body is JSON unless mutated."""
 
     verb: str
     path: str
@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Rpc:
-    """A request by gRPC."""
+    """A gRPC request."""
 
     method: str
     body: bytes
@@ -186,12 +186,12 @@ _HEADERS = {
 }
 
 
-# The last one is more than a server takes.
+# The last one exceeds the server's limit.
 _SIZES = [5_000, 70_000, 700_000, 5_000, 70_000, 700_000, Limits().body_bytes]
 
 
 def _places(value, path=()):
-    """Return the paths of every value inside a JSON value."""
+    """Return the paths of all values inside a JSON value."""
     found = [path]
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -201,7 +201,7 @@ def _places(value, path=()):
 
 
 def _at(value, path):
-    """Return what is at a path inside a JSON value."""
+    """Return the value at a path inside a JSON value."""
     return reduce(getitem, path, value)
 
 
@@ -367,7 +367,7 @@ _LINES = st.sampled_from(
 
 @st.composite
 def _broken_off(draw):
-    """Return a part of a right request, as of a client that goes away."""
+    """Return a truncated request, as of a disconnecting client."""
     request = draw(st.sampled_from(REQUESTS))
     body = _encoded(request.body)
     headers = request.headers | {"Host": "localhost", "Content-Length": str(len(body))}
@@ -386,6 +386,6 @@ _RAW = st.one_of(
 
 @st.composite
 def spoilt(draw):
-    """Return a request; most of what can go wrong is behind one that HTTP can carry."""
+    """Return a request; most are valid HTTP, to reach deeper layers."""
     kinds = [_spoilt_http()] * 8 + [_spoilt_rpc()] * 2 + [_RAW]
     return draw(kinds[draw(st.integers(0, len(kinds) - 1))])

@@ -1,4 +1,4 @@
-"""The run: many spoilt requests, and the good ones before and after."""
+"""Runs many malformed requests, with valid ones before and after."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SETTLE_SECONDS = 60
 
 
 def fuzz(examples: int) -> dict[str, object]:
-    """Send `examples` spoilt requests; return the figures.
+    """Send `examples` malformed requests; return the counts.
 
     Raises:
-        AssertionError: Something happened that must not.
+        AssertionError: A response or the server's state is wrong.
     """
     with Served() as served:
         client = Client(served.port, served.grpc_port)
@@ -65,7 +65,7 @@ def _fuzz(served, client, examples):
 
 
 def _warm_up(client):
-    """Send every right request, also to see that they are answered as before."""
+    """Send every valid request, and check the answers."""
     for request in REQUESTS:
         body = request.body
         encoded = b"" if body is None else json.dumps(body).encode()
@@ -83,12 +83,12 @@ def _call(served, method, params):
 
 
 def _ask(served):
-    """Return the id of a task that waits for its caller."""
+    """Return the id of an interrupted task."""
     return _call(served, "SendMessage", say("ask"))["result"]["task"]["id"]
 
 
 def _waiting(served):
-    """Return the ids of all tasks that wait."""
+    """Return the ids of all interrupted tasks."""
     params = {"status": "TASK_STATE_INPUT_REQUIRED", "pageSize": 100}
     found = []
     while True:
@@ -100,7 +100,7 @@ def _waiting(served):
 
 
 def _settled(served, wanted):
-    """Return what the server holds, once connections that were closed are forgotten."""
+    """Return the server's resources once closed connections are cleaned up."""
     deadline = time.monotonic() + _SETTLE_SECONDS
     held = served.holds()
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""An agent in a thread of its own, watched for what must not happen to it."""
+"""A monitored agent in a separate thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Fuzzed(Adapter):
-    """Repeats what it is told, and asks back when it is told to ask."""
+    """Echoes, or asks on request."""
 
     def describe(self):
         return AgentDescription(name="echo", description="Repeats.", input_modes=["*/*"])
@@ -37,7 +37,7 @@ class Fuzzed(Adapter):
 
 
 class Errors(logging.Handler):
-    """Keeps what is logged as an error anywhere in the server."""
+    """Collects errors logged anywhere in the server."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
@@ -61,7 +61,9 @@ class Served:
         logging.getLogger("uvicorn.error").addHandler(self.errors)
         self._thread.start()
         assert self._ready.wait(60)
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every bad line
+        logging.getLogger("uvicorn.error").setLevel(
+            logging.ERROR
+        )  # it warns about every invalid line
         return self
 
     def __exit__(self, *_):
@@ -80,11 +82,11 @@ class Served:
             await self._stop.wait()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run something in the server's loop."""
+        """Run a coroutine in the server's loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
 
     def holds(self) -> dict[str, int]:
-        """Return what the server holds: what is more than before was leaked."""
+        """Return the server's resources; an increase is a leak."""
         gc.collect()
         handles = len(list(Path("/proc/self/fd").iterdir()))
         return {**self.run(self._count()), "file handles": handles}

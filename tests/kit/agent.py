@@ -1,9 +1,9 @@
-"""The agents that the official A2A test kit is run against.
+"""Agents for the official A2A test kit.
 
     python -m tests.kit.agent KIND PORT [--grpc-url URL]
 
-The kit tells the agent by the `messageId` how to answer. Its prefixes for 1.0 are in the kit's
-folder `scenarios`; its tests for 0.3 expect that any other message leaves the task open.
+The kit selects the answer with the `messageId`. Its prefixes for 1.0 are in the kit's
+folder `scenarios`; its tests for 0.3 expect any other message to leave the task open.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentEvent, AgentRequest
 
 _STREAM_SECONDS = float(os.environ.get("TCK_STREAMING_TIMEOUT", "2.0"))
-"""The kit's own setting; it wants a task that is resubscribed to open for twice as long."""
+"""The kit's setting; resubscribed tasks must stay open for twice as long."""
 
 _FILE = {"media_type": "text/plain", "filename": "output.txt"}
 _TEXT_FILE = File(content=b"tck", **_FILE)
@@ -57,7 +57,7 @@ _ANSWERS: dict[str, list[AgentEvent]] = {
     "tck-": [TextDelta("Hello from TCK")],
     "": [InputRequired("More input, please")],
 }
-"""What is answered to a message whose id begins so; the first prefix that fits counts."""
+"""Answers by prefix of the message id; the first match counts."""
 
 _OPEN = "test-resubscribe-message-id"
 
@@ -67,16 +67,16 @@ def _answer(message_id: str) -> list[AgentEvent]:
 
 
 class Scenarios(Adapter):
-    """Does what the id of each message asks for."""
+    """Answers as selected by each message id."""
 
     may_reply = True
 
     def describe(self) -> AgentDescription:
-        """Return what the card says."""
+        """Return the description."""
         return AgentDescription(name="Scenarios", description="Does what a message's id asks for.")
 
     async def stream(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
-        """Answer a message, and those that follow it while the task is open."""
+        """Answer a message and its follow-ups while the task is open."""
         is_open = True
         while is_open:
             is_open = False
@@ -96,7 +96,7 @@ class Echo(Adapter):
     """An ordinary agent: works for half a second, and completes every task."""
 
     def describe(self) -> AgentDescription:
-        """Return what the card says."""
+        """Return the description."""
         return AgentDescription(name="Echo", description="Repeats what it hears.")
 
     async def stream(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
@@ -107,15 +107,15 @@ class Echo(Adapter):
 
 
 KINDS = {"tck": Scenarios, "plain": Echo, "bare": Scenarios}
-"""The agents by name; `bare` offers no push notifications."""
+"""The agents by name; `bare` does not support push notifications."""
 
 
 def main() -> None:
-    """Serve the agent of a kind at a port, and over gRPC at the next one."""
+    """Serve an agent at a port, and over gRPC at the next one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("port", type=int)
-    parser.add_argument("--grpc-url", help="how the card names the address for gRPC")
+    parser.add_argument("--grpc-url", help="gRPC URL in the card")
     given = parser.parse_args()
     push = PushOptions(outbound=OutboundPolicy(allow_private=True))
     options = ServerOptions(

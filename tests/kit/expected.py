@@ -1,9 +1,9 @@
-"""Failures of the official test kit that are not ours, each with the reason."""
+"""Expected failures of the official test kit, with reasons."""
 
 from __future__ import annotations
 
 DESELECTED = (
-    # Wants the first answer of a server that waits for the task to be `submitted` or `working`.
+    # Expects a blocking send to return a task in `submitted` or `working`.
     "tests/optional/quality/test_task_state_quality.py::test_task_state_transitions",
 )
 
@@ -22,7 +22,7 @@ NOT_FOR_PLAIN = (
         )
     ),
 )
-"""Tests that want the agent to follow the kit's prefixes, or to leave its tasks open."""
+"""Tests that require the kit's prefixes, or tasks that stay open."""
 
 _CODES = "A2A 1.0.1 changed the code of this error; the kit follows 1.0.0"
 _MEDIA_TYPE = "A2A 1.0.1 has the media type application/a2a+json; the kit follows 1.0.0"
@@ -52,4 +52,4 @@ EXPECTED = {
         "test_message_send_capabilities::test_message_send_continue_with_contextid": _NAMES,
     },
 }
-"""By version: a test, and why it fails."""
+"""Reasons by version and test."""

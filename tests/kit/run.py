@@ -3,10 +3,10 @@
     TCK_SRC=CLONE python -m tests.kit.run [tck] [plain] [bare]
 
 CLONE is a git clone of the kit (a2aproject/a2a-tck on GitHub) that has the two commits below. The
-kit is not part of this repository and is never downloaded. It follows A2A 1.0.0 and 0.3, and has
-errors of its own: failures that are not ours are listed in `expected.py`, with the reason.
+kit is not part of this repository and never downloaded. It follows A2A 1.0.0 and 0.3, and has
+defects: expected failures are listed in `expected.py`, with reasons.
 `TCK_PATCHES` may name a folder with corrections of the kit, `tck10-*.patch` and `tck03-*.patch`;
-then no failure is expected. `TCK_WORK` is where the kit is unpacked and its logs are kept.
+then no failure is expected. `TCK_WORK` is the folder for the unpacked kit and its logs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REVISIONS = {
     "0.3": "eb1f804c27ea25db8805264d9ed2d7ca077a7776",
 }
 MINIMUM = {"tck": 517, "plain": 431, "bare": 220}
-"""How many tests have to pass at least, expected failures included."""
+"""Minimum number of passed tests, including expected failures."""
 
 _TRANSPORTS = {"jsonrpc": "jsonrpc", "http_json": "rest", "grpc": "grpc"}
 _SECTION_SECONDS = 1200
@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
 
 class Kit:
-    """The kit at both revisions, unpacked and with what it needs installed."""
+    """The kit at both revisions, unpacked and with its dependencies."""
 
     def __init__(self, source: Path, patches: Path | None, work: Path) -> None:
         self.work = work
@@ -66,7 +66,7 @@ class Kit:
             self._python[version] = self._install(version)
 
     def folder(self, version: str) -> Path:
-        """Return where the kit for a version is."""
+        """Return the folder of the kit for a version."""
         return self.work / f"kit-{version}"
 
     def _unpack(self, source: Path, revision: str, folder: Path) -> None:
@@ -74,8 +74,8 @@ class Kit:
         shutil.rmtree(folder, ignore_errors=True)
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
-        _run("git", "init", "--quiet", str(folder))  # `git apply` looks no further up
-        # It listens beyond the loopback interface otherwise.
+        _run("git", "init", "--quiet", str(folder))  # limits `git apply` to this folder
+        # Otherwise it listens on all interfaces.
         for path in folder.glob("tck/webhook/server.py"):
             path.write_text(path.read_text().replace('"0.0.0.0"', '"127.0.0.1"'))
 
@@ -92,7 +92,7 @@ class Kit:
         return python
 
     def run(self, section: Section) -> ET.Element:
-        """Return the outcome of a section, as JUnit's XML."""
+        """Return the result of a section as JUnit XML."""
         logs = self.work / "logs"
         logs.mkdir(exist_ok=True)
         report, said = logs / f"{section.name}.xml", logs / f"{section.name}.txt"
@@ -114,7 +114,7 @@ class Kit:
 
 
 def sections(kind: str, version: str, port: int) -> Iterator[Section]:
-    """Yield what is run against an agent."""
+    """Yield the sections to run against an agent."""
     url = f"http://127.0.0.1:{port}"
     skipped = [f"--deselect={test}" for test in DESELECTED]
     if kind == "plain":
@@ -142,10 +142,10 @@ def sections(kind: str, version: str, port: int) -> Iterator[Section]:
 
 @contextmanager
 def serving(kind: str, version: str, log: Path) -> Iterator[int]:
-    """Serve an agent in a process of its own; give its port."""
+    """Serve an agent in a separate process; yield its port."""
     port = _free_ports()
     command = [sys.executable, "-m", "tests.kit.agent", kind, str(port)]
-    if version == "0.3":  # whose kit takes only addresses with a scheme
+    if version == "0.3":  # its kit requires URLs with a scheme
         command += ["--grpc-url", f"http://127.0.0.1:{port + 1}"]
     with log.open("w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -158,7 +158,7 @@ def serving(kind: str, version: str, log: Path) -> Iterator[int]:
 
 
 def _free_ports() -> int:
-    """Return a port that is free, as is the one after it."""
+    """Return a free port whose successor is free as well."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -188,7 +188,7 @@ def _run(*command: str, cwd: Path | None = None) -> bytes:
 
 
 def verdict(kind: str, kit: Kit, *, is_patched: bool) -> bool:
-    """Run all sections for a kind of agent and print the outcome; return whether it is right."""
+    """Run all sections for an agent and print the result; return whether it is as expected."""
     counts: Counter[str] = Counter()
     for version in REVISIONS if kind != "bare" else ("1.0",):
         with serving(kind, version, kit.work / f"agent-{kind}-{version}.log") as port:
@@ -224,7 +224,7 @@ def _counted(section: Section, report: ET.Element, *, is_patched: bool) -> Count
 
 
 def main() -> int:
-    """Run the kit against the kinds of agents that are named, or all."""
+    """Run the kit against the named agents, or all."""
     source, patches = os.environ.get("TCK_SRC"), os.environ.get("TCK_PATCHES")
     if not source:
         print(

@@ -1,4 +1,4 @@
-"""Calls that wait for a busy machine."""
+"""Calls that tolerate a busy machine."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.support.processes import PATIENCE
 
 
 async def send(client, request):
-    """Send a message as `testing.send` does, and again while its storage is unavailable.
+    """Send a message like `testing.send`, retrying while the storage is unavailable.
 
-    Beside other work, a database may take longer than a server waits for it. The same message sent
-    again returns the same task.
+    On a busy machine, a database may take longer than a server waits for it. Repeating the message
+    returns the same task.
     """
     async with asyncio.timeout(PATIENCE):
         while True:

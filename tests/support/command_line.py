@@ -1,4 +1,4 @@
-"""An agent for the tests of the command line, and how they run it."""
+"""Agents and fixtures for tests of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.warm import warm
 
 
 async def weather(request: AgentRequest):
-    """Tell the weather."""
+    """Report the weather."""
     if "refuse" in request.text:
         yield Rejected("Not today\x1b[2J.")
         return
@@ -38,7 +38,7 @@ async def weather(request: AgentRequest):
 
 
 async def parts(request: AgentRequest):
-    """Say what came."""
+    """List the received parts."""
     yield [[type(part).__name__, getattr(part, "media_type", "")] for part in request.parts]
 
 
@@ -56,7 +56,7 @@ def url(server):
 
 @pytest.fixture
 def run(tmp_path):
-    """Return what runs a command away from everybody's own settings."""
+    """Return a runner of commands, isolated from the user's settings."""
 
     async def run(*arguments, text="", **variables):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("A2ACLI_", "XDG_"))}
@@ -81,7 +81,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def run_json(run):
-    """Return what runs a command and reads its only document."""
+    """Return a runner of commands that parses their single JSON document."""
 
     async def run_json(*arguments, **variables):
         done = await run(*arguments, "-o", "json", **variables)

@@ -8,7 +8,7 @@ from a2a_adapters.testing import OnStorage
 
 
 class OnPostgresql(OnStorage):
-    """Runs a contract on a server with PostgreSQL; all of a process share a database."""
+    """Runs a contract on a server with PostgreSQL; a process's tests share a database."""
 
     def storage(self):
         return _postgresql()

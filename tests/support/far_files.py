@@ -1,4 +1,4 @@
-"""A web server with a picture, and an agent that is sent its address."""
+"""A web server with a picture, whose URL is sent to an agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pictures:
-    """Serves one picture under several addresses, and counts how often it is asked for."""
+    """Serves a picture at several URLs and counts the requests."""
 
     def __init__(self, picture: bytes) -> None:
         self.picture = picture
@@ -27,7 +27,7 @@ class Pictures:
         self.url = ""
 
     async def answer(self, request) -> Response:
-        """Answer a request: the picture, a redirection to it, or something packed."""
+        """Answer with the picture, a redirect to it, or compressed content."""
         self.asked += 1
         match request.path_params["name"]:
             case "moved.png":
@@ -38,7 +38,7 @@ class Pictures:
                 return Response(self.picture, media_type="image/png")
 
     def file(self, name: str = "a.png") -> File:
-        """Return the picture by its address."""
+        """Return the picture as a URL."""
         return File(url=f"{self.url}/{name}")
 
 
@@ -52,6 +52,6 @@ async def pictures(picture: bytes) -> AsyncGenerator[Pictures]:
 
 
 async def show(adapter: Adapter, *files: File) -> AgentReply:
-    """Send files to what an adapter serves."""
+    """Send files to a served adapter."""
     async with running(build_app(adapter)) as url, RemoteAgent(url) as agent:
         return await agent.send([Text("look"), *files])

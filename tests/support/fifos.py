@@ -1,4 +1,4 @@
-"""FIFOs, by which processes tell a test what they have come to."""
+"""FIFOs for signals from processes to a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def fifos(folder: Path, *names: str) -> Iterator[None]:
-    """Make FIFOs in a folder. At the end nobody waits for one, lest a failed test never ends."""
+    """Create FIFOs in a folder; finally release all waiters, so that a failed test ends."""
     for name in names:
         os.mkfifo(folder / name)
     try:

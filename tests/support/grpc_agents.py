@@ -1,4 +1,4 @@
-"""Agents that only gRPC reaches: a card with one interface, and the server behind it."""
+"""Agents reachable only over gRPC: a card with one interface and its server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def card_of(address, version="1.0", binding="GRPC"):
 
 @asynccontextmanager
 async def offering(card):
-    """Serve nothing but a card; yield its address."""
+    """Serve only a card; yield its URL."""
 
     async def answer(_request):
         return JSONResponse(agent_card_to_dict(card))
@@ -44,7 +44,7 @@ async def offering(card):
 async def grpc_agent(
     target=None, *, version="1.0", address="127.0.0.1:{}", auth=None, remote=ONCE, **options
 ):
-    """Serve a target over gRPC; yield it as a remote agent, known by its address."""
+    """Serve a target over gRPC; yield it as a remote agent."""
     app = build_app(target or Agent(), options=ServerOptions(grpc_port=0, **options))
     async with running(app):
         card = card_of(address.format(grpc_port(app)), version)
@@ -53,7 +53,7 @@ async def grpc_agent(
 
 
 async def refusal(call):
-    """Return the status, `ErrorInfo` and text with which a call or a stream is refused."""
+    """Return the status, `ErrorInfo` and text of a refused call or stream."""
     answer = anext(aiter(call)) if hasattr(call, "__aiter__") else call
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await answer

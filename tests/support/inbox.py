@@ -29,7 +29,7 @@ BINDINGS = ["JSONRPC", "HTTP+JSON"]
 
 
 class Inbox:
-    """A web server that keeps what it is sent, and answers as it is told."""
+    """A web server that records requests and answers as configured."""
 
     def __init__(self):
         self.url = ""
@@ -37,7 +37,7 @@ class Inbox:
         self.bodies = []
         self.answers = []
         self.most = 0
-        """How many requests were here at once."""
+        """Maximum number of concurrent requests."""
         self._present = 0
         self.is_open = asyncio.Event()
         self.is_open.set()
@@ -68,7 +68,7 @@ OVER = {"TASK_STATE_COMPLETED", "TASK_STATE_CANCELED", "TASK_STATE_FAILED", "com
 
 
 def state_in(body):
-    """Return the state of the task that a notification tells, None if it tells none."""
+    """Return the task state in a notification, None if it has none."""
     for told in (body.get("task"), body.get("statusUpdate"), body):
         if told and "status" in told:
             return told["status"]["state"]
@@ -76,13 +76,13 @@ def state_in(body):
 
 
 def task_in(body):
-    """Return the id of the task that a notification is about."""
+    """Return the task id in a notification."""
     [of] = body.values()
     return of.get("taskId") or of["id"]
 
 
 def text_in(bodies):
-    """Return the text that a receiver of all these notifications has."""
+    """Return the text assembled from notifications."""
     text = ""
     for body in bodies:
         if "artifactUpdate" in body:
@@ -134,7 +134,7 @@ async def talk(text):
 
 
 def heard_by(box):
-    """Return an agent that says each word once the last one was heard."""
+    """Return an agent that sends each word once the last one was received."""
 
     async def speak(text):
         for word in text.split():

@@ -1,4 +1,4 @@
-"""Stands for OpenAI's API, so that the SDK's own model classes are used without paying."""
+"""A fake of OpenAI's API, to use the SDK's model classes without cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWER = "Rome is fine."
 
 
 async def respond(request: Request) -> Response:
-    """Answer `ANSWER`, word by word; call the first tool where the last message says so."""
+    """Answer `ANSWER` by words; call the first tool if the last message says so."""
     asked = await request.json()
     request.app.state.asked.append(asked)
     last = asked["input"] if isinstance(asked["input"], str) else asked["input"][-1]
@@ -25,7 +25,7 @@ async def respond(request: Request) -> Response:
 
 
 def endpoint() -> Starlette:
-    """Return the API; `app.state.asked` is what it was sent."""
+    """Return the API; `app.state.asked` has its requests."""
     app = Starlette(routes=[Route("/v1/responses", respond, methods=["POST"])])
     app.state.asked = []
     return app

@@ -1,4 +1,4 @@
-"""Cancels a task in the middle of a blocking call, over the wire, and looks at what is told."""
+"""Cancels a task during a blocking call over HTTP, and checks logs and metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Blocking:
-    """A call that blocks a thread until it is let go."""
+    """A call that blocks a thread until it is released."""
 
     def __init__(self) -> None:
         self._started, self._go_on = threading.Event(), threading.Event()
@@ -36,7 +36,7 @@ class Blocking:
 
 
 async def outliving(http: httpx.AsyncClient) -> int:
-    """Return the figure."""
+    """Return the metric."""
     found = re.search(
         r"^a2a_outliving_calls (\d+)", (await http.get("/metrics")).text, re.MULTILINE
     )
@@ -47,7 +47,7 @@ async def outliving(http: httpx.AsyncClient) -> int:
 async def check_that_it_is_told(
     target: object, blocking: Blocking, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Cancel a task of `target` while it is in `blocking`: the log and the figures tell."""
+    """Cancel a task of `target` during `blocking`; assert that log and metrics report it."""
     app = build_app(target, options=ServerOptions(metrics=True))
     async with (
         running(app) as url,

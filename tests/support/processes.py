@@ -1,4 +1,4 @@
-"""Servers in processes of their own."""
+"""Servers in separate processes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from tests.support.warm import warm
 
 UV = Path(sys.executable).with_name("uv")
-"""The installer, which the test group brings."""
+"""The installer from the test group."""
 
 PATIENCE = 100.0
-"""How many seconds a process may take to end: what it does in one, a busy machine does in many."""
+"""Time limit in seconds for a process to end, generous for busy machines."""
 
 
 class Server(subprocess.Popen[str]):
-    """A process that serves an agent. Its log is read as it comes, lest a full pipe stops it."""
+    """A process that serves an agent. Its log is read continuously, so no pipe fills up."""
 
     def __init__(self, command: list[str], environment: dict[str, str] | None) -> None:
         super().__init__(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -43,14 +43,14 @@ class Server(subprocess.Popen[str]):
             self._news.notify_all()
 
     def said(self, pattern: str) -> re.Match[str]:
-        """Wait for a line with this, and return where it was found."""
+        """Wait for a line that matches; return the match."""
         for line in self._lines():
             if found := re.search(pattern, line):
                 return found
         raise AssertionError("the server has ended: " + "".join(self._log))
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines of the log from its first, as they come."""
+        """Yield the lines of the log from the start as they arrive."""
         for number in itertools.count():
             with self._news:
                 self._news.wait_for(lambda number=number: self._is_ended or len(self._log) > number)
@@ -62,13 +62,13 @@ class Server(subprocess.Popen[str]):
         """Wait for its end and return the whole log."""
         self.wait(PATIENCE)
         self._reader.join(PATIENCE)
-        assert self._is_ended, "something that it started runs on"
+        assert self._is_ended, "a child process is still running"
         return "".join(self._log)
 
 
 @contextmanager
 def serving(target: str, environment: dict[str, str], *options: str) -> Iterator[str]:
-    """Run `a2a-adapters serve` on a free port and yield its address."""
+    """Run `a2a-adapters serve` on a free port and yield its URL."""
     command = warm("-m", "a2a_adapters", "serve", target, "--port", "0", *options)
     with started(command, environment) as url:
         yield url
@@ -76,7 +76,7 @@ def serving(target: str, environment: dict[str, str], *options: str) -> Iterator
 
 @contextmanager
 def started(command: list[str], environment: dict[str, str] | None = None) -> Iterator[str]:
-    """Run a command that serves an agent and yield the agent's address."""
+    """Run a command that serves an agent and yield the agent's URL."""
     with launched(command, environment) as (_, url):
         yield url
 
@@ -85,7 +85,7 @@ def started(command: list[str], environment: dict[str, str] | None = None) -> It
 def launched(
     command: list[str], environment: dict[str, str] | None = None
 ) -> Iterator[tuple[Server, str]]:
-    """Run a command that serves an agent and yield its process and the agent's address."""
+    """Run a command that serves an agent and yield its process and URL."""
     server = Server(command, environment)
     try:
         yield server, server.said(r"A2A agent at (http://\S+)/,")[1]

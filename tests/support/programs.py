@@ -1,4 +1,4 @@
-"""Programs that some tests need, and a newcomer's machine may lack."""
+"""External programs needed by some tests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LACKING = "not installed: apt-get install "
 
 
 def needed(package, *names):
-    """Return where a program is; without it, skip the test, or fail it where `CI` is set.
+    """Return the path of a program; without it, skip the test, or fail if `CI` is set.
 
     Args:
         package: Debian's package with the program.
-        *names: What the program may be called, by default as the package.
+        *names: Names of the program. Default: that of the package.
     """
-    folders = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"  # of daemons
+    folders = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"  # for daemons
     for name in names or (package,):
         if path := shutil.which(name, path=folders):
             return path
@@ -27,7 +27,7 @@ def needed(package, *names):
 
 
 def lacking(skipped):
-    """Yield a line for each program that reports of skipped tests lack."""
+    """Yield a line for each missing program in reports of skipped tests."""
     reasons = (report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple))
     counts = Counter(reason.partition(_LACKING)[2] for reason in reasons if _LACKING in reason)
     for package, count in sorted(counts.items()):

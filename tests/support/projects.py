@@ -1,4 +1,4 @@
-"""Makes a project by `a2a-adapters init`, and runs it."""
+"""Creates a project with `a2a-adapters init` and runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make(folder, framework):
 
 
 def check(folder, framework, monkeypatch):
-    """Make a project, run its test, serve it and ask it twice."""
+    """Create a project, run its tests, serve it and call it twice."""
     make(folder, framework)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     subprocess.run(

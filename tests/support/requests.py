@@ -1,4 +1,4 @@
-"""What the tests of the bindings share: agents, requests, and ways to read answers."""
+"""Agents, requests and response parsers for tests of bindings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OLD_MESSAGE = {
 
 
 class Agent(Adapter):
-    """Does what its caller says: echo, ask, authorise, wait, refuse, fail, reply, files."""
+    """Follows its caller: echo, ask, authorise, wait, refuse, fail, reply, files."""
 
     may_reply = True
 
@@ -100,7 +100,7 @@ def old_say(text, **fields):
 
 
 def proto_say(text, **fields):
-    """Return what 0.3's REST clients send."""
+    """Return a request as sent by REST clients of 0.3."""
     message = {"messageId": "m1", "role": "ROLE_USER", "content": [{"text": text}], **fields}
     return {"request": message}
 
@@ -123,7 +123,7 @@ def sse(text):
 
 
 def refused(response, code, status, reason):
-    """Assert that an HTTP+JSON call was refused so."""
+    """Assert the refusal of an HTTP+JSON call."""
     error = response.json()["error"]
     assert (response.status_code, error["code"], error["status"]) == (code, code, status)
     info = error["details"][0]

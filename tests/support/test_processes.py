@@ -1,4 +1,4 @@
-"""Servers of tests are read all the time, and obey as a user's."""
+"""Test servers are read continuously and obey signals."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_long_log_stops_no_server(server):
     assert server.ended().count("line") == 100_000
 
 
-def test_ctrl_c_is_heard_also_when_the_tests_run_in_the_background(server):
+def test_ctrl_c_works_when_tests_run_in_the_background(server):
     server.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in server.ended()
 
 
-def test_who_waits_for_what_is_never_said_is_told_what_was(server):
+def test_a_missing_line_reports_the_log(server):
     server.kill()
     with pytest.raises(AssertionError, match="A2A agent at"):
         server.said("something else")

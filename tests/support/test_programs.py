@@ -1,4 +1,4 @@
-"""Tests without their program are left out, and the run's last lines say so."""
+"""Tests without their program are skipped, as reported at the end of the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_left_out_for_another_reason():
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_the_last_lines_say_what_was_left_out(tmp_path, workers):
+def test_the_summary_lists_missing_programs(tmp_path, workers):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(TESTS.replace("PROGRAM", "'some-package'"))
     kept = {name: value for name, value in os.environ.items() if name != "CI"}

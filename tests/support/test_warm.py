@@ -1,4 +1,4 @@
-"""What stands in for a fresh interpreter ends, and is ended, as one."""
+"""Warm processes behave like fresh interpreters."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_signal_ends_the_script_itself(script, sent):
     process.stdin = None
     assert process.stdout.readline()
     process.send_signal(sent)
-    process.communicate(timeout=PATIENCE)  # all its files are closed: nothing runs on
+    process.communicate(timeout=PATIENCE)  # all its files are closed: nothing is running
     assert process.returncode == -sent
 
 
@@ -71,7 +71,7 @@ left_open = socket.socket()
 """
 
 
-def test_what_runs_last_runs_and_what_was_left_open_is_told(tmp_path):
+def test_exit_handlers_run_and_leaks_are_reported(tmp_path):
     (tmp_path / "last.py").write_text(LAST)
     done = subprocess.run(warm("last.py"), cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "in a thread\nat the end\n"
@@ -89,7 +89,7 @@ print(*sys.argv[1:], "a2a_adapters.serving.app" in sys.modules)
 """
 
 
-def test_what_a_script_starts_begins_as_fast(tmp_path):
+def test_child_processes_start_warm(tmp_path):
     (tmp_path / "parent.py").write_text(PARENT)
     (tmp_path / "child.py").write_text(CHILD)
     command = warm("-W", "error", "parent.py")
@@ -97,7 +97,7 @@ def test_what_a_script_starts_begins_as_fast(tmp_path):
     assert done.stdout == "of a script True\nfresh\n"
 
 
-def test_scripts_that_are_killed_as_they_begin_do_no_harm_to_others(script):
+def test_scripts_killed_at_startup_do_not_affect_others(script):
     for delay in range(40):
         process = script("wait")
         with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Stops a PostgreSQL server, and removes its folder, when nobody holds it any more."""
+"""Stops a PostgreSQL server and removes its folder once it is unused."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def main(folder, lock):
         lock.unlink(missing_ok=True)
 
 
-if __name__ == "__main__" and not os.fork():  # whoever started it need not wait
+if __name__ == "__main__" and not os.fork():  # its parent need not wait
     main(*map(Path, sys.argv[1:]))

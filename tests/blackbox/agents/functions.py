@@ -1,4 +1,4 @@
-"""Functions: one that answers, one that streams, one that asks and one whose questions last."""
+"""Functions that answer, stream, ask, and ask durably."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def stream(text: str):
 
 
 async def ask(text: str):
-    """Ask twice; the questions are lost with the process."""
+    """Ask twice; questions are lost with the process."""
     note(text, "begin")
     city = yield InputRequired(f"Where to, {text}?")
     note(text, "city")
@@ -39,4 +39,4 @@ async def ask(text: str):
     yield f"{text}: {city.text} on {day.text}"
 
 
-book = adapt(ask, name="book", description="Ask twice; the questions last.", durable=True)
+book = adapt(ask, name="book", description="Ask twice, durably.", durable=True)

@@ -1,4 +1,4 @@
-"""LangGraph graphs whose nodes record that they ran."""
+"""LangGraph graphs whose nodes record their runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from langgraph.types import Send, interrupt
 from tests.blackbox.journal import note
 
 CHECKPOINTS = "BLACKBOX_CHECKPOINTS"
-"""The environment variable with the file or URL of the checkpoints that a graph keeps itself."""
+"""Environment variable with the file or URL of a graph's own checkpoints."""
 NODE_SECONDS = 0.15
 
 
@@ -91,7 +91,7 @@ fan = _fan().compile(name="fan")
 
 @asynccontextmanager
 async def kept():
-    """A graph with a checkpointer of its own."""
+    """A graph with its own checkpointer."""
     place = os.environ[CHECKPOINTS]
     saver = AsyncPostgresSaver if place.startswith("postgresql:") else AsyncSqliteSaver
     async with saver.from_conn_string(place) as checkpointer:

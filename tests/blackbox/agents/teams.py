@@ -15,7 +15,7 @@ from tests.blackbox.journal import note
 
 
 class Writer(BaseChatAgent):
-    """Writes one draft after the other of the key in the first message."""
+    """Writes drafts about the key in the first message."""
 
     produced_message_types = (TextMessage,)
 

@@ -1,8 +1,8 @@
-"""What the JavaScript clients talk to."""
+"""The agent for the JavaScript clients."""
 
 from __future__ import annotations
 
 
 def echo(text: str) -> str:
-    """Repeat what was said."""
+    """Echo the text."""
     return text

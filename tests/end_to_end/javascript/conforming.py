@@ -1,7 +1,7 @@
-"""The server that MCP's conformance suite wants: agents with the names of its fixtures.
+"""The server for MCP's conformance suite: agents named like its fixtures.
 
-The suite's tools have arguments of their own; an agent's tool takes a message, so here whatever
-else comes is data for the agent.
+The suite's tools have specific arguments; an agent's tool takes a message, so other
+arguments become data for the agent.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ async def test_tool_with_progress(request: AgentRequest):
 
 
 def asking(question, schema):
-    """Return an agent that asks, and says what it was answered."""
+    """Return an agent that asks and repeats the answer."""
 
     async def agent(request: AgentRequest):
         answer = yield InputRequired(question, [Data({"response_schema": schema})])

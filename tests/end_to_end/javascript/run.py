@@ -1,4 +1,4 @@
-"""Drive agents by JavaScript clients: of A2A, of MCP, and Vercel's AI SDK; needs node and npm."""
+"""Test agents with JavaScript clients of A2A, MCP and Vercel's AI SDK; needs node and npm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = ROOT / ".demo" / "javascript"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE)}
 MODULES = FOLDER / "node_modules"
 NODE = str(MODULES / "node" / "bin" / "node")
-"""One that is new enough for MCP's inspector and its conformance suite."""
+"""A version that supports MCP's inspector and conformance suite."""
 MCP = MODULES / "@modelcontextprotocol"
 PROGRAM = [sys.executable, "-m", "a2a_adapters", "mcp"]
 TOOLS = ("echo", "book", "wait")
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def run(*command: str, node: str = "node") -> str:
-    """Run a program in JavaScript; return what it prints."""
+    """Run a JavaScript program; return its output."""
     ended = subprocess.run(
         [node, *command],
         cwd=FOLDER,
@@ -62,25 +62,25 @@ def run(*command: str, node: str = "node") -> str:
 
 
 def talk() -> None:
-    """Talk to an agent over A2A."""
+    """Call an agent over A2A."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # These clients take an address for gRPC with a scheme for the name of a host.
+    # These clients treat a gRPC URL with a scheme as a host name.
     grpc = ["--grpc-port", str(port), "--grpc-url", f"127.0.0.1:{port}"]
     with serving("agent:echo", ENVIRONMENT, *grpc) as url:
         for generation in ("1.0", "0.3"):
             for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
                 run("check.mjs", generation, binding, url)
-                print(f"A2A {generation} over {binding}: as it should be")
+                print(f"A2A {generation} over {binding}: OK")
 
 
 def use_tools(server: str) -> None:
-    """Use agents as tools, at their own port and over stdio."""
+    """Use agents as tools over HTTP and stdio."""
     for line in ("1", "2"):
         run("mcp.mjs", line, "http", server)
         run("mcp.mjs", line, "stdio", *PROGRAM, *TARGETS)
-        print(f"MCP over HTTP and stdio, SDK {line}: as it should be")
+        print(f"MCP over HTTP and stdio, SDK {line}: OK")
     inspector = str(MCP / "inspector" / "clients" / "launcher" / "build" / "index.js")
     for words in ([server, "--transport", "http"], [*PROGRAM, *TARGETS]):
         listed = run(inspector, "--cli", *words, "--method", "tools/list", node=NODE)
@@ -88,7 +88,7 @@ def use_tools(server: str) -> None:
         call = ["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "message=hello"]
         called = run(inspector, "--cli", *words, *call, node=NODE)
         assert json.loads(called)["content"][0]["text"] == "hello"
-    print("MCP's inspector: as it should be")
+    print("MCP's inspector: OK")
 
 
 def conform() -> None:

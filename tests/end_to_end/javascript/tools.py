@@ -1,4 +1,4 @@
-"""What the JavaScript clients of MCP use as tools."""
+"""Tools for the JavaScript clients of MCP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from a2a_adapters import AgentRequest, InputRequired, Progress, Rejected
 
 
 def echo(text: str) -> str:
-    """Repeat what was said."""
+    """Echo the text."""
     return text
 
 

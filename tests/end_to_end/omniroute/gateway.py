@@ -1,4 +1,4 @@
-"""A real OmniRoute gateway on this machine, out of its npm package."""
+"""A real local OmniRoute gateway from its npm package."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HERE = Path(__file__).parent
 PACKAGE = "omniroute@3.7.9"
 BINARY = Path("node_modules/better-sqlite3/build/Release/better_sqlite3.node")
 PATIENCE = 300.0
-"""How many seconds it may take to start."""
+"""Time limit for starting, in seconds."""
 
 
 def installed(folder: Path) -> Path:
-    """Return where the gateway's program is; it is installed if it is not there.
+    """Return the folder of the gateway's program, installing it if necessary.
 
-    Only the package itself: it brings what it needs, but for the driver of its database.
+    Installs only the package itself, which bundles its dependencies except the database driver.
     """
     app = folder / "package" / "app"
     if (app / BINARY).exists():
@@ -42,7 +42,7 @@ def installed(folder: Path) -> Path:
 
 @contextmanager
 def gateway(app: Path, data: Path) -> Iterator[str]:
-    """Run the gateway with an empty database and yield its address."""
+    """Run the gateway with an empty database and yield its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -73,7 +73,7 @@ def gateway(app: Path, data: Path) -> Iterator[str]:
 
 
 def wait_for(process: subprocess.Popen[bytes], url: str) -> None:
-    """Wait until the gateway shows its card."""
+    """Wait until the gateway serves its card."""
     until = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < until:
         try:
@@ -81,11 +81,11 @@ def wait_for(process: subprocess.Popen[bytes], url: str) -> None:
                 return
         except httpx.TransportError:
             time.sleep(0.2)
-    raise AssertionError("the gateway does not start: see its log")
+    raise AssertionError("the gateway did not start; see its log")
 
 
 def configure(url: str, provider: str, key: str) -> str:
-    """Have the gateway offer a provider's models as `local/...`, and open its door for A2A.
+    """Configure a provider's models as `local/...`, and enable A2A.
 
     Returns:
         A key for its clients.

@@ -1,4 +1,4 @@
-"""A router with a real OmniRoute gateway beside other deployments; needs node and npm."""
+"""A router with a real OmniRoute gateway and other deployments; needs node and npm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER = "Another answer."
 
 
 def router(url: str, other: str) -> Router:
-    """Return a router of the gateway's models, of the gateway as an agent, and of a provider."""
+    """Return a router with the gateway's models, the gateway as an agent, and a provider."""
     params = {"model": f"openai/{MODEL}", "api_base": f"{url}/v1"}
     through = {**params, "api_key": "os.environ/GATEWAY_KEY"}
     return Router(
@@ -69,7 +69,7 @@ async def main() -> None:
 
 
 async def check(agent: RemoteAgent, behind: Provider) -> None:
-    """Ask the gateway in both ways, with and without a provider behind it."""
+    """Use the gateway in both ways, with and without a working provider."""
     reply = await agent.send("hello there")
     assert (reply.text, reply.metadata["model"]) == (ANSWER, "models"), reply
     assert reply.metadata["cost_envelope"]["actual"] > 0
@@ -87,7 +87,7 @@ async def check(agent: RemoteAgent, behind: Provider) -> None:
 
 
 async def check_door(address: str) -> None:
-    """Ask the router as clients of OmniRoute ask a gateway."""
+    """Call the router with OmniRoute's client."""
     client = OmniRouteClient(address)
     reply = await client.send("smart-routing", "hello there", {})
     assert reply.text == OTHER

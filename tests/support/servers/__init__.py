@@ -1,7 +1,7 @@
-"""Agents that are not ours, for the tests of the client side.
+"""Foreign agents for tests of the client side.
 
-Nothing here uses the runtime of this project: the agents are served by a2a-sdk, or written by
-hand where a proper server would not behave so badly.
+Independent of this project's runtime: served by a2a-sdk, or written by
+hand for behaviour that no proper server has.
 """
 
 from __future__ import annotations
@@ -66,4 +66,4 @@ _FACTORIES = (
 )
 
 FOREIGN_AGENTS: dict[str, Callable[[], ASGIApp]] = {each.__name__: each for each in _FACTORIES}
-"""Agents that answer the text `ping` with the text `pong: ping`, each in its own way."""
+"""Agents that answer `ping` with `pong: ping` in different ways."""

@@ -1,4 +1,4 @@
-"""Agents that are found or spoken to in another way."""
+"""Agents with unusual cards or bindings."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ RPC_PATH = "/agents/pong/v1"
 
 
 def rest_only() -> ASGIApp:
-    """Speaks nothing but HTTP+JSON."""
+    """Supports only HTTP+JSON."""
     return sdk_app(chunking(), bindings=["HTTP+JSON"])
 
 
 def grpc_first() -> ASGIApp:
-    """Prefers GRPC, which it does not even serve; its second choice is JSONRPC."""
+    """Prefers GRPC without serving it; the second choice is JSONRPC."""
     return sdk_app(chunking(), bindings=["GRPC", "JSONRPC"])
 
 
 def rpc_elsewhere() -> ASGIApp:
-    """Speaks JSONRPC at a path of its own, that only its card tells."""
+    """Serves JSONRPC at a path known only from its card."""
     return sdk_app(chunking(), rpc_path=RPC_PATH)
 
 

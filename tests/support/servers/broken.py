@@ -13,17 +13,17 @@ from tests.support.servers.wire import COMPLETED, WORKING, Broken, Call, TaskEve
 
 
 class BreakingStream:
-    """Closes the connection after some events of a stream, and goes on for who subscribes again.
+    """Closes the connection after some events of a stream, and continues for subscribers.
 
     Its answer to `ping` is a Task, the chunks `pong`, `: pi` and `ng`, and a completed status.
-    While nobody listens it says one event more, which only the Task that a subscriber gets first
-    holds. Who subscribes to a task that is done gets the error -32004, and has to ask `GetTask`.
+    While disconnected it produces one more event, which only the first Task of a subscription
+    contains. Subscribing to a completed task fails with -32004; `GetTask` has the result.
 
     Args:
-        after: How many events a stream has before it breaks; a subscription's Task is not counted.
-        breaks: How many streams break; the next one is whole.
-        finishes: Whether the task is done as soon as its first stream has broken.
-        torn: Whether it breaks in the middle of an event, of which the first half is sent.
+        after: Number of events before the break, not counting a subscription's Task.
+        breaks: Number of broken streams; the next one is complete.
+        finishes: Whether the task completes when its first stream breaks.
+        torn: Whether it breaks in the middle of an event.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class BreakingStream:
 
     @property
     def methods(self) -> list[str]:
-        """The methods that were called, in order."""
+        """The called methods in order."""
         return [call.method for call in self.calls]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +73,7 @@ class BreakingStream:
 
 
 class _Run:
-    """One task: all its events, of which some have been said."""
+    """A task: all its events, of which some have been sent."""
 
     def __init__(self, call: Call) -> None:
         self.told = TaskEvents.answering(call)
@@ -87,7 +87,7 @@ class _Run:
 
     @property
     def done(self) -> bool:
-        """Whether everything has been said."""
+        """Whether everything has been sent."""
         return self.said >= len(self.events)
 
     def say(self, count: int) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ class _Run:
         return self.events[start : self.said]
 
     def task(self) -> dict[str, Any]:
-        """Return the task as far as it has come."""
+        """Return the current task."""
         state = COMPLETED if self.done else WORKING
         return self.told.task(state, *self.chunks[: max(self.said - 1, 0)])
 

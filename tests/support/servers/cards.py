@@ -1,4 +1,4 @@
-"""The cards of the agents that are not ours."""
+"""Cards of the foreign agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CARD_PATH = "/.well-known/agent-card.json"
 OLD_CARD_PATH = "/.well-known/agent.json"
 
 CardBuilder = Callable[[str], AgentCard]
-"""Builds the card of an agent from the address it was reached at, without a last slash."""
+"""Builds an agent's card from the URL used by the client, without a trailing slash."""
 
 
 def agent_card(
@@ -26,13 +26,13 @@ def agent_card(
     name: str = "Pong",
     description: str = "Answers ping with pong.",
 ) -> AgentCard:
-    """Return the card of an agent of A2A 1.0, its bindings in order of preference.
+    """Return the card of an A2A 1.0 agent, with bindings in order of preference.
 
     Args:
-        url: The address of the card's host.
+        url: URL of the card's host.
         streaming: Whether the card says that the agent streams.
-        bindings: The bindings it names.
-        path: What follows `url` in the address of every binding.
+        bindings: The bindings in the card.
+        path: Appended to `url` for all bindings.
         name: The agent's name.
         description: The agent's description.
     """
@@ -52,7 +52,7 @@ def agent_card(
 
 
 def card_route(build: CardBuilder, path: str = CARD_PATH) -> Route:
-    """Return the route of a card that names the address the client used."""
+    """Return the route of a card that contains the URL used by the client."""
 
     async def card(request: Request) -> Response:
         return JSONResponse(agent_card_to_dict(build(base_url(request))))
@@ -61,5 +61,5 @@ def card_route(build: CardBuilder, path: str = CARD_PATH) -> Route:
 
 
 def base_url(request: Request) -> str:
-    """Return the address the client used, without a last slash."""
+    """Return the URL used by the client, without a trailing slash."""
     return str(request.base_url).rstrip("/")

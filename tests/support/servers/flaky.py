@@ -1,4 +1,4 @@
-"""Agents that work only after a few tries."""
+"""Agents that work only after a few attempts."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tests.support.servers.front import Received, Recording
 from tests.support.servers.wire import Broken
 
 Refusal = Literal["429", "502", "503", "closed", "lost"]
-"""How a request is refused: by an HTTP status, by closing the connection without an answer, or
-by losing the answer: the agent does its work and then the connection is closed."""
+"""Ways to fail a request: an HTTP status, a connection closed without a response, or
+a lost response, after which the agent has done its work."""
 
 
 class Flaky(Recording):
-    """Refuses the first calls it gets, and the first requests for its card.
+    """Fails the first calls and the first requests for its card.
 
     Args:
-        refuse: How.
-        calls: How many calls are refused.
-        cards: How many requests for the card are refused.
-        agent: What is refused to; by default one that answers by a pong.
+        refuse: How requests fail.
+        calls: Number of failing calls.
+        cards: Number of failing requests for the card.
+        agent: The agent. Default: one that answers with a pong.
         retry_after: The header `Retry-After` of a 429 or 503: seconds or an HTTP date.
     """
 

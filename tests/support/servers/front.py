@@ -1,4 +1,4 @@
-"""What stands in front of an agent: it sees everything the agent receives, and may refuse it."""
+"""Middleware in front of an agent that records and may refuse its requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.servers.streams import chunks
 
 @dataclass(frozen=True)
 class Received:
-    """One HTTP request as it came; `body` is its JSON, or None."""
+    """A received HTTP request; `body` is its JSON, or None."""
 
     method: str
     path: str
@@ -25,14 +25,14 @@ class Received:
 
     @property
     def message(self) -> dict[str, Any] | None:
-        """The A2A message it carries, over JSON-RPC or HTTP+JSON."""
+        """The A2A message in it, over JSON-RPC or HTTP+JSON."""
         if not isinstance(self.body, dict):
             return None
         return self.body.get("params", self.body).get("message")
 
 
 class Recording:
-    """Keeps all that an agent receives: each message has its ids, parts and metadata as sent."""
+    """Records all requests of an agent unmodified."""
 
     def __init__(self, agent: ASGIApp | None = None) -> None:
         self.received: list[Received] = []
@@ -40,21 +40,21 @@ class Recording:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The A2A messages, in order, as the JSON they were."""
+        """The A2A messages in order, as received JSON."""
         return [each.message for each in self.received if each.message]
 
     def header_values(self, name: str) -> list[str]:
-        """Return the values of a header, "" for the requests without it."""
+        """Return the values of a header, "" for requests without it."""
         return [each.headers.get(name, "") for each in self.received]
 
     @property
     def times_received(self) -> Counter[str]:
-        """How often each message id came."""
+        """Number of requests by message id."""
         return Counter(message["messageId"] for message in self.messages)
 
     @property
     def methods(self) -> list[str]:
-        """The JSON-RPC methods that were called, in order."""
+        """The called JSON-RPC methods in order."""
         return [each.body["method"] for each in self.received if each.method == "POST"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,12 +71,12 @@ class Recording:
         await chosen(scope, _replay(body, receive), send)
 
     def refusal(self, request: Received) -> ASGIApp | None:
-        """Return what answers in place of the agent, if it shall not see the request."""
+        """Return an app that answers instead of the agent, None to pass the request on."""
         return None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return what receives the body again, and then whatever comes next."""
+    """Return a `receive` that replays the body."""
     unread = [body]
 
     async def replay() -> Message:

@@ -1,4 +1,4 @@
-"""Agents that want to know who calls."""
+"""Agents that require authentication."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support.servers.streams import chunking
 
 
 class Guarded(Recording):
-    """Answers 401 to what does not carry the credential; `header` and `value` may be changed.
+    """Answers 401 to requests without the credential; `header` and `value` are mutable.
 
-    The card is public unless `card_too`, and says which scheme is needed.
+    The card is public unless `card_too`, and declares the scheme.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Guarded(Recording):
 
 
 def bearer(token: str = "s3cret", *, card_too: bool = False) -> Guarded:
-    """Wants `Authorization: Bearer <token>`."""
+    """Requires `Authorization: Bearer <token>`."""
     scheme = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer"))
     return Guarded(scheme, "authorization", f"Bearer {token}", card_too=card_too)
 
 
 def api_key(key: str = "s3cret", *, header: str = "X-API-Key", card_too: bool = False) -> Guarded:
-    """Wants the key in a header of its own."""
+    """Requires the key in a custom header."""
     named = APIKeySecurityScheme(location="header", name=header)
     scheme = SecurityScheme(api_key_security_scheme=named)
     return Guarded(scheme, header, key, card_too=card_too)

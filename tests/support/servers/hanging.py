@@ -1,4 +1,4 @@
-"""Agents that never come to an end."""
+"""Agents that never finish."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.support.servers.wire import (
 
 
 class Hanging:
-    """Falls silent at some point and waits; `gone` is set when the client has hung up.
+    """Falls silent at some point; `gone` is set when the client disconnects.
 
     Args:
-        events: The number of events it sends first; None: not even the HTTP headers. A call that
-            does not ask for a stream never gets headers.
+        events: Number of events before the silence; None sends not even HTTP headers. Calls
+            without a stream never get headers.
     """
 
     def __init__(self, events: int | None) -> None:
@@ -57,12 +57,12 @@ def hangs_before_headers() -> Hanging:
 
 
 def hangs_after_headers() -> Hanging:
-    """Begins a stream and sends nothing in it."""
+    """Starts a stream without sending events."""
     return Hanging(0)
 
 
 def hangs_mid_stream() -> Hanging:
-    """Sends a Task and one chunk, and then nothing any more."""
+    """Sends a Task and one chunk, then nothing."""
     return Hanging(2)
 
 
@@ -90,7 +90,7 @@ def endless_chunks(pause: float = 0.0) -> ASGIApp:
 
 
 def endless_comments(pause: float = 0.01) -> ASGIApp:
-    """Streams a Task and then nothing but SSE comments, as a server does to keep a line open."""
+    """Streams a Task and then only SSE comments, like keep-alives."""
 
     async def lines(call: Call) -> AsyncIterator[str]:
         yield line(call.result(TaskEvents.answering(call).task(WORKING)))
@@ -109,7 +109,7 @@ def _streaming(lines: Callable[[Call], AsyncIterator[str]]) -> ASGIApp:
 
 
 class _Silence(Response):
-    """Sends some events, or not even the headers, and waits for the client to hang up."""
+    """Sends some events, or not even headers, and waits for a disconnect."""
 
     def __init__(self, gone: asyncio.Event, events: list[dict[str, Any]] | None) -> None:
         self._gone = gone

@@ -1,4 +1,4 @@
-"""Agents that send far more than anybody wants, made while it is sent."""
+"""Agents that send huge bodies, generated on the fly."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FILLER = "@filler@"
 class Huge:
     """Answers calls, or requests for its card, with a JSON text of many mebibytes.
 
-    `sent` counts the bytes of the bodies that went out, which shows how much a client took.
+    `sent` counts the sent bytes, which shows how much a client read.
 
     Args:
-        card: Whether it is the card that is huge; else it is every answer, in a stream one event.
+        card: Whether the card is huge instead of answers (in a stream: one event).
         mebibytes: The size of the JSON text.
-        compressed: Whether it is sent with gzip, and so is small until it is read.
+        compressed: Whether to send it with gzip.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Huge:
         for block in blocks:
             yield block
             self.sent += len(block)
-            await asyncio.sleep(0)  # so that a client's going away is noticed
+            await asyncio.sleep(0)  # lets a disconnect be noticed
 
 
 def huge_answer(*, compressed: bool = False) -> Huge:
-    """Answers with a Message of 80 MiB; in a stream it is one event."""
+    """Answers with a Message of 80 MiB (in a stream: one event)."""
     return Huge(compressed=compressed)
 
 

@@ -18,22 +18,22 @@ from tests.support.servers.sdk import Scripted, pong, sdk_app, text
 def stream_ends_working() -> ASGIApp:
     """Ends its stream (or returns the task) in `working`, and completes the task later.
 
-    Later is when the caller has looked at it: after the first `GetTask` has been answered, or
-    once a subscriber has got the task.
+    Later means after the caller has looked at it: after the first `GetTask`, or
+    once a subscriber has received the task.
     """
     return sdk_app(_Late(working=True), handler_type=_Watching)
 
 
 def submitted() -> ASGIApp:
-    """Returns the task in `submitted` although the caller waits, and completes it later.
+    """Returns the task in `submitted` to a waiting caller, and completes it later.
 
-    So does fasta2a, which cannot stream either: only `GetTask` tells the answer.
+    Like fasta2a, which cannot stream either: only `GetTask` returns the answer.
     """
     return sdk_app(_Late(working=False), streaming=False, handler_type=_Watching)
 
 
 class _Late(Scripted):
-    """Leaves its task unfinished until somebody has looked at it."""
+    """Leaves its task unfinished until it is read."""
 
     def __init__(self, *, working: bool) -> None:
         super().__init__(self._leave)
@@ -46,7 +46,7 @@ class _Late(Scripted):
         self._unfinished[task.task_id] = (task, pong(context))
 
     async def look_at(self, task_id: str) -> None:
-        """Finish the task, if it is not finished yet."""
+        """Finish the task, unless it is finished."""
         if task_id in self._unfinished:
             task, answer = self._unfinished.pop(task_id)
             await task.add_artifact(text(answer))
@@ -54,7 +54,7 @@ class _Late(Scripted):
 
 
 class _Watching(DefaultRequestHandler):
-    """Tells a `_Late` agent who has looked at a task."""
+    """Notifies a `_Late` agent of reads of a task."""
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         task = await super().on_get_task(params, context)

@@ -1,4 +1,4 @@
-"""Agents whose streams are not quite what the specification says, as some real ones send them."""
+"""Agents whose streams deviate from the specification, like some real ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.servers.wire import (
 
 
 def chunks_without_task() -> ASGIApp:
-    """Streams chunks that say `append` from the first one on, and never sends the Task."""
+    """Streams chunks with `append` from the first one on, without the Task."""
 
     async def answer(call: Call) -> Response:
         told = TaskEvents.answering(call)
@@ -41,7 +41,7 @@ def chunks_without_task() -> ASGIApp:
 
 
 def task_then_message() -> ASGIApp:
-    """Announces a task in its stream and answers with a Message, which is the end of it."""
+    """Announces a task in its stream and finally answers with a Message."""
 
     async def answer(call: Call) -> Response:
         told = TaskEvents.answering(call)

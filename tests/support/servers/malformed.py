@@ -1,4 +1,4 @@
-"""Agents that send what no client can understand, or a refusal."""
+"""Agents that send malformed responses or errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ERROR_CODES = (
     *(-32001, -32002, -32003, -32004, -32005, -32006, -32007, -32008, -32009),
     *(-32099, 1, 0),
 )
-"""The codes of JSON-RPC and of A2A 1.0, and a few that mean nothing."""
+"""Codes of JSON-RPC and A2A 1.0, and a few unknown ones."""
 
 HTML = "<html><body><h1>Oops</h1><script>alert(1)</script></body></html>"
 
@@ -35,7 +35,7 @@ def rpc_error(code: int = -32603, text: str = "It is broken") -> ASGIApp:
 
 
 def http_error(status: int = 500) -> ASGIApp:
-    """Answers every call with an HTTP status and a page of HTML."""
+    """Answers every call with an HTTP status and an HTML page."""
     return _always(lambda call: HTMLResponse(HTML, status))
 
 
@@ -45,17 +45,17 @@ def redirecting(target: str) -> ASGIApp:
 
 
 def not_json() -> ASGIApp:
-    """Answers with a page of HTML that calls itself JSON."""
+    """Answers with HTML declared as JSON."""
     return _body(HTML)
 
 
 def cut_json() -> ASGIApp:
-    """Answers with JSON that lacks its end."""
+    """Answers with truncated JSON."""
     return _body('{"jsonrpc": "2.0", "id": 1, "result": {"mess')
 
 
 def not_rpc() -> ASGIApp:
-    """Answers with JSON that is no JSON-RPC response."""
+    """Answers with JSON that is not a JSON-RPC response."""
     return _body('["pong: ping"]')
 
 
@@ -87,12 +87,12 @@ def empty_stream() -> ASGIApp:
 
 
 def not_json_in_stream() -> ASGIApp:
-    """Streams a Task, and then something that is no JSON."""
+    """Streams a Task, followed by invalid JSON."""
     return _stream(lambda call, told: [line(call.result(told.task(WORKING))), "data: <oops>\n\n"])
 
 
 def error_in_stream(code: int = -32603, text: str = "It broke") -> ASGIApp:
-    """Streams a Task and a chunk, and then a JSON-RPC error."""
+    """Streams a Task and a chunk, followed by a JSON-RPC error."""
     return _stream(
         lambda call, told: [
             line(call.result(told.task(WORKING))),
@@ -103,7 +103,7 @@ def error_in_stream(code: int = -32603, text: str = "It broke") -> ASGIApp:
 
 
 def stranger_in_stream() -> ASGIApp:
-    """Answers `pong: ping` in a stream that also holds a chunk of somebody else's task."""
+    """Answers `pong: ping` in a stream with a chunk of a foreign task."""
     stranger = TaskEvents("somebody-else", "elsewhere")
     return _stream(
         lambda call, told: [
@@ -116,7 +116,7 @@ def stranger_in_stream() -> ASGIApp:
 
 
 def json_for_stream() -> ASGIApp:
-    """Answers a call that asks for a stream with one JSON response: the completed Task."""
+    """Answers a streaming call with a JSON response: the completed Task."""
     return _always(
         lambda call: JSONResponse(
             call.result(TaskEvents.answering(call).task(COMPLETED, f"pong: {call.text}"))
@@ -125,7 +125,7 @@ def json_for_stream() -> ASGIApp:
 
 
 def bad_card(body: str = HTML, status: int = 200) -> ASGIApp:
-    """Has this text as its card, under this HTTP status."""
+    """Serves a text as its card, with an HTTP status."""
 
     async def card(request: Request) -> Response:
         return Response(body, status, media_type="application/json")
@@ -150,7 +150,7 @@ MALFORMED: dict[str, Callable[[], ASGIApp]] = {
         error_in_stream,
     )
 }
-"""Agents whose answer to a streaming call is an error, whatever a client makes of it.
+"""Agents that answer a streaming call with an error.
 
 Those that stream do so for every call; the others never do.
 """

@@ -1,4 +1,4 @@
-"""Agents whose answer has more than one part."""
+"""Agents with answers of several parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPORT_URL = "https://files.example/report.pdf"
 
 
 def several_parts() -> ASGIApp:
-    """Has one artifact whose text is cut into several parts, which belong together as they are."""
+    """Has an artifact whose text is split into several parts without separators."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()

@@ -1,4 +1,4 @@
-"""Agents of A2A 0.3, by its specification: JSON-RPC with `kind` in everything that is sent."""
+"""Agents of A2A 0.3: JSON-RPC with `kind` in all objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.servers.wire import Call, sse
 
 
 def old_message() -> ASGIApp:
-    """Answers with one message of A2A 0.3, in a stream too."""
+    """Answers with an A2A 0.3 message, also in a stream."""
 
     def answer(call: Call) -> list[dict[str, Any]]:
         return [_message(f"pong: {call.text}")]
@@ -27,7 +27,7 @@ def old_message() -> ASGIApp:
 
 
 def old_task() -> ASGIApp:
-    """Answers with a task of A2A 0.3; its stream holds the chunks of one artifact."""
+    """Answers with an A2A 0.3 task; its stream has the chunks of one artifact."""
 
     def answer(call: Call) -> list[dict[str, Any]]:
         cut = pieces(f"pong: {call.text}")
@@ -59,7 +59,7 @@ def _app(answer: Answer) -> ASGIApp:
 
 
 class _OldAgent:
-    """The methods of the 0.3 specification that an agent without push notifications has."""
+    """The methods of A2A 0.3 except push notifications."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -89,7 +89,7 @@ class _OldAgent:
             yield call.result(event)
 
     def _remember(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return what the events add up to, and keep it if it is a task."""
+        """Return the combined events, and store the result if it is a task."""
         first, *updates = events
         if first["kind"] == "message":
             return first
@@ -101,7 +101,7 @@ class _OldAgent:
 
 
 def _is_message(message: Any) -> bool:
-    """Whether this is a Message as of 0.3: without its discriminators it is not."""
+    """Return whether this is a valid 0.3 Message, including its discriminators."""
     return (
         isinstance(message, dict)
         and message.get("kind") == "message"

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from tests.support.servers.cards import CARD_PATH, CardBuilder, agent_card, card_route
 
 Script = Callable[[RequestContext, TaskUpdater], Awaitable[None]]
-"""What an agent does with a message, once its task has been announced."""
+"""Handles a message after its task has been announced."""
 
 
 class Scripted(AgentExecutor):
@@ -37,7 +37,7 @@ class Scripted(AgentExecutor):
 
 
 async def begin(context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
-    """Announce the task if it is new, and return what updates it."""
+    """Announce the task if it is new, and return its updater."""
     task = context.current_task
     if task is None:
         task = new_task_from_user_message(context.message)
@@ -55,7 +55,7 @@ def sdk_app(
     card: CardBuilder | None = None,
     handler_type: type[DefaultRequestHandler] = DefaultRequestHandler,
 ) -> ASGIApp:
-    """Return an agent of A2A 1.0 as a2a-sdk serves it; it has routes for what its card names."""
+    """Return an A2A 1.0 agent served by a2a-sdk, with routes for the interfaces in its card."""
     build = card or functools.partial(
         agent_card, streaming=streaming, bindings=bindings, path=rpc_path
     )
@@ -80,10 +80,10 @@ def text(*texts: str) -> list[Part]:
 
 
 def pong(context: RequestContext) -> str:
-    """Return the answer every agent gives."""
+    """Return the common answer of all agents."""
     return f"pong: {context.get_user_input()}"
 
 
 def pieces(answer: str) -> list[str]:
-    """Return the answer cut as a model would stream it."""
+    """Split the answer like a streaming model."""
     return [answer[start : start + 4] for start in range(0, len(answer), 4)]

@@ -1,6 +1,6 @@
-"""An agent on a2a-sdk 0.3, run by an interpreter of its own: `sdk_v03.py`.
+"""An agent on a2a-sdk 0.3, run by a separate interpreter: `sdk_v03.py`.
 
-Prints its address on stderr once it listens. It streams `pong: TEXT` as chunks of one artifact;
+Prints its URL on stderr once it listens. It streams `pong: TEXT` as chunks of one artifact;
 the text `book` is answered with the question `Which city?`, and that with `Booked: TEXT`; `fail`
 fails.
 """

@@ -1,4 +1,4 @@
-"""Agents that say everything at once."""
+"""Agents that answer at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.servers.sdk import Scripted, pong, sdk_app, text
 
 
 def message_only() -> ASGIApp:
-    """Answers with one Message and no task, as a2a-sdk's helloworld sample does."""
+    """Answers with a Message without a task, like a2a-sdk's helloworld sample."""
     return sdk_app(_OneEvent(_message))
 
 
@@ -25,7 +25,7 @@ def final_task() -> ASGIApp:
 
 
 def final_task_in_stream() -> ASGIApp:
-    """Says it streams, and the stream holds nothing but the completed Task."""
+    """Declares streaming; the stream has only the completed Task."""
     return sdk_app(_OneEvent(_completed))
 
 
@@ -40,7 +40,7 @@ def status_only() -> ASGIApp:
 
 
 def artifact_and_status() -> ASGIApp:
-    """Says the same text twice: in an artifact and in the message of the completed status."""
+    """Sends the same text in an artifact and in the completed status."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()
@@ -51,7 +51,7 @@ def artifact_and_status() -> ASGIApp:
 
 
 def progress() -> ASGIApp:
-    """Tells what it does in two working statuses, which are not part of the artifact's answer."""
+    """Reports progress in two working statuses, which are not part of the answer."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work(task.new_agent_message(text("thinking…")))
@@ -63,7 +63,7 @@ def progress() -> ASGIApp:
 
 
 def progress_then_status() -> ASGIApp:
-    """Tells what it does in a working status, and the answer in the completed one."""
+    """Reports progress in a working status, and the answer in the completed one."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work(task.new_agent_message(text("thinking…")))
@@ -73,7 +73,7 @@ def progress_then_status() -> ASGIApp:
 
 
 class _OneEvent(AgentExecutor):
-    """Answers with the one event that `reply` builds."""
+    """Answers with the event built by `reply`."""
 
     def __init__(self, reply: Callable[[RequestContext], Task | Message]) -> None:
         self._reply = reply

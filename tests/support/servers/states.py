@@ -1,4 +1,4 @@
-"""Agents whose task does not simply complete."""
+"""Agents whose tasks do not simply complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def asks_twice() -> ASGIApp:
 
 
 def asks_login() -> ASGIApp:
-    """Sends the caller to log in elsewhere (auth-required); any next message gets `Welcome`."""
+    """Requires a login (auth-required); any next message gets `Welcome`."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         if context.current_task is None:
@@ -67,7 +67,7 @@ def fails() -> ASGIApp:
 
 
 def fails_silently() -> ASGIApp:
-    """Fails without a word."""
+    """Fails without a message."""
     return _ends(TaskState.TASK_STATE_FAILED, "")
 
 
@@ -82,7 +82,7 @@ def cancels() -> ASGIApp:
 
 
 def crashes() -> ASGIApp:
-    """Raises in the middle: a2a-sdk then sends a JSON-RPC error in place of a status."""
+    """Raises midway: a2a-sdk then sends a JSON-RPC error instead of a status."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()

@@ -1,4 +1,4 @@
-"""Agents that stream their answer, each in its own way."""
+"""Agents that stream their answers in different ways."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ANSWER = "answer"
 
 
 def chunks() -> ASGIApp:
-    """Appends chunks to one artifact; the last one says so. The task keeps a part per chunk."""
+    """Appends chunks to one artifact and marks the last one. The task keeps a part per chunk."""
 
     return sdk_app(chunking())
 
 
 def chunks_left_open() -> ASGIApp:
-    """Appends chunks to one artifact and never says which one is the last."""
+    """Appends chunks to one artifact without marking the last one."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()
@@ -37,7 +37,7 @@ def chunks_left_open() -> ASGIApp:
 
 
 def chunks_then_whole() -> ASGIApp:
-    """Appends chunks, replaces them by the whole text, completes, and ends with the Task."""
+    """Appends chunks, replaces them with the whole text, completes, and ends with the Task."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()
@@ -49,7 +49,7 @@ def chunks_then_whole() -> ASGIApp:
 
 
 def snapshots() -> ASGIApp:
-    """Replaces its artifact with each update: every one holds the whole text so far."""
+    """Replaces its artifact with each update by the whole text so far."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()
@@ -63,7 +63,7 @@ def snapshots() -> ASGIApp:
 def status_deltas() -> ASGIApp:
     """Streams its text as working statuses, one piece each; the completed one is empty.
 
-    Who does not stream finds the pieces in the task's history only.
+    Without streaming, the pieces are only in the task's history.
     """
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
@@ -97,9 +97,9 @@ def status_snapshots() -> ASGIApp:
 
 
 def status_whole() -> ASGIApp:
-    """Says everything in one working status; the completed one is empty.
+    """Sends everything in one working status; the completed one is empty.
 
-    Microsoft's agent framework answers so; who does not stream finds it in the history only.
+    Like Microsoft's agent framework; without streaming, the text is only in the history.
     """
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
@@ -110,7 +110,7 @@ def status_whole() -> ASGIApp:
 
 
 def chunking() -> Scripted:
-    """Return the agent of `chunks`, to be served in other ways too."""
+    """Return the agent of `chunks`, for other servers."""
 
     async def script(context: RequestContext, task: TaskUpdater) -> None:
         await task.start_work()
@@ -128,7 +128,7 @@ async def _append(task: TaskUpdater, answer: str, *, close: bool) -> None:
 
 
 class _EndsWithTask(DefaultRequestHandler):
-    """Sends the whole task once more when its stream ends."""
+    """Sends the whole task at the end of a stream."""
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext

@@ -1,4 +1,4 @@
-"""JSON-RPC agents without any A2A library, for what a proper server would not send."""
+"""JSON-RPC agents without an A2A library, for invalid responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMPLETED = TaskState.TASK_STATE_COMPLETED
 
 @dataclass(frozen=True)
 class Call:
-    """One JSON-RPC request."""
+    """A JSON-RPC request."""
 
     id: str | int | None
     method: str
@@ -43,7 +43,7 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The text of the message that is sent."""
+        """The text of the sent message."""
         return "".join(part.get("text", "") for part in self.params["message"]["parts"])
 
     @property
@@ -52,11 +52,11 @@ class Call:
         return self.method in {"SendStreamingMessage", "SubscribeToTask"}
 
     def result(self, value: Any) -> dict[str, Any]:
-        """Return the response that holds `value`."""
+        """Return a response with the result `value`."""
         return {"jsonrpc": "2.0", "id": self.id, "result": value}
 
     def error(self, code: int, message: str) -> dict[str, Any]:
-        """Return the response that holds an error."""
+        """Return an error response."""
         return {"jsonrpc": "2.0", "id": self.id, "error": {"code": code, "message": message}}
 
 
@@ -64,7 +64,7 @@ Answer = Callable[[Call], Awaitable[Response]]
 
 
 def rpc_app(answer: Answer, card: CardBuilder = agent_card) -> ASGIApp:
-    """Return an agent that answers each JSON-RPC call with the response that `answer` gives."""
+    """Return an agent that answers JSON-RPC calls with `answer`."""
 
     async def endpoint(request: Request) -> Response:
         call = await request.json()
@@ -86,11 +86,11 @@ def line(event: Any) -> str:
 
 
 class Broken(Response):
-    """A connection that is closed without an answer, or with half of one.
+    """A connection that is closed without a response, or in the middle of one.
 
     Args:
-        events: What the stream holds before; None: there is no answer at all.
-        torn: An event of which only the first half is sent.
+        events: Events sent before; None sends no response.
+        torn: An event of which only half is sent.
     """
 
     def __init__(self, events: AsyncIterable[Any] | None = None, *, torn: Any = None) -> None:
@@ -110,24 +110,24 @@ class Broken(Response):
 
 
 async def start_stream(send: Send) -> None:
-    """Send the head of a stream of server-sent events."""
+    """Send the headers of a stream of server-sent events."""
     headers = [(b"content-type", b"text/event-stream")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 
 
 async def send_body(send: Send, text: str) -> None:
-    """Send a piece of the body of a response, not the last one."""
+    """Send a chunk of the body, not the last one."""
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 
 async def until_disconnect(receive: Receive) -> None:
-    """Wait for the client to go away."""
+    """Wait for the client to disconnect."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 class _WithConnection:
-    """Puts uvicorn's own `send` into the scope: ASGI cannot close a connection, its owner can."""
+    """Exposes uvicorn's `send` in the scope, because ASGI cannot close a connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -140,14 +140,14 @@ class _WithConnection:
 
 @dataclass(frozen=True)
 class TaskEvents:
-    """Builds what may be said about one task, as results of calls and as events."""
+    """Builds results and events about a task."""
 
     task_id: str
     context_id: str
 
     @classmethod
     def answering(cls, call: Call) -> TaskEvents:
-        """Return the events of the task that the call names, or of a new one."""
+        """Return the events of the task in the call, or of a new one."""
         message = call.params.get("message", {})
         return cls(
             call.params.get("id") or message.get("taskId") or uuid4().hex,
@@ -155,7 +155,7 @@ class TaskEvents:
         )
 
     def task(self, state: TaskState, *texts: str) -> dict[str, Any]:
-        """Return the Task, `texts` the parts of its one artifact."""
+        """Return the Task with `texts` as the parts of its artifact."""
         parts = [Part(text=text) for text in texts]
         artifacts = [Artifact(artifact_id="answer", parts=parts)] if parts else []
         status = TaskStatus(state=state)
@@ -165,7 +165,7 @@ class TaskEvents:
         return MessageToDict(StreamResponse(task=whole))
 
     def status(self, state: TaskState, text: str = "") -> dict[str, Any]:
-        """Return a change of status."""
+        """Return a status update."""
         said = _said(text) if text else None
         update = TaskStatusUpdateEvent(
             task_id=self.task_id,
@@ -175,7 +175,7 @@ class TaskEvents:
         return MessageToDict(StreamResponse(status_update=update))
 
     def chunk(self, text: str, *, append: bool = True) -> dict[str, Any]:
-        """Return a piece of the one artifact."""
+        """Return a chunk of the artifact."""
         update = TaskArtifactUpdateEvent(
             task_id=self.task_id,
             context_id=self.context_id,

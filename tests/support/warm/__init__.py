@@ -1,9 +1,9 @@
-"""Commands that start at once: forked from a process that has imported the package already.
+"""Fast commands: forked from a process that has already imported the package.
 
-A fresh interpreter imports for seconds what a test of a command needs for an instant. What runs
-here is a process all the same, with the arguments, folder, environment, files, signals and exit
-code of the command; what that starts by `sys.executable` starts at once as well. Tests of what is
-imported need a fresh interpreter, and each command of the package has a test with one.
+A fresh interpreter imports for seconds. A command run here
+is still a process with its own arguments, folder, environment, files, signals and exit
+code; its children started with `sys.executable` are fast as well. Tests of
+imports need a fresh interpreter, and each command of the package has such a test.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 _SHARED = "A2A_ADAPTERS_TESTS_WARM"
-"""Names the environment that all processes of a test run are of, and where its commands go."""
+"""Variable shared by all processes of a test run, with its environment and address."""
 _INTERPRETER = """#!/bin/sh
 case "$1" in
 -m|-W|*.py) exec {relay} "$@" ;;
@@ -30,12 +30,12 @@ esac
 
 
 def warm(*arguments: str, prepared: str = "") -> list[str]:
-    """Return the command that runs `-m module` or a script as a fresh interpreter would.
+    """Return a command that runs `-m module` or a script like a fresh interpreter.
 
     Args:
-        *arguments: Those of the interpreter.
-        prepared: What the process calls once, before it is forked for these commands, because it
-            takes long: a function without arguments, as `module:name`.
+        *arguments: Arguments of the interpreter.
+        prepared: A slow function without arguments to call once before forking, as
+            `module:name`.
     """
     of, _, shared = os.environ.get(_SHARED, "").rpartition(os.pathsep)
     address = shared if of == sys.prefix and not prepared else _address(prepared)
@@ -43,14 +43,14 @@ def warm(*arguments: str, prepared: str = "") -> list[str]:
 
 
 def share() -> None:
-    """Have this process and those it starts in this environment share one warm process."""
+    """Let this process and its children share one warm process."""
     if not os.environ.get(_SHARED, "").startswith(f"{sys.prefix}{os.pathsep}"):
         os.environ[_SHARED] = f"{sys.prefix}{os.pathsep}{_address('')}"
 
 
 @cache
 def _address(prepared: str) -> str:
-    """Start a process that gets warm with the first command, and return how it is reached.
+    """Start a process that warms up with the first command; return its address.
 
     It ends with this one.
     """
@@ -72,7 +72,7 @@ def _address(prepared: str) -> str:
             pass_fds=[listener.fileno()],
             start_new_session=True,
         )
-    atexit.register(process.communicate)  # closes its input, upon which it ends
+    atexit.register(process.communicate)  # closes its input, which ends it
     return address
 
 

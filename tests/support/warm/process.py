@@ -1,4 +1,4 @@
-"""The warm process: with its first command it imports the package, then forks for each."""
+"""The warm process: imports the package with its first command and forks for each."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ NEEDED = (
     "uvicorn.loops.uvloop",
 )
 HIDDEN = "agents"
-"""Not imported: files of users and of tests have the name of OpenAI's package, too."""
+"""Not imported, because files of users and tests share the name of OpenAI's package."""
 
 
 def warm_up(prepared):
-    """Import what commands need, but for what needs an extra that is not installed.
+    """Import the modules of commands, except those that need a missing extra.
 
     Returns:
-        What it has set in the environment.
+        The environment variables it has set.
     """
     from a2a_adapters import bindings, calling, cli, serving
     from a2a_adapters.serving.garbage import settled
@@ -57,27 +57,27 @@ def warm_up(prepared):
             packages.append(importlib.import_module(plugin.module))
     for package in packages:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if ".migrations." in module.name:  # Alembic runs them
+            if ".migrations." in module.name:  # run by Alembic
                 continue
             with suppress(ImportError):
                 importlib.import_module(module.name)
     if prepared:
         pkgutil.resolve_name(prepared)()
     del sys.modules[HIDDEN]
-    gc.freeze()  # what is here stays, a fork need not look it through
-    with settled():  # finds that out, which takes tens of milliseconds, once for all of them
+    gc.freeze()  # permanent objects, which forks need not scan
+    with settled():  # caches a check that takes tens of milliseconds
         pass
     return dict(set(os.environ.items()) - before)
 
 
 def wait_for_command(listener):
-    """Fork for every command until the input ends; return, in the fork, what it is to run."""
+    """Fork for every command until the input ends; return the command in the fork."""
     selector = selectors.DefaultSelector()
     for waited_for in (INPUT, listener):
         selector.register(waited_for, selectors.EVENT_READ)
     while True:
         key = selector.select()[0][0]
-        if key.fileobj == INPUT:  # the tests are over
+        if key.fileobj == INPUT:  # the tests have ended
             os._exit(0)
         elif key.fileobj is listener:
             relay, _ = listener.accept()
@@ -86,14 +86,14 @@ def wait_for_command(listener):
             except ConnectionError:
                 relay.close()
                 continue
-            ended, running = os.pipe()  # which the fork keeps open while it runs
+            ended, running = os.pipe()  # kept open by the fork while it runs
             pid = os.fork()
             if not pid:
                 become(files, selector)
                 return command
             for file in (*files, running):
                 os.close(file)
-            with suppress(ConnectionError):  # a relay that is gone is noticed below
+            with suppress(ConnectionError):  # a dead relay is detected below
                 relay.sendall(f"{pid}\n".encode())
             selector.register(ended, selectors.EVENT_READ, (pid, ended, relay))
             selector.register(relay, selectors.EVENT_READ, (pid, ended, relay))
@@ -102,14 +102,14 @@ def wait_for_command(listener):
 
 
 def attend(selector, key):
-    """Tell a relay that its command has ended, or end the command of a relay that is gone."""
+    """Notify a relay of its command's end, or end the command of a dead relay."""
     pid, ended, relay = key.data
     selector.unregister(relay if key.fileobj is relay else ended)
     if key.fileobj is relay:
         os.kill(pid, signal.SIGKILL)
         return
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with suppress(KeyError):  # it was gone before
+    with suppress(KeyError):  # already removed
         selector.unregister(relay)
     with suppress(ConnectionError):
         relay.sendall(f"{code}\n".encode())
@@ -118,7 +118,7 @@ def attend(selector, key):
 
 
 def received(relay):
-    """Return the command of a relay, and its files."""
+    """Return the command and files of a relay."""
     size, files, _, _ = socket.recv_fds(relay, 8, 3)
     if len(size) < 8:
         raise ConnectionError("the relay was ended")
@@ -131,7 +131,7 @@ def received(relay):
 
 
 def become(files, selector):
-    """Take the standard files of a relay in place of those of the warm process."""
+    """Replace the standard files with those of a relay."""
     for key in selector.get_map().values():
         if key.fileobj != INPUT:
             os.close(key.fd) if isinstance(key.fileobj, int) else key.fileobj.close()
@@ -139,13 +139,13 @@ def become(files, selector):
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    # The one that was opened for another file remembers whether that could be sought in.
+    # Reopened, because a file object caches whether it is seekable.
     buffering = 1 if os.isatty(1) else -1
     sys.stdout = open(1, "w", buffering, encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def run(arguments, folder, environment):
-    """Do what an interpreter does with these arguments."""
+    """Run the arguments like an interpreter."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -167,12 +167,12 @@ def run(arguments, folder, environment):
 
 
 def leave(ended):
-    """End without freeing what is imported, which takes longer than most commands run.
+    """Exit without freeing imported modules, which takes longer than most commands.
 
-    What did not end by itself, or cannot be written, is left to the interpreter.
+    Remaining threads and unwritable output are left to the interpreter.
     """
     if type(code := ended.get("code")) is int:
-        gc.collect()  # tells of what was not closed
+        gc.collect()  # reports leaks
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -181,8 +181,8 @@ def leave(ended):
 
 if __name__ == "__main__":
     ended = {}
-    atexit.register(leave, ended)  # before all that is imported, and so called after it
-    # Not ignored: a fork that is not yet ready for Ctrl-C would never hear of it.
+    atexit.register(leave, ended)  # registered before all imports and so called last
+    # Not ignored, or a starting fork would miss Ctrl-C.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     number, interpreter, prepared = sys.argv[1:]
     listener = socket.socket(fileno=int(number))

@@ -1,4 +1,4 @@
-"""Has a command run by the warm process, and stands for it: hands signals on and ends alike."""
+"""Runs a command in the warm process and represents it: forwards signals and its exit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(address, *arguments):
         pid = int(told.readline())
 
         def hand_on(number, _):
-            with suppress(ProcessLookupError):  # it has ended meanwhile
+            with suppress(ProcessLookupError):  # already ended
                 os.kill(pid, number)
 
         for number in HANDED_ON:

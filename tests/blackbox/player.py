@@ -1,4 +1,4 @@
-"""Plays a story over HTTP and notes in it what the server said."""
+"""Plays a story over HTTP and records the observations in it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WORKS = {"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"}
 POLL_SECONDS = 0.1
 
 
-class Teller:
+class Player:
     """Plays one story.
 
     Args:
-        story: What is played, and what is noted.
+        story: The story to play and to record in.
         client: Calls the story's agent as its owner.
-        receiver: Where notifications go.
+        receiver: URL for notifications.
     """
 
     def __init__(self, story: Story, client: Client, receiver: str) -> None:
@@ -39,7 +39,7 @@ class Teller:
         self._first: Json = {}
 
     async def play(self) -> None:
-        """Send the first message, answer what is asked, and repeat the message at the end."""
+        """Send the first message, answer questions, and finally repeat the message."""
         story = self._story
         story.sent_at = time.time()
         self._first = self._message(story.key)
@@ -70,14 +70,14 @@ class Teller:
             story.answered += 1
 
     async def _refused(self, answer: Json, error: RefusedError) -> None:
-        """An answer may be refused if the task has ended before it came."""
+        """Accept a refused answer if the task has already ended."""
         task = await self._see()
         known = {message["messageId"] for message in task.get("history", [])}
         if self._story.state != FAILED or answer["messageId"] in known:
             self._wrong("refused", f"{error} (the task is {self._story.state})")
 
     async def _cancel(self) -> None:
-        """Begin the task and cancel it, whatever it does by then."""
+        """Start the task and cancel it in any state."""
         story = self._story
         story.way = "return at once"
         await self._send(self._first, notified=story.notified, patient=False)
@@ -96,7 +96,7 @@ class Teller:
             story.cancelled_at = time.time()
 
     async def _repeat(self) -> None:
-        """Send the first message again: it gets the task that it began."""
+        """Repeat the first message, which must return its task."""
         story = self._story
         told = story.task_id, story.state, story.text
         params = self._params(self._first, notified=story.notified)
@@ -118,7 +118,7 @@ class Teller:
         return {"message": message, "configuration": configuration}
 
     async def _send(self, message: Json, *, notified: bool = False, patient: bool = True) -> None:
-        """Send a message until it is acknowledged, and wait until the task ends or asks."""
+        """Send a message until it is acknowledged, and wait until the task is settled."""
         params = self._params(message, notified=notified)
         if self._story.way == "SendStreamingMessage":
             await self._stream(params)
@@ -130,7 +130,7 @@ class Teller:
             await self._see()
 
     async def _stream(self, params: Json) -> None:
-        """Read a stream; send the message again, or subscribe to its task, when it is cut off."""
+        """Read a stream; if interrupted, repeat the message or subscribe to its task."""
         method = "SendStreamingMessage"
         heard = Heard()
         while not heard.is_settled:
@@ -173,7 +173,7 @@ class Teller:
 
 
 class Heard:
-    """A task as the events of a stream tell of it."""
+    """A task assembled from the events of a stream."""
 
     def __init__(self) -> None:
         self.task_id = self.state = ""
@@ -181,7 +181,7 @@ class Heard:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the task has ended or asks."""
+        """Whether the task is terminal or interrupted."""
         return bool(self.state) and self.state not in WORKS
 
     @property
@@ -190,7 +190,7 @@ class Heard:
         return "".join(self._artifacts.values())
 
     def take(self, event: Json) -> None:
-        """Fold an event."""
+        """Apply an event."""
         if task := event.get("task"):
             self.task_id, self.state = task["id"], state_of(task)
             self._artifacts = {a["artifactId"]: _joined(a) for a in task.get("artifacts", [])}
