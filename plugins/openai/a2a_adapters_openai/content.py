@@ -26,8 +26,13 @@ _SPEAKERS = {
     "function": TOOL,
 }
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
-_SHOWN_REASONING = re.compile(r'<details type="reasoning".*?</details>\s*', re.DOTALL)
-"""Open WebUI keeps an answer's reasoning in its text like this."""
+_SHOWN_REASONING = re.compile(
+    r'<details type="reasoning"(?:.*?</details>\s*|(?P<unclosed>.*))', re.DOTALL
+)
+"""Open WebUI keeps an answer's reasoning in its text like this.
+
+An element that is never closed is matched up to the end of the text, so that the time is linear.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,11 @@ def to_parts(said: Iterable[Said]) -> list[Part]:
 
 
 def _without_reasoning(part: Part) -> Part:
-    return Text(_SHOWN_REASONING.sub("", part.text)) if isinstance(part, Text) else part
+    if not isinstance(part, Text):
+        return part
+    return Text(
+        _SHOWN_REASONING.sub(lambda found: "" if found["unclosed"] is None else found[0], part.text)
+    )
 
 
 def _parts(content: object, where: str) -> list[Part]:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "### Task:"
 _ASKED = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
-_HISTORY = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL)
-_FIRST = re.compile(r"\A\s*USER:\s*(.*?)\s*(?:^ASSISTANT:|\Z)", re.DOTALL | re.MULTILINE)
+_ANSWER = re.compile(r"^ASSISTANT:", re.MULTILINE)
 _TITLE_WORDS = 6
 
 
@@ -24,13 +23,14 @@ def housekeeping(messages: Sequence[dict[str, Any]]) -> str:
     """Return the answer to such a request, "" for any other."""
     match messages:
         case [{"role": "user", "content": str(prompt)}] if prompt.startswith(_BEGIN):
-            asked, history = _ASKED.search(prompt), _HISTORY.search(prompt)
+            asked = _ASKED.search(prompt)
+            history, closing, _ = prompt.partition("<chat_history>")[2].partition("</chat_history>")
         case _:
             return ""
-    if asked is None or history is None:
+    if asked is None or not closing:
         return ""
     name = asked[1]
-    return json.dumps({name: _title(history[1])} if name == "title" else {name: _nothing(name)})
+    return json.dumps({name: _title(history)} if name == "title" else {name: _nothing(name)})
 
 
 def _nothing(name: str) -> str | list[str]:
@@ -38,6 +38,6 @@ def _nothing(name: str) -> str | list[str]:
 
 
 def _title(history: str) -> str:
-    first = _FIRST.match(history)
-    words = (first[1] if first else history).split()
-    return " ".join(words[:_TITLE_WORDS])[:80] or "Chat"
+    first = _ANSWER.split(history.strip().removeprefix("USER:"), maxsplit=1)[0]
+    words = first.split(maxsplit=_TITLE_WORDS)[:_TITLE_WORDS]
+    return " ".join(words)[:80] or "Chat"

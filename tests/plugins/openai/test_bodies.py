@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import httpx
 import pytest
@@ -139,3 +140,32 @@ async def test_a_wrong_place_to_resume_from_is_refused(number):
         query = {"stream": "true", "starting_after": number}
         refused = await http.get(f"{RESPONSES}/{response}", params=query)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "starting_after")
+
+
+@pytest.mark.parametrize(
+    ("role", "content"),
+    [
+        ("user", '### Task:\n{"title": <chat_history>' + " " * 2_000),
+        ("user", f'### Task:\n{{"title": <chat_history>USER: a{" " * 20_000}b</chat_history>'),
+        ("assistant", '<details type="reasoning"' * 5_000),
+    ],
+)
+async def test_texts_are_read_in_linear_time(role, content):
+    said = [{"role": role, "content": content}, {"role": "user", "content": "x"}]
+    body = {"model": "worker", "messages": said[:1] if role == "user" else said}
+    async with running(app()) as url, httpx.AsyncClient() as http:
+        begun = time.process_time()
+        response = await http.post(url + CHAT, json=body)
+    assert response.status_code == 200
+    assert time.process_time() - begun < 5
+
+
+async def test_reasoning_that_is_not_closed_is_text():
+    said = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": 'a<details type="reasoning">b'},
+        {"role": "user", "content": "y"},
+    ]
+    async with running(app()) as url, httpx.AsyncClient() as http:
+        response = await http.post(url + CHAT, json={"model": "worker", "messages": said})
+    assert 'a<details type="reasoning">b' in response.json()["choices"][0]["message"]["content"]
