@@ -175,7 +175,7 @@ class OrphanRecovery(Recovery):
         except BaseException:
             self._live.release(live)
             raise
-        self._report(left, "goes on", "resumed")
+        self._report(left, "resumed")
 
     async def _end(self, left: LeftTask) -> None:
         task = left.stored.task
@@ -184,21 +184,21 @@ class OrphanRecovery(Recovery):
             await self._storage.tasks.delete(task.id, context)
             return
         live = await self._live.adopt(left.owner, left.stored)
-        self._report(left, "ends", "ended")
+        self._report(left, "ended")
         try:
             await live.set_state(states.FAILED, self._reason(left))
         finally:
             self._live.release(live)
 
-    def _report(self, left: LeftTask, what: str, outcome: str) -> None:
+    def _report(self, left: LeftTask, outcome: str) -> None:
         """Count and log a takeover."""
         self._figures.takeovers[outcome] += 1
         task_id, owned_by, taken_by = left.stored.task.id, left.process, process_name()
         logger.warning(
-            "task %s of process %s %s at %s",
+            "task %s of process %s was %s by process %s",
             task_id,
             owned_by or "(unknown)",
-            what,
+            outcome,
             taken_by,
             extra={"task_id": task_id, "owned_by": owned_by, "taken_by": taken_by},
         )

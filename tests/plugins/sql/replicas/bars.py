@@ -26,6 +26,7 @@ from tests.support.processes import launched
 
 V1 = {"A2A-Version": "1.0"}
 CONNECTIONS = 32
+QUANTILES = "median and 99th percentile"
 PLACE = re.compile(r"(?<=<!-- figures -->\n).*(?=<!-- end of figures -->)", re.DOTALL)
 
 
@@ -117,8 +118,8 @@ def rate(agent, workers, seconds):
         return asyncio.run(load.throughput(port, seconds, CONNECTIONS, load.COMPLETED))
 
 
-def late(milliseconds):
-    """Return the median and the 99th percentile in words."""
+def quantiles_of(milliseconds):
+    """Format the median and the 99th percentile."""
     return f"{median(milliseconds):.1f} ms, {quantiles(milliseconds, n=100)[-1]:.1f} ms"
 
 
@@ -133,15 +134,23 @@ def measured(streams, chunks, tries, seconds):
             took = asyncio.run(cancel_all(urls, folder, tries))
         assert whole == 2 * streams, f"{2 * streams - whole} streams are not whole"
         rows |= {
-            f"streams whole at both processes, bus in {name}": f"{streams} x {chunks} chunks",
-            f"a chunk later than at the task's own process, bus in {name}": late(behind(pairs)),
-            f"{tries} cancellations until the agent had stopped, bus in {name}": late(took),
+            f"bus in {name}: complete streams, each read at both processes": (
+                f"{streams} x {chunks} chunks"
+            ),
+            f"bus in {name}: extra delay of a chunk at the other process, {QUANTILES}": (
+                quantiles_of(behind(pairs))
+            ),
+            f"bus in {name}: time until a cancelled agent has stopped, {tries} cancellations, "
+            f"{QUANTILES}": quantiles_of(took),
         }
-    for agent, doing in {"echo": "says what is said", "compute": "computes for 5 ms"}.items():
+    for agent, doing in {
+        "echo": "an echo agent",
+        "compute": "an agent that computes for 5 ms",
+    }.items():
         rates = [(rate(agent, 1, seconds), rate(agent, 2, seconds)) for _ in range(3)]
         one, two = (median(each) for each in zip(*rates, strict=True))
         ratio = f"{one:,.0f}, {two:,.0f} ({two / one:.2f} x)"
-        rows[f"`SendMessage`/s with one worker, with two, of an agent that {doing}"] = ratio
+        rows[f"`SendMessage` per second, with one worker and with two: {doing}"] = ratio
     return rows
 
 
@@ -158,7 +167,7 @@ def main():
     print(table)
     if said.write:
         text = said.write.read_text()
-        said.write.write_text(PLACE.sub(f"\n| | |\n|---|---|\n{table}\n", text))
+        said.write.write_text(PLACE.sub(f"\n| measurement | result |\n|---|---|\n{table}\n", text))
 
 
 if __name__ == "__main__":

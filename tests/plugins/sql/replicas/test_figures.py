@@ -43,7 +43,7 @@ async def test_a_takeover_is_logged_with_both_processes_and_counted(replicas, ca
     [line] = takeovers(caplog)
     assert (line.task_id, line.owned_by, line.taken_by) == (task.id, *[process_name()] * 2)
     assert line.getMessage() == (
-        f"task {task.id} of process {process_name()} goes on at {process_name()}"
+        f"task {task.id} of process {process_name()} was resumed by process {process_name()}"
     )
     assert other.runtime.figures.takeovers == {"resumed": 1}
     await one.runtime.locator.let_go()
