@@ -13,8 +13,8 @@ import httpx
 import kubernetes_validate
 import pytest
 import yaml
+from a2a_adapters_server.settings import ServerSettings
 
-from a2a_adapters.cli.settings import ServerSettings
 from tests.support.processes import PATIENCE, started
 from tests.support.warm import warm
 

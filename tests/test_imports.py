@@ -39,10 +39,7 @@ LAYERS: dict[str, set[str]] = {
         "contract", "concurrency", "net", "security", "executor", "runtime", "serving", "calling",
     },
     "testing": {"contract", "serving"},
-    "cli": {
-        "contract", "concurrency", "net", "observability", "security", "runtime",
-        "serving", "calling",
-    },
+    "cli": {"contract", "observability", "calling"},
     "__main__": {"cli"},
 }  # fmt: skip
 """The packages of the core from the lowest to the highest, and what each imports.
@@ -63,6 +60,9 @@ BUILT_IN = {
     "grpc": {
         "bindings", "calling", "concurrency", "contract", "net", "observability", "protocol",
         "runtime", "security",
+    },
+    "server": {
+        "cli", "concurrency", "contract", "net", "observability", "runtime", "security", "serving",
     },
     "sql": {
         "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",
@@ -168,7 +168,7 @@ def test_the_table_of_layers_has_no_upward_and_no_unused_dependency():
     assert not [here for i, here in enumerate(names) if LAYERS[here] - set(names[:i])]
 
 
-LINES = 25_000
+LINES = 24_000
 """The most lines that the core may have: make it smaller with the core, down to 24,000."""
 
 

@@ -1,4 +1,4 @@
-"""The command line: `serve`, `config`, `init` and `plugins`, and the commands of plugins."""
+"""The command line: `plugins`, `completion` and `help`, and the commands of plugins."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from a2a_adapters.cli.commands import COMPLETE, CommandGroup, completion, help_
-from a2a_adapters.cli.config import config
 from a2a_adapters.cli.exits import CommandError, end
-from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
-from a2a_adapters.cli.serve import serve
 from a2a_adapters.cli.terminal import echo, guard
 from a2a_adapters.contract.errors import A2AAdaptersError
 
@@ -34,10 +31,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, init, plugins, completion):
+for command in (plugins, completion):
     app.command()(command)
 app.command("help")(help_)
-app.add_typer(config, name="config")
 
 
 def _show_version(value: bool) -> None:

@@ -65,7 +65,13 @@ async def test_commands_are_listed_in_their_order(run):
 
 @pytest.mark.parametrize(
     ("command", "plugin"),
-    [("serve", ""), ("card get", "client"), ("check", "check"), ("db upgrade", "sql")],
+    [
+        ("serve", "server"),
+        ("plugins", ""),
+        ("card get", "client"),
+        ("check", "check"),
+        ("db upgrade", "sql"),
+    ],
 )
 def test_a_command_imports_the_modules_of_its_own_plugin_only(command, plugin):
     code = f"""
@@ -76,7 +82,7 @@ print(*sys.modules, sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".")[0] for name in done.stdout.split()}
-    parts = ("check", "client", "console", "sql")
+    parts = ("check", "client", "console", "server", "sql")
     assert [name for name in parts if f"a2a_adapters_{name}" in loaded] == [plugin] * bool(plugin)
 
 

@@ -10,10 +10,10 @@ import sys
 import httpx
 import psutil
 import pytest
+from a2a_adapters_server.settings import ServerSettings
+from a2a_adapters_server.workers import check
 from prometheus_client.parser import text_string_to_metric_families
 
-from a2a_adapters.cli.settings import ServerSettings
-from a2a_adapters.cli.workers import check
 from a2a_adapters.contract.errors import ConfigurationError
 from tests.plugins.sql.test_kill import V1
 from tests.support.postgresql import new_database

@@ -96,7 +96,7 @@ def _project(framework: str, name: str, slug: str) -> dict[str, str]:
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
-    text = (files("a2a_adapters.cli") / "templates" / f"{template}.txt").read_text("utf-8")
+    text = (files("a2a_adapters_server") / "templates" / f"{template}.txt").read_text("utf-8")
     return Template(text).substitute(values)
 
 

@@ -18,7 +18,7 @@ from a2a_adapters.contract.plugins import installed_plugins
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from a2a_adapters.cli.sources import Sources
+    from a2a_adapters_server.sources import Sources
 
 config = typer.Typer(help="Show the effective settings.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def show(config: ConfigFile = None, output: OutputForm = "text", _verbose: Verbo
 
     The comments at the end are the settings of `send` and the other client commands.
     """
-    from a2a_adapters.cli.sources import gather  # noqa: PLC0415 - as in `serve`
+    from a2a_adapters_server.sources import gather  # noqa: PLC0415 - as in `serve`
 
     sources = gather({}, config)
     content = sources.settings().model_dump()

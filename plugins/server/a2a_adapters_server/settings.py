@@ -16,8 +16,8 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push import PushOptions
-from a2a_adapters.security.credentials import authenticator
 from a2a_adapters.serving.options import NamedTarget, ServerOptions
+from a2a_adapters_server.credentials import authenticator
 
 if TYPE_CHECKING:
     from a2a_adapters.serving.signing import CardSigner

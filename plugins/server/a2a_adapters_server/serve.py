@@ -119,10 +119,10 @@ def serve(
         restart_on_change()
         return
     # Imported late: they take a second, which --help does not need.
-    from a2a_adapters.cli.sources import gather  # noqa: PLC0415
-    from a2a_adapters.cli.workers import Workers, check, inherited  # noqa: PLC0415
     from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
+    from a2a_adapters_server.sources import gather  # noqa: PLC0415
+    from a2a_adapters_server.workers import Workers, check, inherited  # noqa: PLC0415
 
     given = {
         **_targets(targets),

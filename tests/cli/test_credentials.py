@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from a2a_adapters_server.credentials import authenticator
 
 from a2a_adapters import ConfigurationError, UnauthenticatedError
-from a2a_adapters.security.credentials import authenticator
 
 TOKENS, KEYS = "A2A_ADAPTERS_BEARER_TOKENS", "A2A_ADAPTERS_API_KEYS"
 

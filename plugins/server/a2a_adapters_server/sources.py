@@ -13,8 +13,8 @@ from dotenv import dotenv_values
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.cli.options import suggestion
-from a2a_adapters.cli.settings import LimitsTable, PushTable, ServerSettings
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_server.settings import LimitsTable, PushTable, ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -25,7 +25,7 @@ from a2a_adapters.observability.workers import WorkerFigures
 if TYPE_CHECKING:
     from types import FrameType
 
-    from a2a_adapters.cli.settings import ServerSettings
+    from a2a_adapters_server.settings import ServerSettings
 
 logger = logging.getLogger("a2a_adapters.cli")
 
