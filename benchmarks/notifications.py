@@ -60,7 +60,8 @@ async def measured(url: str, senders: int, listeners: int, seconds: float) -> st
     late = "-"
     if lags:
         late = f"{median(lags) * 1e3:.1f}, {quantiles(lags, n=100)[-1] * 1e3:.1f} ms"
-    return f"| {senders} | {listeners or 'none (a row instead)'} | {count / seconds:,.0f} | {late} |"
+    name = listeners or "none (a row instead)"
+    return f"| {senders} | {name} | {count / seconds:,.0f} | {late} |"
 
 
 async def main(seconds: float) -> None:

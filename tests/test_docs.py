@@ -244,7 +244,8 @@ def test_the_readme_shows_the_figures_of_the_benchmarks():
         return {name.rstrip(" ¹²"): figures for name, *figures in cells}
 
     measured = rows((ROOT / "docs" / "benchmarks.md").read_text().partition("## Agents")[0])
-    why = (ROOT / "README.md").read_text().partition("## Why a2a-adapters")[2].partition("## Serve")[0]
+    readme = (ROOT / "README.md").read_text()
+    why = readme.partition("## Why a2a-adapters")[2].partition("## Serve")[0]
     for row, (messages, events, first) in list(rows(why).items())[1:]:
         figures = measured[row.partition(" (")[0]]
         assert [messages, events, first] == [figures[0], figures[4], figures[7]]
