@@ -7,9 +7,12 @@ import os
 import re
 import signal
 import sys
+import time
+from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -43,14 +46,14 @@ def basic_environment(names: Sequence[str] = ()) -> dict[str, str]:
 class ProcessTree:
     """A child process and everything it starts, including what it detaches.
 
-    Its descendants are found by a variable in their environment and by their parents. Systems
-    without `/proc` end the process group alone.
+    Its descendants are found by a variable in their environment and by their parents; they are
+    killed if this process dies. Systems without `/proc` only end the process group.
 
     Attributes:
         process: The child.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+    def __init__(self, process: Process, mark: str) -> None:
         self.process = process
         self._mark = f"{_MARK}={mark}".encode()
         self._log: deque[bytes] = deque(maxlen=_LOG_CHUNKS)
@@ -71,12 +74,12 @@ class ProcessTree:
         Raises:
             OSError: The program cannot be run.
         """
-        mark = uuid4().hex
+        mark = f"{_server_mark()}-{uuid4().hex}"
         process = await asyncio.create_subprocess_exec(
             *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
             env={**env, _MARK: mark},
             cwd=cwd,
             start_new_session=True,
@@ -102,20 +105,18 @@ class ProcessTree:
 
     async def _end(self, grace_seconds: float) -> None:
         # Descendants of a process that has exited have another parent.
-        members = await asyncio.to_thread(self._members, {})
+        members = await asyncio.to_thread(_members, self._mark, {}, self.process)
         if self.process.stdin is not None:
             self.process.stdin.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_seconds):
                 await self.process.wait()
         for _ in range(_ROUNDS):
-            members = await asyncio.to_thread(self._members, members)
+            members = await asyncio.to_thread(_members, self._mark, members, self.process)
             if self.process.returncode is None:
                 with suppress(ProcessLookupError):
                     self._kill_group()
-            for pid in members:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            _kill(members)
             if not members and self.process.returncode is not None:
                 break
             await asyncio.sleep(_SETTLE_SECONDS)
@@ -130,34 +131,57 @@ class ProcessTree:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     async def _read_log(self) -> None:
-        if self.process.stderr is None:
-            return
-        while chunk := await self.process.stderr.read(_CHUNK):
+        while self.process.stderr and (chunk := await self.process.stderr.read(_CHUNK)):
             self._log.append(chunk)
 
-    def _members(self, known: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Return the running processes of the tree with their start times.
 
-        Args:
-            known: Members found earlier. A process with such an id and another start time is not
-                one of them.
-        """
-        running = {pid: (parent, started) for pid, parent, started in _running()}
-        found = {
-            pid
-            for pid, (_, started) in running.items()
-            if known.get(pid) == started or self._is_marked(pid)
-        }
-        if self.process.returncode is None:
-            found |= {self.process.pid} & running.keys()
-        while children := {pid for pid in running if running[pid][0] in found} - found:
-            found |= children
-        return {pid: running[pid][1] for pid in found}
+@cache
+def _server_mark() -> str:
+    """Return a mark of this process's children; a watcher kills them when this process dies."""
+    mark = uuid4().hex
+    if _PROC.is_dir():
+        reader, _ = os.pipe()  # the other end stays open as long as this process
+        watcher = [sys.executable, "-I", "-S", __file__, f"{_MARK}={mark}"]
+        stdin = (os.POSIX_SPAWN_DUP2, reader, 0)
+        os.posix_spawn(watcher[0], watcher, {}, file_actions=[stdin], setsid=True)
+        os.close(reader)
+    return mark
 
-    def _is_marked(self, pid: int) -> bool:
-        with suppress(OSError):
-            return self._mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-        return False
+
+def _kill_orphans(mark: bytes) -> None:
+    """Wait for the end of standard input, and kill the processes with a mark."""
+    sys.stdin.read()
+    for _ in range(_ROUNDS):
+        if not (orphans := _members(mark, {}, None)):
+            return
+        _kill(orphans)
+        time.sleep(_SETTLE_SECONDS)
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _members(mark: bytes, known: Mapping[int, bytes], child: Process | None) -> dict[int, bytes]:
+    """Return the running processes of a tree, by id, with the start times that tell them apart."""
+    running = {pid: (parent, started) for pid, parent, started in _running()}
+    root = child.pid if child and child.returncode is None else None
+    found = {
+        pid
+        for pid, (_, started) in running.items()
+        if pid == root or known.get(pid) == started or _is_marked(pid, mark)
+    }
+    while children := {pid for pid in running if running[pid][0] in found} - found:
+        found |= children
+    return {pid: running[pid][1] for pid in found}
+
+
+def _is_marked(pid: int, mark: bytes) -> bool:
+    with suppress(OSError):
+        return b"\0" + mark in b"\0" + (_PROC / str(pid) / "environ").read_bytes()
+    return False
 
 
 def _running() -> Iterator[tuple[int, int, bytes]]:
@@ -168,3 +192,7 @@ def _running() -> Iterator[tuple[int, int, bytes]]:
             fields = re.sub(rb"^.*\)", b"", (folder / "stat").read_bytes(), flags=re.DOTALL).split()
             if fields[0] not in (b"Z", b"X"):
                 yield int(folder.name), int(fields[1]), fields[19]
+
+
+if __name__ == "__main__":
+    _kill_orphans(sys.argv[1].encode())

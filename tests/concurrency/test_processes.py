@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,20 @@ import os, subprocess, sys
 child = [sys.executable, "-I", "-S", "-c", {sleeper!r}]
 subprocess.Popen(child, start_new_session=True, env={env})
 {rest}
+"""
+
+SERVER = """
+import asyncio, sys
+from a2a_adapters.concurrency import ProcessTree, basic_environment
+
+async def main():
+    command = [sys.executable, "-I", "-S", "-c", {code!r}]
+    tree = await ProcessTree.start(command, env=basic_environment())
+    for _ in range(2):
+        print((await tree.process.stdout.readline()).decode(), end="", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
 """
 
 
@@ -83,3 +98,17 @@ async def test_a_process_that_ignores_the_end_of_its_input_is_killed():
 async def test_a_program_that_does_not_exist_is_an_error():
     with pytest.raises(FileNotFoundError):
         await ProcessTree.start(["/nowhere"], env={})
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds descendants in /proc")
+async def test_nothing_is_left_of_a_server_that_is_killed():
+    child = DETACHING.format(sleeper=SLEEPER, env="{}", rest=SLEEPER)
+    command = [sys.executable, "-c", SERVER.format(code=child)]
+    server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    pids = [int(await server.stdout.readline()) for _ in range(2)]
+    assert all(map(is_running, pids))
+    server.kill()
+    await server.wait()
+    async with asyncio.timeout(30):
+        while any(map(is_running, pids)):  # noqa: ASYNC110 - no event says that a process ended
+            await asyncio.sleep(0.05)

@@ -35,6 +35,7 @@ __all__ = ["CommandAgent"]
 
 _TEXT = "{text}"
 _CHUNK = 64 * 1024
+_DRAIN_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
@@ -156,6 +157,7 @@ class CommandAgent(Adapter):
             finally:
                 feeding.cancel()
                 await tree.end(0)
+                await self._drain(tree)
             if code:
                 logger.error("%s: exit code %d; %s", self._name, code, quote(tree.log, 500))
                 raise AgentFailedError("tool", f"The command failed with exit code {code}.")
@@ -167,6 +169,14 @@ class CommandAgent(Adapter):
                 tree.process.stdin.write(text.encode(errors="replace"))
                 await tree.process.stdin.drain()
         tree.process.stdin.close()
+
+    async def _drain(self, tree: ProcessTree) -> None:
+        """Read the rest of the output, because its pipe stays open until its end is read."""
+        assert tree.process.stdout is not None  # noqa: S101 - it is a pipe
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                while await tree.process.stdout.read(_CHUNK):
+                    pass
 
     async def _chunks(self, tree: ProcessTree, deadline: float) -> AsyncIterator[str]:
         """Yield what the command writes: lines of JSON, or text as it comes."""
@@ -190,7 +200,7 @@ class CommandAgent(Adapter):
         if not self._json_lines:
             yield TextDelta(chunk)
             return
-        for line in chunk.splitlines():
+        for line in chunk.split("\n"):  # `splitlines` would cut texts with a U+2028
             if line.strip():
                 yield _event_of(line)
 

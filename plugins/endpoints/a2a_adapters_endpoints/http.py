@@ -27,8 +27,12 @@ def checked_url(url: str, example: str) -> str:
     Raises:
         ConfigurationError: It is none.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # an address or a port that is not valid
+        is_valid = False
+    if not is_valid:
         raise ConfigurationError(f"{url!r} is not a URL, as in {example}")
     return url
 

@@ -31,6 +31,8 @@ elif mode == "flood":
 elif mode == "lines":
     for line in ({"text": "one "}, {"progress": "half"}, {"data": {"n": 1}}, {"text": "two"}):
         print(json.dumps(line), flush=True)
+elif mode == "separators":
+    sys.stdout.buffer.write('{"text": "a\u2028b\x85c"}'.encode())
 elif mode == "env":
     print(sorted(os.environ))
 elif mode == "split":
@@ -79,6 +81,10 @@ async def test_lines_of_json():
     task = await answer(script("lines", json_lines=True), "go")
     assert [part.text for part in task.artifacts[0].parts] == ["one two"]
     assert task.artifacts[1].parts[0].data.struct_value["n"] == 1
+
+
+async def test_only_newlines_end_lines():
+    assert answer_of(await answer(script("separators", json_lines=True), "go")) == "a\u2028b\x85c"
 
 
 async def test_a_line_that_is_no_json_fails():

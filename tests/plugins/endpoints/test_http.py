@@ -164,6 +164,8 @@ async def test_failures_of_models_have_a_category(response, category):
         ("openai:--token-env UNSET_HERE http://localhost/v1#small", "UNSET_HERE"),
         ("webhook:", "are required: url"),
         ("webhook:ftp://example.com", "is not a URL"),
+        ("webhook:http://[::1", "is not a URL"),
+        ("openai:http://localhost:port/v1#small", "is not a URL"),
     ],
 )
 def test_wrong_words_say_what_to_do(word, hint):
