@@ -163,14 +163,14 @@ async def test_a_message_waits_for_the_task_of_a_stopped_process(replicas):
 async def test_a_message_waits_for_a_running_takeover(replicas, monkeypatch):
     one, other = replicas
     await working(one)
-    resume, taken, may_resume = other.core._messages.resume, asyncio.Event(), asyncio.Event()
+    resume, taken, may_resume = other.core.messages.resume, asyncio.Event(), asyncio.Event()
 
     async def resume_later(live):
         taken.set()
         await may_resume.wait()
         await resume(live)
 
-    monkeypatch.setattr(other.core._messages, "resume", resume_later)
+    monkeypatch.setattr(other.core.messages, "resume", resume_later)
     await end_lease(one.storage, only=True)
     await taken.wait()
     second = sent(other, "second", 2)
@@ -219,7 +219,7 @@ async def test_a_message_waits_for_a_failed_recovery(replicas, monkeypatch):
         raise OSError("not yet")
 
     with monkeypatch.context() as broken:
-        broken.setattr(other.core._messages, "resume", fail)
+        broken.setattr(other.core.messages, "resume", fail)
         await end_lease(one.storage, only=True)
         await one.storage.database.bus.aclose()
         with pytest.raises(StorageUnavailableError):

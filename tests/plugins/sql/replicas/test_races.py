@@ -150,10 +150,12 @@ class Late(Inbox):
     def __init__(self, status):
         super().__init__()
         self._first = [status]
+        self.is_delivering = asyncio.Event()
 
     async def receive(self, request):
         if not self._first:
             return await super().receive(request)
+        self.is_delivering.set()
         answer = Response(status_code=self._first.pop())
         await request.body()
         await self.until_over()
@@ -179,6 +181,7 @@ async def test_the_end_is_notified_last_if_another_process_ends_the_task(
             await until(lambda: one.get(task), lambda task: task.status.state == INPUT_REQUIRED)
             await other.send("now", task, message_id=new_uuid())
         else:
+            await box.is_delivering.wait()
             monkeypatch.setattr(one.runtime.directory, "is_unbroken", lambda _since: False)
             await end_lease(one.storage, only=True)
         await box.until(lambda bodies: len(bodies) > 2 and state_in(bodies[-1]) == END)
