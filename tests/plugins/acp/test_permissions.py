@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from a2a.types import Part
@@ -250,3 +251,13 @@ async def test_files_are_read_in_the_folder_alone(folder, tmp_path):
         outside = await send(client, user_message(f"fs read {tmp_path}/b.txt"))
     assert json.loads(answer_of(inside)) == {"content": "inside"}
     assert "hunter2" not in answer_of(outside)
+
+
+@pytest.mark.parametrize("call", ["read", "write"])
+async def test_named_pipes_are_not_opened(folder, call):
+    agent = scripted(folder)
+    os.mkfifo(folder / "pipe")
+    async with served(agent) as client:
+        words = f"fs {call} {folder}/pipe" + " text" * (call == "write")
+        said = answer_of(await send(client, user_message(words)))
+    assert "not a regular file" in said

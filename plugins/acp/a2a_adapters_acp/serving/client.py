@@ -235,6 +235,8 @@ class SessionClient:
         file = inside(path, self.folder)
         if file is None or not Path(path).is_absolute():
             raise RequestError.invalid_params({"details": "the path is not in the working folder"})
+        if file.exists() and not file.is_file():  # opening a named pipe would block
+            raise RequestError.invalid_params({"details": "the path is not a regular file"})
         return file
 
 

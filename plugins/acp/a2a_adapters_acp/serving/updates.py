@@ -248,8 +248,9 @@ def _decoded(data: str) -> bytes:
 
 
 def _read(file: Path) -> bytes | None:
-    """Return a file's bytes; None if it is large or gone."""
+    """Return a file's bytes; None if it is large, gone or not a regular file."""
     try:
-        return file.read_bytes() if file.stat().st_size <= _FILE_BYTES else None
+        is_readable = file.is_file() and file.stat().st_size <= _FILE_BYTES
+        return file.read_bytes() if is_readable else None
     except OSError:
         return None
