@@ -24,7 +24,7 @@ from a2a_adapters_openai.stored import (
     response_id,
     text_of_item,
 )
-from a2a_adapters_openai.stream import EventStream
+from a2a_adapters_openai.stream import EventStream, OnLeave
 from a2a_adapters_openai.turns import Turn, caller, find_task, is_waiting
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class ResponsesEndpoint:
 
         if parameters.stream:
             shape = ResponseShape(frame, run, is_json=parameters.is_json, keep=keep)
-            return EventStream(run, shape, headers, stops=not frame.background)
+            on_leave = OnLeave.READ_ON if frame.background else OnLeave.CANCEL
+            return EventStream(run, shape, headers, on_leave)
         progress = await run.finished(request.receive)
         reply = run.answer.finish()[1]
         if error := failure(reply):

@@ -19,7 +19,7 @@ from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.output import whole
 from a2a_adapters_openai.run import Run
-from a2a_adapters_openai.stream import EventStream
+from a2a_adapters_openai.stream import EventStream, OnLeave
 from a2a_adapters_openai.turns import caller, find_task
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class StoredEndpoint:
         except UnsupportedOperationError:  # it has ended meanwhile
             run = Run(agent, context)
             await run.begin(_ended(agent, task, context, run.answer))
-        return EventStream(run, ResponseShape(frame, run, after=after), {}, stops=False)
+        return EventStream(run, ResponseShape(frame, run, after=after), {}, on_leave=OnLeave.CLOSE)
 
 
 async def _subscribed(
@@ -167,6 +167,8 @@ async def _subscribed(
     async with aclosing(agent.handler.on_subscribe_to_task(params, context)) as events:
         async for event in events:
             yield answer.fold(as_response(event))
+            if answer.is_settled:  # a subscription to an open question waits for its answer
+                return
 
 
 async def _ended(

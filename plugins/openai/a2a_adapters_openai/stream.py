@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Protocol
 
 from a2a.utils.errors import A2AError
 from starlette.responses import Response
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 
 _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": keep-alive\n\n"
+
+
+class OnLeave(Enum):
+    """What happens to a run whose client leaves before its end."""
+
+    CANCEL = auto()
+    """The agent is stopped."""
+    READ_ON = auto()
+    """The agent works on, and the rest of its answer is read."""
+    CLOSE = auto()
+    """The agent works on, but nothing more is read."""
 
 
 class Shape(Protocol):
@@ -50,23 +62,30 @@ class EventStream(Response):
         run: The run.
         shape: Makes the events.
         headers: Further headers.
-        stops: Whether the agent is stopped if the client leaves.
+        on_leave: The reaction if the client leaves.
     """
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, run: Run, shape: Shape, headers: Mapping[str, str], *, stops: bool = True
+        self,
+        run: Run,
+        shape: Shape,
+        headers: Mapping[str, str],
+        on_leave: OnLeave = OnLeave.CANCEL,
     ) -> None:
         own = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(headers={**own, **headers})
         del self.headers["content-length"]
         self._run = run
         self._shape = shape
-        self._stops = stops
+        self._on_leave = on_leave
+        self._sending: asyncio.Task[Any] | None = None
+        self._is_closed = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send the stream (ASGI)."""
+        self._sending = asyncio.current_task()
         watcher = asyncio.create_task(self._watch(receive, send))
         try:
             start = {"status": self.status_code, "headers": self.raw_headers}
@@ -81,13 +100,17 @@ class EventStream(Response):
             except A2AError as error:
                 last = self._shape.fail(api_error(error))
             await send({"type": "http.response.body", "body": last, "more_body": False})
+        except asyncio.CancelledError:
+            if not self._is_closed:
+                raise
+            self._sending.uncancel()
         finally:
             if not self._run.is_left:  # else it is stopping the agent
                 watcher.cancel()
             await self._run.aclose()
 
     async def _watch(self, receive: Receive, send: Send) -> None:
-        """Stop the agent when the client leaves; keep quiet connections open."""
+        """React when the client leaves; keep quiet connections open."""
         while True:
             try:
                 async with asyncio.timeout(_HEARTBEAT_SECONDS):
@@ -96,8 +119,11 @@ class EventStream(Response):
             except TimeoutError:
                 await _send(send, _HEARTBEAT)
             else:
-                if self._stops:
+                if self._on_leave is OnLeave.CANCEL:
                     await self._run.leave()
+                elif self._on_leave is OnLeave.CLOSE and self._sending is not None:
+                    self._is_closed = True
+                    self._sending.cancel()
                 return
 
 

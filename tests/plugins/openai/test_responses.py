@@ -205,6 +205,32 @@ async def test_a_stream_in_the_background_is_resumed_without_gaps_or_repeats():
     assert rest[-1].response.output_text == "".join(words)
 
 
+async def test_the_stream_of_a_stored_question_ends():
+    async with calling() as api, asyncio.timeout(60):
+        asked = await ask(api, "ASK")
+        events = await resumed(api, asked.id, 0)
+    assert events[-1].type == "response.completed"
+    assert events[-1].response.output_text == "Which city?"
+
+
+async def test_a_resumed_stream_is_closed_when_its_client_leaves():
+    hanging = Hanging()
+    async with calling(hanging.answer) as api, asyncio.timeout(60):
+        begun = await ask(api, "x", background=True)
+        await hanging.begun.wait()
+        before = len(asyncio.all_tasks())
+        for _ in range(5):
+            stream = await api.responses.retrieve(begun.id, stream=True)
+            await anext(stream)
+            await stream.close()
+        # One more task may keep a connection alive.
+        while len(asyncio.all_tasks()) > before + 1:  # noqa: ASYNC110 - nothing tells when one ends
+            await asyncio.sleep(0.01)
+        assert (await api.responses.retrieve(begun.id)).status == "in_progress"
+        await api.responses.cancel(begun.id)
+        assert await hanging.ends.get() is True
+
+
 async def resumed(api, response_id, after):
     stream = await api.responses.retrieve(response_id, stream=True, starting_after=after)
     return [event async for event in stream]
