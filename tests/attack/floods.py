@@ -27,9 +27,9 @@ async def _sent(target: Target, data: bytes) -> None:
         writer.close()
 
 
-def _post(body: object, length: int | None = None) -> bytes:
+def _post(body: object, length: int | None = None, path: str = "/") -> bytes:
     content = json.dumps(body).encode()
-    head = "POST / HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
     head += f"Content-Length: {length or len(content)}\r\n\r\n"
     return head.encode() + content
 
@@ -47,6 +47,11 @@ async def _hosts(target: Target, number: int) -> None:
     await _sent(target, b"GET / HTTP/1.1\r\nHost: " + f"{number}".encode() * 9000 + b"\r\n\r\n")
 
 
+def _chat(text: str) -> object:
+    messages = [{"role": "user", "content": text}]
+    return {"model": "agent", "messages": messages, "stream": True}
+
+
 _LARGE = "x" * 2 * MIB
 
 FLOODS: dict[str, Caller] = {
@@ -59,6 +64,7 @@ FLOODS: dict[str, Caller] = {
     "bodies that never end": _sender(_post(rpc("SendMessage", say(2 * _LARGE)), 8 * MIB)),
     "large streams, unread": _sender(_post(rpc("SendStreamingMessage", say(_LARGE)))),
     "large answers, unread": _sender(_post(rpc("SendMessage", say(_LARGE)))),
+    "large chats, unread": _sender(_post(_chat(_LARGE), path="/v1/chat/completions")),
     "large questions, never answered": _sender(_post(rpc("SendMessage", say("?" + _LARGE)))),
     "lists, unread": _sender(_post(rpc("ListTasks", {"pageSize": 100, "includeArtifacts": True}))),
 }

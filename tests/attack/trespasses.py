@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import httpx
+
 from tests.attack.forgery import forged, token
 from tests.attack.target import ANN, BOB, Target
 from tests.support.requests import old_say, rpc, say
@@ -31,6 +33,14 @@ class Trespass:
 
 
 SECRET = "ann alone knows"
+_CHAT = {"model": "agent", "messages": [{"role": "user", "content": "x"}]}
+_RESPONSE = {"model": "agent", "input": "x"}
+_ITEM = {"type": "item_reference", "id": "msg_resp_TASK_1"}
+_BODIES = {
+    "/": rpc("SendMessage", say("x")),
+    "/v1/chat/completions": _CHAT,
+    "/v1/responses": _RESPONSE,
+}
 _CONFIG = {"id": "c", "url": "https://receiver.example/hook"}
 
 
@@ -93,6 +103,14 @@ _OWNERS = [
         ("/tasks?contextId=CONTEXT&includeArtifacts=true", "GET", {}),
         ("/v1/tasks/TASK", "GET", {}),
         ("/v1/tasks/TASK:cancel", "POST", {}),
+        ("/v1/responses/resp_TASK_1", "GET", {}),
+        ("/v1/responses/resp_TASK_1?stream=true", "GET", {}),
+        ("/v1/responses/resp_TASK_1", "DELETE", {}),
+        ("/v1/responses/resp_TASK_1/cancel", "POST", {}),
+        ("/v1/responses", "POST", {**_RESPONSE, "previous_response_id": "resp_TASK_1"}),
+        ("/v1/responses", "POST", {**_RESPONSE, "previous_response_id": "resp_CONTEXT_reply"}),
+        ("/v1/responses", "POST", {**_RESPONSE, "conversation": "CONTEXT"}),
+        ("/v1/responses", "POST", {**_RESPONSE, "input": [_ITEM, *_CHAT["messages"]]}),
     )
 ]
 
@@ -151,6 +169,14 @@ _PATHS = [
         "/tasks/..%2f..%2fetc%2fpasswd",
         "/v1/tasks",
         "/v1//tasks",
+        "/v1/models",
+        "/v1/models/..%2f..%2ftasks",
+        "/v1/chat/completions",
+        "/v1//chat/completions",
+        "/v1/responses",
+        "/v1/responses/resp_x_1",
+        "/v1/responses/..%2f..%2ftasks",
+        "/v1/conversations",
         "/extendedAgentCard",
         "/metrics",
         "/docs",
@@ -163,14 +189,20 @@ _PATHS = [
 ]
 
 
-async def _page(target: Target, headers: dict[str, str], content: bytes | None = None) -> str:
+async def _page(target: Target, headers: dict[str, str]) -> str:
     """Send a request as a page in a user's browser to a server on the user's machine."""
-    body = content or json.dumps(rpc("SendMessage", say("x"))).encode()
     async with target.client(**headers) as http:
-        answer = await http.post("/", content=body)
-    if "artifacts" in answer.text or answer.status_code >= 500:
-        return f"a page with {headers} is answered by {answer.status_code}"
+        for path, body in _BODIES.items():
+            answer = await http.post(path, content=json.dumps(body).encode())
+            if _is_harmed(answer):
+                return f"a page with {headers} at {path} is answered by {answer.status_code}"
     return ""
+
+
+def _is_harmed(answer: httpx.Response) -> bool:
+    """Return whether the agent ran, or the server failed."""
+    ran = ("artifacts", '"choices"', '"output"')
+    return answer.status_code >= 500 or any(name in answer.text for name in ran)
 
 
 _JSON = {"Content-Type": "application/json"}
@@ -201,14 +233,20 @@ _BROWSERS = [
 
 async def _forged(target: Target, what: str) -> str:
     async with target.client(forged()[what]) as http:
-        answer = await http.post("/", json=rpc("SendMessage", say("x")))
-    return "" if answer.status_code in (401, 431) else f"{what}: {answer.status_code}"
+        for path, body in _BODIES.items():
+            answer = await http.post(path, json=body)
+            if answer.status_code not in (401, 431):
+                return f"{what}, at {path}: {answer.status_code}"
+    return ""
 
 
 async def _good(target: Target) -> str:
     async with target.client(token()) as http:
-        answer = await http.post("/", json=rpc("SendMessage", say("x")))
-    return "" if "artifacts" in answer.text else f"a good token: {answer.status_code}"
+        for path, body in _BODIES.items():
+            answer = await http.post(path, json=body)
+            if answer.status_code != 200 or answer.json().get("error"):
+                return f"a good token, at {path}: {answer.status_code}"
+    return ""
 
 
 async def _address(target: Target, url: str) -> str:
@@ -261,12 +299,14 @@ _ADDRESSES = [
 ]
 
 
-async def _bomb(target: Target, content: bytes, headers: dict[str, str] | None = None) -> str:
+async def _bomb(
+    target: Target, content: bytes, headers: dict[str, str] | None = None, path: str = "/"
+) -> str:
     """Send a small body that expands when parsed."""
     async with target.client(**_JSON, **(headers or {})) as http:
-        answer = await http.post("/", content=content)
-    if "artifacts" in answer.text or answer.status_code >= 500:
-        return f"{content[:20]!r}... is answered by {answer.status_code}"
+        answer = await http.post(path, content=content)
+    if _is_harmed(answer):
+        return f"{content[:20]!r}... at {path} is answered by {answer.status_code}"
     return ""
 
 
@@ -274,11 +314,19 @@ _MIB = 1024 * 1024
 _WHOLE = json.dumps(rpc("SendMessage", say("x" * _MIB))).encode()
 
 
-def _within(metadata: bytes) -> bytes:
-    content = json.dumps(rpc("SendMessage", say("x", metadata="HERE"))).encode()
-    return content.replace(b'"HERE"', metadata)
-
-
+_HOLLOW = {
+    "/": rpc("SendMessage", say("x", metadata="HERE")),
+    "/v1/chat/completions": {**_CHAT, "metadata": "HERE"},
+    "/v1/responses": {**_RESPONSE, "metadata": "HERE"},
+}
+_FILLINGS = [
+    b"[" * 500 + b"]" * 500,
+    b'{"a":' * 500 + b"1" + b"}" * 500,
+    b'{"a":' + b"9" * 200_000 + b"}",
+    b'{"a":1e' + b"9" * 1000 + b"}",
+    b"{" + b'"a":1,' * 20_000 + b'"a":1}',
+    b'{"a":"\\ud800"}',
+]
 _BOMBS = [
     partial(_bomb, content=content, headers=headers)
     for content, headers in (
@@ -289,15 +337,14 @@ _BOMBS = [
         (b"[" * 100_000, None),
         (b'{"a":' * 100_000, None),
         (b"[" * 5_000 + b"]" * 5_000, None),
-        (_within(b"[" * 500 + b"]" * 500), None),
-        (_within(b'{"a":' * 500 + b"1" + b"}" * 500), None),
-        (_within(b'{"a":' + b"9" * 200_000 + b"}"), None),
-        (_within(b'{"a":1e' + b"9" * 1000 + b"}"), None),
-        (_within(b"{" + b'"a":1,' * 20_000 + b'"a":1}'), None),
-        (_within(b'{"a":"\\ud800"}'), None),
         (b"\x00" * 1000, None),
         (b"\xff\xfe" + _WHOLE[:1000].decode().encode("utf-16-le"), None),
     )
+]
+_BOMBS += [
+    partial(_bomb, content=json.dumps(body).encode().replace(b'"HERE"', filling), path=path)
+    for path, body in _HOLLOW.items()
+    for filling in _FILLINGS
 ]
 
 TRESPASSES: dict[str, Trespass] = {

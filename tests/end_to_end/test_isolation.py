@@ -10,9 +10,10 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
+from openai import AsyncOpenAI
 
 from a2a_adapters import AgentRequest, ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, user_message
+from a2a_adapters.testing import answer_of, as_user, connect, running, user_message
 from tests.support.busy import send
 
 CONVERSATIONS = 20
@@ -71,6 +72,50 @@ async def test_callers_are_isolated(target, any_storage):
         talks = [
             talk(client, caller, number)
             for caller, client in (("ann", ann), ("bob", bob))
+            for number in range(CONVERSATIONS)
+        ]
+        for words, heard in await asyncio.gather(*talks):
+            assert heard == " ".join(words)
+
+
+async def chat(api, model, caller, number):
+    """Send the whole conversation with each message, as clients of Chat Completions do."""
+    words = [f"hello {number}", *(f"{caller}{number}.{turn}" for turn in range(1, TURNS))]
+    said = []
+    for word in words:
+        said.append({"role": "user", "content": word})
+        completion = await api.chat.completions.create(
+            model=model, messages=said, user=f"chat {number}"
+        )
+        heard = completion.choices[0].message.content
+        said.append({"role": "assistant", "content": heard})
+    return words, heard
+
+
+async def respond(api, model, caller, number):
+    """Have a conversation whose id the other caller uses, too."""
+    words = [f"{caller}{number}.{turn}" for turn in range(TURNS)]
+    for word in words:
+        response = await api.responses.create(
+            model=model, input=word, conversation=f"conv_{number:032x}"
+        )
+    return words, response.output_text
+
+
+@pytest.mark.parametrize("talk", [chat, respond])
+@pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
+async def test_openai_clients_hear_only_themselves(target, talk):
+    async with (
+        running(build_app(target(), dialects=["openai"])) as url,
+        AsyncOpenAI(
+            base_url=f"{url}/v1", api_key="none", max_retries=0, default_headers=as_user("ann")
+        ) as ann,
+        ann.with_options(default_headers=as_user("bob")) as bob,
+    ):
+        [model] = [model.id async for model in ann.models.list()]
+        talks = [
+            talk(api, model, caller, number)
+            for caller, api in (("ann", ann), ("bob", bob))
             for number in range(CONVERSATIONS)
         ]
         for words, heard in await asyncio.gather(*talks):

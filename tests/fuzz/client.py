@@ -86,7 +86,7 @@ class Client:
         """Read to the end; a stream of an interrupted task has none."""
         while line := response.readline().decode():
             _check_text(line)
-            if not line.startswith("data: "):
+            if not line.startswith("data: ") or line == "data: [DONE]\n":
                 continue
             event = json.loads(line[6:])
             assert "-32603" not in line

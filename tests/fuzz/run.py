@@ -9,8 +9,9 @@ import urllib.request
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.fuzz.client import Client
-from tests.fuzz.requests import REQUESTS, RPCS, spoilt
+from tests.fuzz.requests import REQUESTS, RPCS
 from tests.fuzz.served import Served
+from tests.fuzz.spoilt import spoilt
 from tests.support.requests import V1, rpc, say
 
 _SETTLE_SECONDS = 60
