@@ -87,10 +87,12 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
 
-test-openai: $(OPENAI)/.test ## test with the newest openai-agents, which CrewAI does not allow
+test-openai: $(OPENAI)/.test ## test with the newest openai and openai-agents, which CrewAI does not allow
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
 	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
+	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai \
+		--ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000

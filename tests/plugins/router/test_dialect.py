@@ -1,4 +1,4 @@
-"""OmniRoute's clients and documented uses, through the dialect."""
+"""Clients of a router through dialects: OmniRoute's with their described uses, and OpenAI's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from a2a_adapters_omniroute import (
 )
 from a2a_adapters_omniroute.langchain import OmniRouteA2A
 from a2a_adapters_router import Router, RouterConfig
+from openai import AsyncOpenAI, UnprocessableEntityError
 
 from a2a_adapters import build_app
 from a2a_adapters.testing import running
@@ -158,3 +159,32 @@ async def test_langchains_model_reports_the_cost():
         info = result.generations[0][0].generation_info
     assert info["cost_envelope"]["currency"] == "USD"
     assert info["routing_explanation"].startswith("good at openai")
+
+
+async def test_an_openai_client_gets_text_and_usage():
+    async with (
+        Gateway("openai", good=Provider(goes_on=False), free=Provider()) as gateway,
+        AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0) as api,
+    ):
+        [model] = [model.id async for model in api.models.list()]
+        chat = {"model": model, "messages": [{"role": "user", "content": "Write a test."}]}
+        completion = await api.chat.completions.create(**chat, metadata={"role": "coding"})
+        stream = await api.chat.completions.create(**chat, stream=True)
+        deltas = [c.choices[0].delta.content or "" async for c in stream if c.choices]
+        first = await api.responses.create(model=model, input="hello")
+        after = await api.responses.create(
+            model=model, input="again", previous_response_id=first.id
+        )
+    assert completion.choices[0].message.content == "".join(deltas) == ANSWER
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (3, 9)
+    assert first.output_text == after.output_text == ANSWER
+
+
+async def test_an_openai_client_is_told_that_every_provider_failed():
+    async with (
+        Gateway("openai", good=Provider(status=500), free=Provider()) as gateway,
+        AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="none") as api,
+    ):
+        [model] = [model.id async for model in api.models.list()]
+        with pytest.raises(UnprocessableEntityError, match="unavailable"):
+            await api.responses.create(model=model, input="hello")
