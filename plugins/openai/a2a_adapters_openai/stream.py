@@ -101,7 +101,7 @@ class EventStream(Response):
                 last = self._shape.fail(api_error(error))
             await send({"type": "http.response.body", "body": last, "more_body": False})
         except asyncio.CancelledError:
-            if not self._is_closed:
+            if not self._is_closed or self._sending is None:
                 raise
             self._sending.uncancel()
         finally:
