@@ -185,7 +185,7 @@ class _Reading:
 
     def _read(self, wire: bytes) -> Any:
         if has_more_fields(wire, self._kind, _FIELDS_PER_VALUE * self._values):
-            raise RemoteAnswerError(f"the agent's answer exceeds {self._values:,} values")
+            raise RemoteAnswerError(f"the agent's answer holds over {self._values:,} values")
         return self._parse(wire)
 
 
