@@ -75,7 +75,7 @@ async def test_stop_words_end_the_answer():
     [{"role": "tool", "content": "3"}, {"role": "user", "content": [{"type": "image_url"}]}],
 )
 async def test_unsupported_messages_are_refused(message):
-    with pytest.raises(ValueError, match="OmniRoute takes text"):
+    with pytest.raises(ValueError, match="OmniRoute supports only text"):
         await OmniRouteLLM().acall([message])
 
 
