@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 from a2a.client import ClientCallContext
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
-from a2a.types import (
-    CancelTaskRequest,
-    GetTaskRequest,
-    StreamResponse,
-    SubscribeToTaskRequest,
-)
+from a2a.types import CancelTaskRequest, GetTaskRequest, StreamResponse
 
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import call_headers
@@ -22,17 +17,11 @@ from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteConnectionError,
-    RemoteRefusedError,
     RemoteTaskError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failures import (
-    back_off,
-    may_have_begun,
-    reraise,
-    retried,
-    translate,
-)
+from a2a_adapters.calling.failures import back_off, may_have_begun, reraise, retried, translate
+from a2a_adapters.calling.resuming import has_broken_off, resumed
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
@@ -40,7 +29,6 @@ from a2a_adapters.contract.parts import join_text
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
-from a2a_adapters.protocol.errors import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -56,9 +44,6 @@ _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
 _LEAVE_SECONDS = 1.0
 """Time that an early exit waits for the cancellation, which continues in the background."""
-
-_FIRST_DELAY = 0.1
-_LONGEST_DELAY = 5.0
 
 _ENDS: Mapping[ReplyState, str] = {
     "failed": "the agent's task failed",
@@ -264,62 +249,3 @@ def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallC
     if not active:
         return None
     return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: ",".join(active)})
-
-
-def has_broken_off(failure: RemoteAgentError) -> bool:
-    """Return whether a stream ended while its task may continue."""
-    if isinstance(failure, RemoteRefusedError):
-        return failure.code == SERVER_ERROR
-    return isinstance(failure, RemoteConnectionError)
-
-
-async def resumed(
-    connection: Connection, answer: Answer, context: ClientCallContext | None, retries: int
-) -> AsyncGenerator[StreamResponse]:
-    """Yield the remaining events of a task by subscribing to it, or else by polling it.
-
-    Args:
-        connection: The connection to the agent.
-        answer: The answer so far. The reader folds each event into it.
-        context: Activates extensions.
-        retries: Maximum number of consecutive connection failures.
-
-    Raises:
-        RemoteAgentError: The agent stays unreachable, or does not know the task.
-    """
-    transport, card = connection.transport, connection.card
-    task_id = answer.task_id
-    delay = _FIRST_DELAY
-    failures = 0
-    while not answer.is_settled:
-        try:
-            if card.capabilities.streaming:
-                async for response in _subscription(connection, task_id, context):
-                    yield response
-                    failures = 0
-                    if answer.is_settled:
-                        return
-            yield StreamResponse(task=await transport.get_task(GetTaskRequest(id=task_id)))
-            failures = 0
-        except Exception as error:
-            failure = translate(error, card)
-            failures += 1
-            if not isinstance(failure, RemoteConnectionError) or failures > retries:
-                reraise(error, failure)
-        if not answer.is_settled:
-            await asyncio.sleep(delay)
-            delay = min(2 * delay, _LONGEST_DELAY)
-
-
-async def _subscription(
-    connection: Connection, task_id: str, context: ClientCallContext | None
-) -> AsyncGenerator[StreamResponse]:
-    """Yield the events of a task; none if the agent refuses the subscription."""
-    request = SubscribeToTaskRequest(id=task_id)
-    try:
-        async for response in connection.transport.subscribe(request, context=context):
-            yield response
-    except Exception as error:
-        if isinstance(translate(error, connection.card), RemoteConnectionError):
-            raise
-        # The task has ended, or the agent does not support subscriptions: the caller polls.
