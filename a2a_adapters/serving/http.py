@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.limits import Limits
 
+IDLE_SECONDS = 75
+"""Time to keep idle connections. It exceeds the 60 s of proxies, which would otherwise send
+requests on connections that are being closed, and answer with 502."""
+
 _CLOSE = b"content-length: 0\r\nconnection: close\r\n\r\n"
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n" + _CLOSE

@@ -22,7 +22,7 @@ from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.dialects import CONSOLE
-from a2a_adapters.serving.http import http_protocol
+from a2a_adapters.serving.http import IDLE_SECONDS, http_protocol
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.storage import open_storage
 
@@ -38,10 +38,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("uvicorn.error")
 
 __all__ = ["aserve", "serve", "serve_runnable"]
-
-_IDLE_SECONDS = 75
-"""Time to keep idle connections. It exceeds the 60 s of proxies, which would otherwise send
-requests on connections that are being closed, and answer with 502."""
 
 _LAST_SECONDS = 1.0
 """Time that remaining tasks get to end after they are cancelled."""
@@ -191,7 +187,7 @@ class Server(uvicorn.Server):
             ws="none",
             lifespan="off",  # `serve` runs it, because uvicorn would only log failures
             proxy_headers=options.trust_forwarded,
-            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_keep_alive=IDLE_SECONDS,
             # Closes connections of clients that do not read, once all tasks have ended.
             timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
             log_config=None,

@@ -23,7 +23,7 @@ from starlette.authentication import AuthCredentials, AuthenticationBackend, Sim
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.serving.http import http_protocol
+from a2a_adapters.serving.http import IDLE_SECONDS, http_protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -66,6 +66,8 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
         log_level="warning",
         ws="none",
         proxy_headers=False,
+        # With uvicorn's 5 s, which httpx has too, a busy client would use a closing connection.
+        timeout_keep_alive=IDLE_SECONDS,
     )
     server = uvicorn.Server(config)
     config.load()
