@@ -24,7 +24,7 @@ from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping
+    from collections.abc import AsyncGenerator, Mapping
     from typing import Unpack
 
     import httpx
@@ -275,45 +275,12 @@ class RemoteAgent:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def describe_sync(self) -> AgentDescription:
-        """`describe` from blocking code."""
-        return blocking.run(self.describe())
-
-    def send_sync(
-        self,
-        message: MessageInput,
-        *,
-        context_id: str = "",
-        task_id: str = "",
-        **options: Unpack[SendOptions],
-    ) -> AgentReply:
-        """`send` from blocking code."""
-        return blocking.run(self.send(message, context_id=context_id, task_id=task_id, **options))
-
-    def stream_sync(
-        self,
-        message: MessageInput,
-        *,
-        context_id: str = "",
-        task_id: str = "",
-        **options: Unpack[SendOptions],
-    ) -> Generator[RemoteEvent]:
-        """`stream` from blocking code."""
-        return blocking.iterate(
-            self.stream(message, context_id=context_id, task_id=task_id, **options)
-        )
-
-    def get_task_sync(self, task_id: str) -> AgentReply:
-        """`get_task` from blocking code."""
-        return blocking.run(self.get_task(task_id))
-
-    def cancel_sync(self, task_id: str) -> AgentReply:
-        """`cancel` from blocking code."""
-        return blocking.run(self.cancel(task_id))
-
-    def close(self) -> None:
-        """`aclose` from blocking code."""
-        blocking.run(self.aclose())
+    describe_sync = blocking.running(describe)
+    send_sync = blocking.running(send)
+    stream_sync = blocking.iterating(stream)
+    get_task_sync = blocking.running(get_task)
+    cancel_sync = blocking.running(cancel)
+    close = blocking.running(aclose)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from a2a_adapters.calling.reply import WAITING, AgentReply, RemoteEvent
 from a2a_adapters.concurrency import BoundedMap, blocking
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator
     from typing import Unpack
 
     from a2a_adapters.calling.messenger import MessageInput, Messenger
@@ -101,25 +101,8 @@ class Conversation:
                 if exchange.is_cancelled:
                     self._forget(answered)
 
-    def send_sync(
-        self,
-        message: MessageInput,
-        *,
-        task_id: str | None = None,
-        **options: Unpack[SendOptions],
-    ) -> AgentReply:
-        """`send` from blocking code."""
-        return blocking.run(self.send(message, task_id=task_id, **options))
-
-    def stream_sync(
-        self,
-        message: MessageInput,
-        *,
-        task_id: str | None = None,
-        **options: Unpack[SendOptions],
-    ) -> Generator[RemoteEvent]:
-        """`stream` from blocking code."""
-        return blocking.iterate(self.stream(message, task_id=task_id, **options))
+    send_sync = blocking.running(send)
+    stream_sync = blocking.iterating(stream)
 
     def _note(self, reply: AgentReply, answered: str) -> None:
         self.context_id = reply.context_id or self.context_id

@@ -10,14 +10,18 @@ import asyncio
 import os
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine, Generator
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
     from concurrent.futures import Future
 
-__all__ = ["iterate", "run"]
+__all__ = ["iterate", "iterating", "run", "running"]
 
+C = TypeVar("C", bound="Callable[..., object]")
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -107,3 +111,31 @@ def iterate(source: AsyncGenerator[T]) -> Generator[T]:
         future.result()
     finally:
         future.cancel()
+
+
+def running(
+    method: Callable[Concatenate[S, P], Coroutine[object, object, T]],
+) -> Callable[Concatenate[S, P], T]:
+    """Return the variant of an async method for blocking code."""
+
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(method(self, *args, **kwargs))
+
+    return _named_after(method, call)
+
+
+def iterating(
+    method: Callable[Concatenate[S, P], AsyncGenerator[T]],
+) -> Callable[Concatenate[S, P], Generator[T]]:
+    """Return the variant of an async generator method for blocking code."""
+
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T]:
+        return iterate(method(self, *args, **kwargs))
+
+    return _named_after(method, call)
+
+
+def _named_after(method: Callable[..., object], call: C) -> C:
+    update_wrapper(call, method)
+    call.__doc__ = f"`{method.__name__}` from blocking code."
+    return call
