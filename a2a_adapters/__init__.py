@@ -79,6 +79,7 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 
 if TYPE_CHECKING:
     from a2a_adapters_check import Finding, Report, Severity, check
+    from a2a_adapters_jwt import JwtTokens
 
     from a2a_adapters.calling.agent import ListedAgent, RemoteAgent
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
@@ -114,7 +115,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
     from a2a_adapters.runtime.push import PushOptions
-    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
+    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
     from a2a_adapters.serving.options import NamedTarget, ServerOptions
@@ -162,7 +163,7 @@ _MODULES = {
     "executor.executor": "AdapterExecutor",
     "net": "OutboundPolicy",
     "runtime.push": "PushOptions",
-    "security": "AnyOf ApiKeys Authenticator BearerTokens JwtTokens",
+    "security": "AnyOf ApiKeys Authenticator BearerTokens",
     "serving.agents": "as_executor",
     "serving.app": "build_app",
     "serving.options": "NamedTarget ServerOptions",
@@ -174,10 +175,13 @@ _load = lazy_names(
 )
 
 
-_OF_CHECK = ("Finding", "Report", "Severity", "check")
+_OF_PLUGINS = {
+    **dict.fromkeys(("Finding", "Report", "Severity", "check"), "a2a_adapters_check"),
+    "JwtTokens": "a2a_adapters_jwt",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name in _OF_CHECK:
-        return getattr(_import_module("a2a_adapters_check"), name)
+    if name in _OF_PLUGINS:
+        return getattr(_import_module(_OF_PLUGINS[name]), name)
     return _version("a2a-adapters") if name == "__version__" else _load(name)

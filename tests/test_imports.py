@@ -61,6 +61,7 @@ BUILT_IN = {
         "bindings", "calling", "concurrency", "contract", "net", "observability", "protocol",
         "runtime", "security",
     },
+    "jwt": {"net", "security"},
     "server": {
         "cli", "concurrency", "contract", "net", "observability", "runtime", "security", "serving",
     },
@@ -154,8 +155,8 @@ def test_the_core_imports_no_plugin_no_database_and_no_grpc(name):
     found = {each.partition(".")[0] for each in modules}
     assert not found & DATABASES
     assert name == OPENS_CHANNELS or not {each for each in modules if "grpc" in each}
-    # `a2a_adapters.check` is a public name, which is loaded when it is asked for.
-    allowed = {"a2a_adapters_check"} if name == "" else set()
+    # Their public names are loaded when they are asked for.
+    allowed = {"a2a_adapters_check", "a2a_adapters_jwt"} if name == "" else set()
     assert found & {f"a2a_adapters_{plugin}" for plugin in PLUGINS} <= allowed
 
 

@@ -20,10 +20,7 @@ CORE = """
 import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
-NEEDED = {
-    "a2a_adapters.observability.metrics": "prometheus_client",
-    "a2a_adapters.security.jwks": "jwt",
-}
+NEEDED = {"a2a_adapters.observability.metrics": "prometheus_client"}
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
     if module.name.endswith("__main__"):
         continue
@@ -40,6 +37,12 @@ for extra, option in ("sqlite", {"storage": "sqlite:///agents.db"}), ("grpc", {"
         assert f"a2a-adapters[{extra}]" in str(error)
     else:
         raise AssertionError(f"no error names the missing extra {extra}")
+try:
+    a2a_adapters.JwtTokens("https://x.example/keys", issuer="x", audience="y")
+except a2a_adapters.MissingExtraError as error:
+    assert "a2a-adapters[jwt]" in str(error)
+else:
+    raise AssertionError("no error names the missing extra jwt")
 assert a2a_adapters.installed_plugins().adapt(lambda text: text)
 assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
 import a2a_adapters_langchain

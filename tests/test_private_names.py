@@ -56,7 +56,7 @@ LEFT = {
     "runtime/test_slots.py": 6,
     "security/test_body.py": 1,
     "security/test_extended_card.py": 1,
-    "security/test_jwt.py": 13,
+    "plugins/jwt/test_tokens.py": 13,
     "security/test_memory.py": 2,
     "support/warm/process.py": 2,
     "support/warm/relay.py": 1,

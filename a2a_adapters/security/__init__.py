@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from a2a_adapters.security.api_keys import ApiKeys, BearerTokens
 from a2a_adapters.security.authenticator import AnyOf, Authenticator
-from a2a_adapters.security.jwt import JwtTokens
 
-__all__ = ["AnyOf", "ApiKeys", "Authenticator", "BearerTokens", "JwtTokens"]
+__all__ = ["AnyOf", "ApiKeys", "Authenticator", "BearerTokens"]

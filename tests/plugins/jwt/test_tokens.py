@@ -10,6 +10,8 @@ import time
 import httpx
 import jwt
 import pytest
+from a2a_adapters_jwt import keys as key_sets
+from a2a_adapters_jwt import tokens as authenticator
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -26,8 +28,6 @@ from a2a_adapters import (
     ServerOptions,
     build_app,
 )
-from a2a_adapters.security import jwks
-from a2a_adapters.security import jwt as authenticator
 from a2a_adapters.testing import running
 
 V1 = {"A2A-Version": "1.0"}
@@ -177,7 +177,7 @@ async def test_keys_are_rotated(ask, provider, monkeypatch):
     new = token(EC_KEY, "two", "ES256", scope="chat")
     assert (await ask(new)).status_code == 401, "a made-up key does not make us ask each time"
     assert provider.asked == 1
-    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_PAUSE_SECONDS", -1)
     assert (await ask(new)).status_code == 200
     assert (await ask(token(scope="chat"))).status_code == 401, "the old key is gone"
 
@@ -187,34 +187,34 @@ async def test_cached_keys_are_accepted_while_the_provider_is_down(ask, provider
     down = await ask(token(scope="chat"))
     assert down.status_code == 503
     assert provider.url not in down.text
-    monkeypatch.setattr(jwks, "_FIRST_PAUSE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_FIRST_PAUSE_SECONDS", -1)
     provider.is_up = True
     assert (await ask(token(scope="chat"))).status_code == 200
     provider.is_up = False
-    monkeypatch.setattr(jwks, "_FRESH_SECONDS", -1)
-    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_FRESH_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_PAUSE_SECONDS", -1)
     assert (await ask(token(scope="chat"))).status_code == 200
     await provider.has_been_asked(3)
 
 
 async def test_cached_keys_are_accepted_while_the_provider_is_slow(ask, provider, monkeypatch):
     assert (await ask(token(scope="chat"))).status_code == 200
-    monkeypatch.setattr(jwks, "_FRESH_SECONDS", -1)
-    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_FRESH_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_PAUSE_SECONDS", -1)
     provider.may_answer.clear()
     for user in ("ann", "bob"):
         assert owner_of(await ask(token(sub=user, scope="chat"))) == user
     await provider.has_been_asked(2)
-    monkeypatch.setattr(jwks, "_STALE_SECONDS", -1)
-    monkeypatch.setattr(jwks, "_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(jwks, "_FIRST_PAUSE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_STALE_SECONDS", -1)
+    monkeypatch.setattr(key_sets, "_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(key_sets, "_FIRST_PAUSE_SECONDS", -1)
     provider.may_answer.set()
-    provider.padding = "x" * jwks._MOST_BYTES
+    provider.padding = "x" * key_sets._MOST_BYTES
     assert (await ask(token(scope="chat"))).status_code == 503, "keys are not good for ever"
 
 
 async def test_a_provider_that_never_ends_its_answer_is_given_up(ask, provider, monkeypatch):
-    monkeypatch.setattr(jwks, "_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(key_sets, "_TIMEOUT_SECONDS", 0.05)
     provider.may_answer.clear()
     assert (await ask(token(scope="chat"))).status_code == 503
     provider.may_answer.set()
@@ -269,7 +269,7 @@ def test_unsafe_options_are_refused_immediately(arguments):
 
 
 def test_the_extra_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "a2a_adapters.security.jwks")
+    monkeypatch.delitem(sys.modules, "a2a_adapters_jwt.keys")
     monkeypatch.setitem(sys.modules, "jwt", None)
     with pytest.raises(MissingExtraError, match=r"a2a-adapters\[jwt\]"):
         JwtTokens("https://x.example/keys", issuer=ISSUER, audience=AUDIENCE)

@@ -12,8 +12,8 @@ from jwt import PyJWK, PyJWKSet
 from jwt.exceptions import PyJWTError
 from pydantic_core import from_json
 
+from a2a_adapters import ConfigurationError
 from a2a_adapters.concurrency import in_background
-from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net.addresses import is_loopback
 
 _FRESH_SECONDS = 600.0

@@ -1,4 +1,4 @@
-"""Authentication by JSON Web Tokens of an identity provider."""
+"""Verifies JSON Web Tokens."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters.contract.errors import ConfigurationError, ForbiddenError, MissingExtraError
+from a2a_adapters import Authenticator, ConfigurationError, ForbiddenError, MissingExtraError
 from a2a_adapters.security.api_keys import InvalidTokenError, bearer_token
-from a2a_adapters.security.authenticator import Authenticator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jwt import PyJWK
 
-    from a2a_adapters.security.jwks import KeySet
+    from a2a_adapters_jwt.keys import KeySet
 
 _LEEWAY_SECONDS = 10
 """Tolerated difference between clocks."""
@@ -57,7 +56,7 @@ class JwtTokens(Authenticator):
         user_claim: str = "sub",
     ) -> None:
         try:
-            from a2a_adapters.security.jwks import KeySet  # noqa: PLC0415
+            from a2a_adapters_jwt.keys import KeySet  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtraError("authentication with JWTs", "jwt") from error
         if not issuer or not audience:

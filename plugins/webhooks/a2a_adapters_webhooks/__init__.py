@@ -1,0 +1,1 @@
+"""Receives push notifications of remote agents."""
