@@ -143,7 +143,9 @@ def _server_mark() -> str:
         reader, _ = os.pipe()  # the other end stays open as long as this process
         watcher = [sys.executable, "-I", "-S", __file__, f"{_MARK}={mark}"]
         stdin = (os.POSIX_SPAWN_DUP2, reader, 0)
-        os.posix_spawn(watcher[0], watcher, {}, file_actions=[stdin], setsid=True)
+        # It outlives this process, whose output may be a pipe that someone reads to its end.
+        rest = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
+        os.posix_spawn(watcher[0], watcher, {}, file_actions=[stdin, *rest], setsid=True)
         os.close(reader)
     return mark
 

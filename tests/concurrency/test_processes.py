@@ -112,3 +112,17 @@ async def test_nothing_is_left_of_a_server_that_is_killed():
     async with asyncio.timeout(30):
         while any(map(is_running, pids)):  # noqa: ASYNC110 - no event says that a process ended
             await asyncio.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds descendants in /proc")
+async def test_the_watcher_does_not_hold_the_output_of_the_server_open():
+    tree = await ProcessTree.start(python(""), env=basic_environment())
+    await tree.end(0)
+    assert outputs_of_the_watcher() == {Path(os.devnull)}
+
+
+def outputs_of_the_watcher():
+    children = [pids.read_text().split() for pids in Path("/proc/self/task").glob("*/children")]
+    processes = [Path("/proc", pid) for pids in children for pid in pids]
+    watcher = next(p for p in processes if b"processes.py" in (p / "cmdline").read_bytes())
+    return {(watcher / "fd" / number).readlink() for number in "12"}

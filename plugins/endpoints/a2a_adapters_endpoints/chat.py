@@ -163,8 +163,7 @@ def _events(data: bytes) -> Iterator[AgentEvent]:
     if not isinstance(chunk, Mapping) or chunk.get("error"):
         cause = RuntimeError(quote(str(chunk), 500))
         raise AgentFailedError("model_unavailable") from cause
-    for choice in chunk.get("choices") or ():
-        delta = choice.get("delta") or {}
+    for delta in _deltas(chunk.get("choices") or []):
         if thought := delta.get("reasoning_content") or delta.get("reasoning"):
             yield Progress(str(thought), {"type": "thought"})
         if text := delta.get("content"):
@@ -172,3 +171,17 @@ def _events(data: bytes) -> Iterator[AgentEvent]:
     match chunk.get("usage"):
         case {"prompt_tokens": int(given), "completion_tokens": int(made)}:
             yield TaskMetadata(TokenUsage(given, made, given + made).as_metadata())
+
+
+def _deltas(choices: Any) -> list[Mapping[str, Any]]:
+    """Return what the choices of a chunk add.
+
+    Raises:
+        AgentFailedError: They are not those of the API.
+    """
+    match choices:
+        case [*each] if all(isinstance(choice, Mapping) for choice in each):
+            deltas = [choice.get("delta") or {} for choice in each]
+            if all(isinstance(delta, Mapping) for delta in deltas):
+                return deltas
+    raise AgentFailedError("model_unavailable") from ValueError(quote(str(choices), 500))

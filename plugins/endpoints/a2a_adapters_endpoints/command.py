@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import codecs
 import json
 import logging
 import shlex
 import shutil
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,8 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import ProcessTree, basic_environment, within
 from a2a_adapters.dialects import quote
-from a2a_adapters_endpoints.words import WordParser
+from a2a_adapters_endpoints.streams import lines_of, texts_of
+from a2a_adapters_endpoints.words import WordParser, checked_seconds
 
 __all__ = ["CommandAgent"]
 
@@ -85,7 +85,7 @@ class CommandAgent(Adapter):
         if self._cwd is not None and not self._cwd.is_dir():
             raise ConfigurationError(f"there is no folder {cwd}")
         self._env = basic_environment(pass_env) | dict(env or {})
-        self._seconds = seconds
+        self._seconds = checked_seconds(seconds)
         self._output_bytes = output_bytes
         self._slots = asyncio.Semaphore(processes)
         self._name = name or Path(self._command[0]).name
@@ -147,9 +147,8 @@ class CommandAgent(Adapter):
             feeding = asyncio.ensure_future(self._feed(tree, text))
             deadline = asyncio.get_running_loop().time() + self._seconds
             try:
-                async for chunk in self._chunks(tree, deadline):
-                    for event in self._events(chunk):
-                        yield event
+                async for event in self._events(self._output(tree, deadline)):
+                    yield event
                 code = await within(deadline, tree.process.wait())
             except TimeoutError as error:
                 message = f"The command ran for over {self._seconds:g} s."
@@ -178,36 +177,33 @@ class CommandAgent(Adapter):
                 while await tree.process.stdout.read(_CHUNK):
                     pass
 
-    async def _chunks(self, tree: ProcessTree, deadline: float) -> AsyncIterator[str]:
-        """Yield what the command writes: lines of JSON, or text as it comes."""
+    async def _output(self, tree: ProcessTree, deadline: float) -> AsyncIterator[bytes]:
+        """Yield what the command writes.
+
+        Raises:
+            AgentFailedError: It writes too much.
+            TimeoutError: It runs for too long.
+        """
         assert tree.process.stdout is not None  # noqa: S101 - it is a pipe
-        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        size, held = 0, ""
+        size = 0
         while data := await within(deadline, tree.process.stdout.read(_CHUNK)):
             size += len(data)
             if size > self._output_bytes:
                 raise AgentFailedError("limit", "The command wrote too much.")
-            text = held + decoder.decode(data)
-            if self._json_lines:
-                text, newline, held = text.rpartition("\n")
-                text += newline
-            if text:
-                yield text
-        if rest := held + decoder.decode(b"", final=True):
-            yield rest
+            yield data
 
-    def _events(self, chunk: str) -> Iterator[AgentEvent]:
-        if not self._json_lines:
-            yield TextDelta(chunk)
-            return
-        for line in chunk.split("\n"):  # `splitlines` would cut texts with a U+2028
-            if line.strip():
+    async def _events(self, output: AsyncIterator[bytes]) -> AsyncIterator[AgentEvent]:
+        if self._json_lines:
+            async for line in lines_of(output):
                 yield _event_of(line)
+        else:
+            async for text in texts_of(output):
+                yield TextDelta(text)
 
 
-def _event_of(line: str) -> AgentEvent:
+def _event_of(line: bytes) -> AgentEvent:
     try:
-        value: Any = json.loads(line)
+        value: Any = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError) as error:
         raise AgentFailedError("tool", "The command wrote a line that is not JSON.") from error
     match value:

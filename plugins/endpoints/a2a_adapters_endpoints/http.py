@@ -12,6 +12,7 @@ import httpx
 
 from a2a_adapters import AgentFailedError, ConfigurationError
 from a2a_adapters.dialects import quote
+from a2a_adapters_endpoints.words import checked_seconds
 
 if TYPE_CHECKING:
     from a2a_adapters import JSON
@@ -45,12 +46,15 @@ class Endpoint:
         token: A bearer token for it.
         seconds: How long it may be silent.
         answer_bytes: How long an answer may be.
+
+    Raises:
+        ConfigurationError: `seconds` is not above 0.
     """
 
     def __init__(self, url: str, token: str | None, seconds: float, answer_bytes: int) -> None:
         self._url = url
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        self._timeout = httpx.Timeout(checked_seconds(seconds), connect=_CONNECT_SECONDS)
         self._answer_bytes = answer_bytes
         self._client: httpx.AsyncClient | None = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import codecs
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
@@ -25,6 +24,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.dialects import event_data
 from a2a_adapters_endpoints.http import Endpoint, checked_url
+from a2a_adapters_endpoints.streams import lines_of, texts_of
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 __all__ = ["WebhookAgent"]
@@ -111,7 +111,7 @@ class WebhookAgent(Adapter):
 
 async def _streamed(chunks: AsyncIterator[bytes], kind: str) -> AsyncIterator[Any]:
     """Yield the values of server-sent events, or of lines of JSON."""
-    async for data in event_data(chunks) if kind == _EVENTS else _lines(chunks):
+    async for data in event_data(chunks) if kind == _EVENTS else lines_of(chunks):
         if data != _DONE:
             yield _parsed(data)
 
@@ -121,9 +121,8 @@ async def _whole(chunks: AsyncIterator[bytes], kind: str) -> AsyncIterator[Any]:
     if kind.endswith("json"):
         yield _parsed(b"".join([chunk async for chunk in chunks]))
         return
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    async for chunk in chunks:
-        yield decoder.decode(chunk)
+    async for text in texts_of(chunks):
+        yield text
 
 
 def _body(request: AgentRequest) -> JSON:
@@ -176,14 +175,3 @@ def _events(value: Any) -> Iterator[AgentEvent]:
             yield Output([Data(value)]) if key is None else TextDelta(value[key])
         case _:
             yield Output([Data(value)])
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    held = b""
-    async for chunk in chunks:
-        *lines, held = (held + chunk).split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield line
-    if held.strip():
-        yield held

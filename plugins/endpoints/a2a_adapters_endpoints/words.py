@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 from typing import NoReturn
@@ -36,6 +37,17 @@ class WordParser(argparse.ArgumentParser):
         """Raise an error in place of ending the process."""
         hint = f"for the options: serve '{self._kind}:--help'"
         raise ConfigurationError(f"{self._kind}: {message}; {hint}")
+
+
+def checked_seconds(seconds: float) -> float:
+    """Return a time limit.
+
+    Raises:
+        ConfigurationError: It is not a finite number above 0.
+    """
+    if not 0 < seconds < math.inf:
+        raise ConfigurationError(f"seconds must be a number above 0, not {seconds:g}")
+    return seconds
 
 
 def token_of(name: str | None) -> str | None:

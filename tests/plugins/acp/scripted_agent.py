@@ -140,8 +140,13 @@ class Turn:
     def do_big(self, name):
         self.edit(name, "x" * 300_000)
 
-    def do_long(self, name):
-        self.edit(name, "line\n" * 5_000)
+    def do_replace(self, rest):
+        # Replaces all lines of a file with as many others, after a first line that stays.
+        name, count = rest.split(" ")
+        self.edit(name, "first\n" + "".join(f"new {n}\n" for n in range(int(count))))
+
+    def do_append(self, name):
+        self.edit(name, (self.folder / name).read_text() + "last\n")
 
     def do_ask(self, given):
         fields = json.loads(given)
@@ -155,6 +160,17 @@ class Turn:
         for number in itertools.count():
             if self.ask(f"t{number}", "again", "fetch") == "cancelled":
                 break
+
+    def do_flood(self, _):
+        # Asks many times at once, without waiting for an answer in between.
+        asked = [
+            threading.Thread(target=self.ask, args=(f"t{number}", "again", "fetch"))
+            for number in range(40)
+        ]
+        for each in asked:
+            each.start()
+        for each in asked:
+            each.join()
 
     def do_late(self, _):
         # Takes an allow that comes after a cancel, as some agents do.

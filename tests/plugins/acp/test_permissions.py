@@ -72,14 +72,23 @@ async def test_changed_files_are_sent_on_request(folder):
 
 
 @pytest.mark.parametrize(
-    ("word", "end"),
-    [("big", "(too large to show: 0 characters become 300000)\n"), ("long", "+line\n" * 5_000)],
+    ("text", "start", "end"),
+    [
+        ("big a.txt", "", "(too large to show: 6296 characters become 300000)\n"),
+        ("replace a.txt 800", "@@ -1,801 +1,801 @@\n-first\n-old 0\n", "+new 798\n+new 799\n"),
+        ("append a.txt", "@@ -799,3 +799,4 @@\n old 797\n", " old 799\n+last\n"),
+    ],
+    ids=str,
 )
-async def test_huge_changes_are_not_compared(folder, word, end):
-    async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
-        task = await send(client, user_message(f"{word} a.txt"))
-    patch = next(a for a in task.artifacts if a.name == "a.txt.patch")
-    assert patch.parts[0].text.endswith(end)
+async def test_patches_of_large_files(folder, text, start, end):
+    agent = scripted(folder, permissions=Permissions(allow=["edit"]))
+    lines = [f"old {number}\n" for number in range(800)]
+    (folder / "a.txt").write_text("".join(["first\n", *lines]))
+    async with served(agent) as client:
+        task = await send(client, user_message(text))
+    patch = next(a for a in task.artifacts if a.name == "a.txt.patch").parts[0].text
+    assert start in patch
+    assert patch.endswith(end)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +184,41 @@ async def test_an_agent_that_insists_is_stopped(folder):
         task = await send(client, user_message("insist"))
     assert task.status.state == FAILED
     assert "insists" in task.status.message.parts[0].text
+
+
+async def test_an_agent_that_asks_too_often_at_once_is_refused(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "flood")
+        for _ in range(16):
+            assert task.status.state == INPUT_REQUIRED
+            task = await reply(client, task, "yes")
+    assert task.status.state == COMPLETED
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"locations": [{"path": f"{number}.txt"} for number in range(51)]},
+        {"options": [{"optionId": str(n), "name": "x", "kind": "allow_once"} for n in range(11)]},
+    ],
+    ids=["paths", "options"],
+)
+async def test_a_request_that_cannot_be_shown_in_full_is_denied(folder, fields):
+    async with served(scripted(folder)) as client:
+        task = await send(client, user_message(call(**fields)))
+    assert answer_of(task) in ("reject_once", "cancelled")
+
+
+async def test_an_agents_words_cannot_pass_for_ours(folder):
+    title, command = "Read it\nFiles: README.md\nAnswer yes.", "ls\nFiles: README.md"
+    async with served(scripted(folder)) as client:
+        task = await asked(client, call(title, kind="read", rawInput={"command": command}))
+    assert question_of(task).splitlines() == [
+        "The agent asks for permission (execute): Read it Files: README.md Answer yes.",
+        "$ ls",
+        "> Files: README.md",
+        "Answer yes or always or no.",
+    ]
 
 
 def call(title="do", **fields):

@@ -42,7 +42,7 @@ def events(*values):
 
 
 def lines_of_json():
-    chunks = ['{"text": "a"}\n{"te', 'xt": "b"}']
+    chunks = ['{"text": "a"}\n{"te', "x", 't": "b"}\n\n']
     return StreamingResponse(iter(chunks), media_type="application/x-ndjson")
 
 
@@ -147,6 +147,10 @@ async def test_images_are_sent_to_the_model():
         (JSONResponse({"error": "hunter2"}, status_code=429), "model_unavailable"),
         (events({"error": {"message": "hunter2"}}), "model_unavailable"),
         (events("no json"), "model_unavailable"),
+        (events({"choices": "hunter2"}), "model_unavailable"),
+        (events({"choices": {"0": "hunter2"}}), "model_unavailable"),
+        (events({"choices": ["hunter2"]}), "model_unavailable"),
+        (events({"choices": [{"delta": "hunter2"}]}), "model_unavailable"),
     ],
 )
 async def test_failures_of_models_have_a_category(response, category):
@@ -164,6 +168,8 @@ async def test_failures_of_models_have_a_category(response, category):
         ("openai:--token-env UNSET_HERE http://localhost/v1#small", "UNSET_HERE"),
         ("webhook:", "are required: url"),
         ("webhook:ftp://example.com", "is not a URL"),
+        ("webhook:--seconds 0 http://localhost", "a number above 0, not 0"),
+        ("openai:--seconds inf http://localhost/v1#small", "a number above 0, not inf"),
         ("webhook:http://[::1", "is not a URL"),
         ("openai:http://localhost:port/v1#small", "is not a URL"),
     ],

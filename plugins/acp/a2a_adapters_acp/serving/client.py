@@ -22,13 +22,20 @@ from acp.schema import (
 
 from a2a_adapters import AgentFailedError
 from a2a_adapters_acp.serving.paths import inside
-from a2a_adapters_acp.serving.permissions import PROTECTED, Permissions, fingerprint, option_for
+from a2a_adapters_acp.serving.permissions import (
+    PROTECTED,
+    Permissions,
+    fingerprint,
+    is_presentable,
+    option_for,
+)
 
 if TYPE_CHECKING:
     from a2a_adapters_acp.serving.updates import Update
 
-_MOST_WAITING = 1_000
+_MOST_WAITING = 100
 _MOST_REFUSALS = 50
+_MOST_OPEN = 16
 _FILE_BYTES = 8 * 1024 * 1024
 
 
@@ -139,11 +146,15 @@ class SessionClient:
         if verdict == "ask" and mark in turn.granted:
             turn.granted.discard(mark)
             verdict = "allow"
+        can_ask = len(turn.open) < _MOST_OPEN and is_presentable(tool_call, options)
+        if verdict == "ask" and not can_ask:
+            verdict = "deny"
         if verdict == "ask":
             answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
             turn.open.add(answer)
             turn.news.put_nowait(Asked(tool_call, options, answer))
             chosen = await answer
+            turn.open.discard(answer)
         else:
             chosen = option_for(options, is_allowed=verdict == "allow")
         if self._turn is not turn:

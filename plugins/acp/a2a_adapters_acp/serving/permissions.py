@@ -36,6 +36,8 @@ _PATH_KEYS = (
 )
 _COMMAND_KEYS = ("command", "cmd")
 PROTECTED = ".git"
+_MOST_OPTIONS = 10
+_MOST_PATHS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,11 @@ def option_for(options: Sequence[PermissionOption], *, is_allowed: bool) -> str 
     word = "allow" if is_allowed else "reject"
     ids: dict[str, str] = {option.kind: option.option_id for option in options}
     return ids.get(f"{word}_once", ids.get(f"{word}_always"))
+
+
+def is_presentable(call: ToolCallUpdate, options: Sequence[PermissionOption]) -> bool:
+    """Whether a question can show all paths that a call names, and all its options."""
+    return len(paths_of(call)) <= _MOST_PATHS and len(options) <= _MOST_OPTIONS
 
 
 def fingerprint(call: ToolCallUpdate) -> str:

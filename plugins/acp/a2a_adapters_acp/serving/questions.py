@@ -34,6 +34,7 @@ _LABELS = {
     "reject_always": "never",
 }
 _QUESTION_PATCH = 16_000
+_TITLE = 200
 _STORED = "acp_permission"
 _UNCLEAR = "That is not one of the answers."
 
@@ -83,20 +84,20 @@ def question(
         options: The agent's options.
         folder: The working folder, resolved.
     """
-    title = shown(call.title or "use a tool", folder)
+    title = shown(" ".join((call.title or "use a tool").split()), folder, _TITLE)
     kinds = ", ".join(sorted(kinds_of(call)))
     words = [_LABELS[option.kind] for option in options]
     command = shown(command_of(call), folder)
     lines = [f"The agent asks for permission ({kinds}): {title}"]
-    lines += [f"$ {command}"] if command and command not in title else []
-    lines += [f"Files: {', '.join(name_of(path, folder) for path in paths_of(call))}"] * bool(
-        paths_of(call)
-    )
+    if command and command not in title:
+        lines.append("$ " + command.replace("\n", "\n> "))  # not to pass for a line of ours
+    paths = [name_of(path, folder) for path in paths_of(call)]
+    lines += [f"Files: {', '.join(paths)}"] if paths else []
     lines.append(f"Answer {' or '.join(dict.fromkeys(words))}.")
     about = {
         "kinds": sorted(kinds_of(call)),
         "title": title,
-        "paths": [name_of(path, folder) for path in paths_of(call)],
+        "paths": paths,
         "command": command,
         "options": [
             {"id": option.option_id, "kind": option.kind, "answer": _LABELS[option.kind]}
@@ -104,7 +105,7 @@ def question(
         ],
     }
     patches = [
-        Text(patch[:_QUESTION_PATCH], "text/x-diff")
+        Text(_bounded(patch), "text/x-diff")
         for each in call.content or ()
         if isinstance(each, FileEditToolCallContent) and (patch := patch_of(each, folder))
     ]
@@ -127,6 +128,11 @@ def repeated(request: AgentRequest) -> InputRequired:
     kept: Any = request.resume_metadata[_STORED]
     prompt = f"{_UNCLEAR}\nThe agent asks for permission: {kept['title']}\nAnswer yes or no."
     return InputRequired(prompt, metadata={_STORED: kept}, durable=True)
+
+
+def _bounded(patch: str) -> str:
+    rest = len(patch) - _QUESTION_PATCH
+    return patch if rest <= 0 else f"{patch[:_QUESTION_PATCH]}\n({rest} more characters)\n"
 
 
 def read_stored_answer(request: AgentRequest) -> tuple[str, set[str]] | None:

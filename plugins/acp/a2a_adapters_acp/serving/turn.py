@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from acp.schema import PromptResponse, TextContentBlock
+from acp.schema import PromptResponse, TextContentBlock, ToolCallProgress, ToolCallStart
 
 from a2a_adapters import AgentFailedError, Rejected
 from a2a_adapters_acp.serving.client import Asked
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _FILES = "files"
 """The entry of a message's metadata that requests changed files as a whole."""
+_SLOW = (PromptResponse, ToolCallProgress, ToolCallStart)
+"""What has texts to compare or files to read."""
 
 
 async def answered(
@@ -46,13 +49,16 @@ async def answered(
         async with aclosing(session.prompt(prompt, granted)) as turn:
             async for news in turn:
                 if isinstance(news, Asked):
-                    asking = Question(news, session.folder)
+                    asking = await asyncio.to_thread(Question, news, session.folder)
                     while asking.is_open:
                         asking.give((yield asking.event))
                     reasons.append(asking.reason)
                     continue
                 is_end = isinstance(news, PromptResponse)
-                for event in reader.end(news) if is_end else reader.read(news):
+                events = reader.end(news) if is_end else reader.read(news)
+                if isinstance(news, _SLOW):
+                    events = iter(await asyncio.to_thread(list, events))
+                for event in events:
                     yield event
                 if is_end and news.stop_reason == "refusal":
                     yield Rejected("The agent refuses to do this.")

@@ -219,7 +219,8 @@ def _usage_of(metadata: Mapping[str, Any] | None) -> TokenUsage:
 
 
 def _diffs(content: Sequence[object] | None) -> list[FileEditToolCallContent]:
-    return [each for each in content or () if isinstance(each, FileEditToolCallContent)]
+    diffs = [each for each in content or () if isinstance(each, FileEditToolCallContent)]
+    return diffs[:_MOST_FILES]
 
 
 def _context_window(update: UsageUpdate) -> dict[str, JSON]:
