@@ -195,6 +195,18 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
     return result
 
 
+def text_chunk_head(task_id: str, context_id: str, artifact_id: str) -> bytes:
+    """Return the JSON that all chunks of a text artifact begin with."""
+    ids = one_line({"taskId": task_id, "contextId": context_id})[:-1]
+    artifact = b'"artifact":{"artifactId":%b,"parts":[{"text":' % one_line(artifact_id)
+    return b'{"artifactUpdate":%b,%b' % (ids, artifact)
+
+
+def text_chunk_to_json(head: bytes, text: str) -> bytes:
+    """Return a chunk of text, but not the last one, as the JSON of a `StreamResponse`."""
+    return head + one_line(text) + b'}]},"append":true}}'
+
+
 def one_line(value: object) -> bytes:
     """Return `value` as JSON on one line, without Unicode line separators.
 

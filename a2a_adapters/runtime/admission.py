@@ -1,14 +1,12 @@
-"""Checks incoming messages, and identifies requests to recognise duplicates."""
+"""Checks incoming messages against an agent's card and limits."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.id_generator import UUIDGenerator
-from a2a.types import Message, Role
+from a2a.types import Role
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     ExtensionSupportRequiredError,
@@ -18,18 +16,17 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 
-from a2a_adapters.protocol.card import ANY, DEDUPLICATION_EXTENSION, overlap
+from a2a_adapters.protocol.card import ANY, overlap
 from a2a_adapters.protocol.headers import V03, VERSION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import AgentCard, Part, SendMessageConfiguration, SendMessageRequest
+    from a2a.types import AgentCard, Message, Part, SendMessageConfiguration, SendMessageRequest
     from google.protobuf.struct_pb2 import Struct, Value
 
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.runtime.live import LiveTask
 
     _Carrier: TypeAlias = SendMessageRequest | Message | Part
 
@@ -39,29 +36,6 @@ _MAX_DEPTH = 30
 _SHOWN_CHARACTERS = 100
 
 
-_SHORTEST_ID = 8
-"""Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
-
-_RANDOM = re.compile("[0-9a-fA-F]{32}")
-_DISTINCT_DIGITS = 8
-_LONGEST_SEARCHED = 256
-
-
-class Identity(NamedTuple):
-    """Identifies a request."""
-
-    name: str
-    """The key it is stored under; empty if its duplicates cannot be recognised."""
-    digest: bytes = b""
-    """A hash that differs for another request under the same name."""
-    is_by_id: bool = False
-    """Whether the name is the message's id alone."""
-
-
-UNRECOGNIZABLE = Identity("")
-"""The identity of a request whose duplicates cannot be recognised."""
-
-
 class Admission:
     """Checks messages against one agent's card and limits."""
 
@@ -69,45 +43,13 @@ class Admission:
         self._card = card
         self.limits = limits
         listed = card.capabilities.extensions
-        self._offered = frozenset(extension.uri for extension in listed)
+        self.offered = frozenset(extension.uri for extension in listed)
+        """The URIs of the extensions that the card lists."""
         self._required = frozenset(extension.uri for extension in listed if extension.required)
 
     def activated(self, requested: set[str]) -> list[str]:
         """Return the requested extensions that the agent has (A2A 1.0, section 4.6.1)."""
-        return sorted(self._offered & requested)
-
-    def identify(self, params: SendMessageRequest, context: ServerCallContext) -> Identity:
-        """Return the identity of a request, the same for all bindings and versions of A2A.
-
-        It is the message's id alone if the caller activates the deduplication extension, and so
-        declares its ids unique. Otherwise it is the whole request: section 3.3.1 of A2A 1.0 lets
-        agents detect duplicates by `messageId`, but people and test kits reuse ids.
-
-        Args:
-            params: The request, before the ids of a new task or context are filled in.
-            context: The caller. Anonymous callers count as one.
-
-        Raises:
-            InvalidParamsError: An anonymous caller activates the extension with a guessable id.
-        """
-        message, owner = params.message, context.user.user_name
-        requested = context.requested_extensions
-        if DEDUPLICATION_EXTENSION in requested and DEDUPLICATION_EXTENSION in self._offered:
-            if not owner and _is_guessable(message.message_id):
-                raise InvalidParamsError(
-                    "without authentication, the deduplication extension needs a messageId that "
-                    "cannot be guessed, such as a UUID"
-                )
-            return Identity(message.message_id, _hash_of_content(message), is_by_id=True)
-        if not is_recognizable(message.message_id, owner):
-            return UNRECOGNIZABLE
-        # An empty field means the same as a missing one, but bindings differ in which they send.
-        if params.HasField("configuration") and not params.configuration.ByteSize():
-            params.ClearField("configuration")
-        if params.HasField("metadata") and not params.metadata.ByteSize():
-            params.ClearField("metadata")
-        digest = hashlib.sha256(params.SerializeToString(deterministic=True)).digest()
-        return Identity(f"sha256:{digest.hex()}", digest)
+        return sorted(self.offered & requested)
 
     def check(self, params: SendMessageRequest, requested: set[str]) -> None:
         """Refuse a message that the protocol, the agent's card or its limits do not allow.
@@ -221,60 +163,3 @@ def _check_fields(struct: Struct, depth: int) -> None:
 def speaks_v03(context: ServerCallContext) -> bool:
     """Return whether a call uses A2A 0.3."""
     return context.state.get(VERSION_STATE) == V03
-
-
-def is_recognizable(message_id: str, owner: str) -> bool:
-    """Return whether a retry differs from an unrelated request with the same content."""
-    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not _is_guessable(message_id))
-
-
-def _is_guessable(text: str) -> bool:
-    """Return whether another caller might choose the same id.
-
-    An id that holds 32 hexadecimal digits in a row, as a UUID does (hyphens are ignored), at
-    least eight of them different and one of them a letter, cannot be guessed.
-    """
-    found = _RANDOM.search(text[:_LONGEST_SEARCHED].replace("-", ""))
-    if found is None:
-        return True
-    digits = set(found[0].lower())
-    return len(digits) < _DISTINCT_DIGITS or digits.isdisjoint("abcdef")
-
-
-def check_digest(known: bytes, given: bytes) -> None:
-    """Refuse a message whose id was used for a different one, although its ids are unique.
-
-    Raises:
-        InvalidParamsError: The contents differ.
-    """
-    if known != given:
-        raise InvalidParamsError(
-            "this messageId was used for another message; the deduplication extension needs an "
-            "id for each"
-        )
-
-
-def is_in_history(identity: Identity, message: Message, live: LiveTask) -> bool:
-    """Return whether a task has already taken a message.
-
-    A task's first message does not count: it did not name the task.
-
-    Raises:
-        InvalidParamsError: The task has another message of that id, and ids are unique.
-    """
-    if live.task is None or not identity.name:
-        return False
-    history = live.task.history if identity.is_by_id else live.task.history[1:]
-    for known in history:
-        if known.message_id == message.message_id and known.role == message.role:
-            if identity.is_by_id:
-                check_digest(_hash_of_content(known), identity.digest)
-                return True
-            if known == message:
-                return True
-    return False
-
-
-def _hash_of_content(message: Message) -> bytes:
-    content = Message(parts=message.parts, metadata=message.metadata)
-    return hashlib.sha256(content.SerializeToString(deterministic=True)).digest()

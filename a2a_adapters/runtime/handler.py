@@ -26,7 +26,7 @@ from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.admission import Admission, speaks_v03
-from a2a_adapters.runtime.duplicates import Duplicates
+from a2a_adapters.runtime.duplicates import Duplicate, Duplicates
 from a2a_adapters.runtime.endings import Endings, end_runs
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.interface import Recovery, StreamingHandler
@@ -36,7 +36,7 @@ from a2a_adapters.runtime.memory import MemoryTaskStore, validate_listing
 from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.run import Duplicate, terminal_error
+from a2a_adapters.runtime.run import terminal_error
 from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.interface import AgentStorage

@@ -1,4 +1,4 @@
-"""Answers messages: stores each with its task, recognises duplicates, and tracks the runs."""
+"""Answers messages: stores each with its task, and tracks the runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,16 @@ from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
-from a2a_adapters.runtime.admission import UNRECOGNIZABLE, check_digest, is_in_history
 from a2a_adapters.runtime.context import MessageContext, SentRequests
-from a2a_adapters.runtime.run import Duplicate, Run, Stage, terminal_error
+from a2a_adapters.runtime.duplicates import (
+    UNRECOGNIZABLE,
+    Arrival,
+    Duplicate,
+    check_digest,
+    identify,
+    is_in_history,
+)
+from a2a_adapters.runtime.run import Run, Stage, terminal_error
 from a2a_adapters.storage.interface import UsedMessage
 from a2a_adapters.storage.quota import Quota, memory_size
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.admission import Admission
+    from a2a_adapters.runtime.duplicates import Identity
     from a2a_adapters.runtime.interface import Recovery
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push.notifier import PushNotifier
@@ -78,8 +86,8 @@ class Messages:
         """Whether shutdown has begun; new messages are refused."""
         limits = admission.limits
         self._capacity = Quota(limits.runs + limits.queued_runs)
-        self._recognizable: dict[tuple[str, str], Run] = {}
-        """The runs whose duplicates can be recognised, by owner and name of the request."""
+        self._arrivals: dict[tuple[str, str], Arrival] = {}
+        """The running messages whose duplicates can be recognised, by owner and request name."""
         self._noted: OrderedDict[int, None] = OrderedDict()
         self._lingering: set[Run] = set()
         """Runs that had answered but not ended at the last look."""
@@ -119,13 +127,15 @@ class Messages:
             raise ServerBusyError(STOPPED)
         self._admission.check(params, context.requested_extensions)
         message = params.message
-        identity = UNRECOGNIZABLE if message.task_id else self._admission.identify(params, context)
+        identity, extensions = UNRECOGNIZABLE, self._admission.offered
+        if not message.task_id:
+            identity = identify(params, context, extensions)
         if not self._capacity.has(caller, 1):
             raise ServerBusyError
         if message.task_id:
             live = await self._task_of(message, context)
-            identity = self._admission.identify(params, context)
-            is_running = (live.owner, identity.name) in self._recognizable
+            identity = identify(params, context, extensions)
+            is_running = (live.owner, identity.name) in self._arrivals
             if not is_running and not is_in_history(identity, message, live):
                 self._live.check_ours(live)
                 # Streams and blocking callers still learn of a refusal; others would not.
@@ -135,13 +145,11 @@ class Messages:
         else:
             live = self._live.begin(message, context)
         try:
-            run = Run(live, message, self._storage, identity, caller, subscriber)
+            run = Run(live, message, self._storage, identity.name, caller, subscriber)
             request = MessageContext(context, params, live, self._journal, self._sent)
             if not identity.name:
-                return await self._begin(run, request, params)
-            if (first := await self._first_arrival(run)) is not None:
-                return first
-            return await self._begin_recognizable(run, request, params)
+                return await self._begin(run, identity, request, params)
+            return await self._begin_recognizable(run, identity, request, params)
         finally:
             self._live.let_go(live)
 
@@ -152,44 +160,29 @@ class Messages:
         message.context_id = live.context_id
         return live
 
-    async def _first_arrival(self, run: Run) -> Duplicate | None:
-        """Return the outcome of the same request if this process is handling it already."""
-        key = run.live.owner, run.identity.name
-        while (first := self._recognizable.get(key)) is not None:
-            check_digest(first.identity.digest, run.identity.digest)
-            if first.stage is not Stage.ARRIVED:
-                return Duplicate(first.live.task_id, first, run.identity.name)
-            if first.begun is None:
-                first.begun = asyncio.get_running_loop().create_future()
-            await asyncio.wait([begun := first.begun])
-            if begun.cancelled():  # its caller left: the next duplicate takes over
-                continue
-            outcome = begun.result()
-            if isinstance(outcome, Duplicate):
-                return outcome
-            return Duplicate(first.live.task_id, first, run.identity.name)
-        return None
-
     async def _begin_recognizable(
-        self, run: Run, request: MessageContext, params: SendMessageRequest
+        self, run: Run, identity: Identity, request: MessageContext, params: SendMessageRequest
     ) -> Run | Duplicate:
-        """Begin a message, and pass the outcome on to its duplicates."""
-        key = run.live.owner, run.identity.name
-        self._recognizable[key] = run
+        """Begin a message unless its first arrival is running; share the outcome."""
+        key = run.live.owner, run.name
+        while (first := self._arrivals.get(key)) is not None:
+            if (duplicate := await first.duplicate(identity.digest)) is not None:
+                return duplicate
+        self._arrivals[key] = arrival = Arrival(run, identity.digest)
         try:
-            outcome = await self._begin(run, request, params)
+            outcome = await self._begin(run, identity, request, params)
         except BaseException as error:
-            del self._recognizable[key]
-            _resolve(run, error)
+            del self._arrivals[key]
+            arrival.resolve(error)
             raise
         if outcome is not run:
-            del self._recognizable[key]
-        if run.begun is not None:
-            _resolve(run, outcome)
+            del self._arrivals[key]
+        if arrival.outcome is not None:
+            arrival.resolve(outcome)
         return outcome
 
     async def _begin(
-        self, run: Run, request: MessageContext, params: SendMessageRequest
+        self, run: Run, identity: Identity, request: MessageContext, params: SendMessageRequest
     ) -> Run | Duplicate:
         """Store a message and start its run, unless it was stored before.
 
@@ -198,14 +191,14 @@ class Messages:
             InvalidParamsError: Its push notification config is not allowed.
         """
         live, context = run.live, request.call_context
-        if live.draft is None and is_in_history(run.identity, params.message, live):
-            return Duplicate(live.task_id, None, run.identity.name)
+        if live.draft is None and is_in_history(identity, params.message, live):
+            return Duplicate(live.task_id, None, identity.name)
         if self._storage.is_durable:
             await self._sent.keep(live, params, context)
         if live.draft is not None:
             if self._push:
                 await self._push.begin(live, params, context)
-            if first := await self._store(run):
+            if first := await self._store(run, identity):
                 return first
         self._log_reuse(live, params.message.message_id)
         try:
@@ -218,9 +211,9 @@ class Messages:
             raise
         return run
 
-    async def _store(self, run: Run) -> Duplicate | None:
+    async def _store(self, run: Run, identity: Identity) -> Duplicate | None:
         """Store a draft with the message that begins it, unless that began another task."""
-        live, identity, task = run.live, run.identity, run.live.draft
+        live, task = run.live, run.live.draft
         assert task is not None  # noqa: S101 - the message begins the task
         task.status.state = state = self._first_state
         stored = await self._storage.accept(
@@ -295,14 +288,14 @@ class Messages:
         params.message.CopyFrom(message)
         context = ServerCallContext(user=live.user, requested_extensions=extensions)
         request = MessageContext(context, params, live, self._journal, self._sent, is_resumed=True)
-        run = Run(live, message, self._storage, UNRECOGNIZABLE, live.owner)
+        run = Run(live, message, self._storage, "", live.owner)
         await self._start(run, request, params)
 
     def _ended(self, run: Run, size: int, execution: asyncio.Task[None]) -> None:
         live = run.live
         self._runs.discard(run)
         live.runs.discard(execution)
-        self._recognizable.pop((live.owner, run.identity.name), None)
+        self._arrivals.pop((live.owner, run.name), None)
         size += live.grown
         live.grown = 0
         self._capacity.take(run.caller, -1)
@@ -341,20 +334,6 @@ class Messages:
 
     def _runs_of(self, live: LiveTask) -> list[Run]:
         return [run for run in self._runs if run.live is live]
-
-
-def _resolve(run: Run, outcome: Run | Duplicate | BaseException) -> None:
-    """Give the duplicates that wait for a message its outcome."""
-    waiting, run.begun = run.begun, None  # an error refers to its frame, and so to the run: a cycle
-    if waiting is None:
-        return
-    if isinstance(outcome, asyncio.CancelledError):
-        waiting.cancel()
-    elif isinstance(outcome, BaseException):
-        waiting.set_exception(outcome)
-        waiting.exception()  # all waiters may have left
-    else:
-        waiting.set_result(outcome)
 
 
 def _check_accepts_messages(live: LiveTask, *, is_deaf: bool) -> None:

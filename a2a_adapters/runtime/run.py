@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState
@@ -26,22 +26,11 @@ if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor, RequestContext
     from a2a.server.events import Event
 
-    from a2a_adapters.runtime.admission import Identity
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage
 
 logger = logging.getLogger(__name__)
-
-
-class Duplicate(NamedTuple):
-    """The first arrival of a request that is sent again."""
-
-    task_id: str
-    run: Run | None
-    """Its run, if that is in this process and has not ended."""
-    name: str
-    """The key under which a reply without a task is stored."""
 
 
 class Stage(IntEnum):
@@ -66,6 +55,7 @@ class Run(TextQueue):
 
     Args:
         storage: Stores the outcome for duplicates.
+        name: The key of that outcome; empty if duplicates cannot be recognised.
         caller: The owner of the capacity that the run takes.
         subscriber: Receives the events of this run, from the first one on.
     """
@@ -75,12 +65,12 @@ class Run(TextQueue):
         live: LiveTask,
         message: Message,
         storage: AgentStorage,
-        identity: Identity,
+        name: str,
         caller: str,
         subscriber: Subscriber | None = None,
     ) -> None:
         self.live = live
-        self.identity = identity
+        self.name = name
         self.caller = caller
         self.stage = Stage.ARRIVED
         self.error: A2AError | None = None
@@ -88,8 +78,6 @@ class Run(TextQueue):
         """When its turn came, by `time.monotonic`; 0 before."""
         self.is_abandoned = False
         """Whether it was abandoned: its events are dropped."""
-        self.begun: asyncio.Future[Run | Duplicate] | None = None
-        """The outcome, for duplicates that arrive meanwhile."""
         self.on_end: Callable[[], None] | None = None
         """Called once, when it has ended or is abandoned."""
         self.append_text = live.append_text
@@ -256,11 +244,11 @@ class Run(TextQueue):
     async def retract(self) -> None:
         """Forget the refused message, so that it can be sent again."""
         live = self.live
-        await self._storage.retract(live.owner, self.identity.name, live.task_id)
+        await self._storage.retract(live.owner, self.name, live.task_id)
 
     async def _keep_reply(self, reply: Message, kept: Collection[State]) -> None:
         """Store a reply without a task, together with `kept`."""
-        live, name = self.live, self.identity.name
+        live, name = self.live, self.name
         body = reply.SerializeToString() if name else None
         await self._storage.retract(live.owner, name, live.task_id, body, kept)
 

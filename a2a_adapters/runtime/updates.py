@@ -25,6 +25,8 @@ from a2a_adapters.protocol.wire import (
     one_line,
     status_update_to_dict,
     task_to_dict,
+    text_chunk_head,
+    text_chunk_to_json,
 )
 
 if TYPE_CHECKING:
@@ -99,7 +101,6 @@ class TextStream:
         self._chunks: list[str] = []
         self._ids = (task_id, context_id)
         self._head = b""
-        """The JSON of a chunk up to its text; made for the first reader."""
 
     def first(self, text: str) -> Update:
         """Begin the artifact."""
@@ -139,17 +140,11 @@ class TextStream:
             last_chunk=last,
         )
 
-    def to_json(self, text: str) -> bytes:
-        """Return a chunk that is not the last one as JSON."""
+    def head(self) -> bytes:
+        """Return the JSON of a chunk up to its text, made for the first reader."""
         if not self._head:
-            task_id, context_id = self._ids
-            ids = one_line({"taskId": task_id, "contextId": context_id})[:-1]
-            artifact_id = one_line(self.artifact_id)
-            self._head = b'{"artifactUpdate":%b,"artifact":{"artifactId":%b,"parts":[{"text":' % (
-                ids,
-                artifact_id,
-            )
-        return self._head + one_line(text) + b'}]},"append":true}}'
+            self._head = text_chunk_head(*self._ids, self.artifact_id)
+        return self._head
 
 
 class TextUpdate:
@@ -199,7 +194,7 @@ class TextUpdate:
             self._json = (
                 one_line({"artifactUpdate": artifact_update_to_dict(self.event)})
                 if self.is_last
-                else self._stream.to_json(self._text)
+                else text_chunk_to_json(self._stream.head(), self._text)
             )
         return self._json
 

@@ -23,8 +23,8 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
-from a2a_adapters.serving.card import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
+from a2a_adapters.serving.discovery import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.entrance import Protection, mount, not_found
 from a2a_adapters.serving.options import NamedTarget, ServerOptions
 from a2a_adapters.storage import open_storage

@@ -22,7 +22,7 @@ from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
-from a2a_adapters.serving.card import check_public
+from a2a_adapters.serving.discovery import check_public
 from a2a_adapters.serving.entrance import Entrance
 from a2a_adapters.serving.garbage import settled, trim_memory
 from a2a_adapters.serving.opening import is_closed, opened

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters.observability.workers import WorkerFigures
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
-    from a2a_adapters.serving.card import ExtendedDescription
+    from a2a_adapters.serving.discovery import ExtendedDescription
     from a2a_adapters.serving.signing import CardSigner
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")

@@ -9,10 +9,10 @@ from starlette.responses import JSONResponse
 
 from a2a_adapters import TextDelta
 from a2a_adapters.dialects import new_id, one_line
-from a2a_adapters_openai.content import read_message
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.heads import Chat
 from a2a_adapters_openai.housekeeping import housekeeping
+from a2a_adapters_openai.messages import read_message
 from a2a_adapters_openai.output import progress_text, remaining, whole
 from a2a_adapters_openai.parameters import ChatParameters, read_parameters
 from a2a_adapters_openai.stream import EventStream, data

@@ -16,7 +16,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from a2a_adapters.dialects import new_id
-from a2a_adapters_openai.content import ASSISTANT, SYSTEM, Said
+from a2a_adapters_openai.messages import ASSISTANT, SYSTEM, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

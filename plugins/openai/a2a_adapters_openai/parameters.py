@@ -10,8 +10,8 @@ from pydantic_core import to_json
 
 from a2a_adapters import Text
 from a2a_adapters.dialects import read_json
-from a2a_adapters_openai.content import SYSTEM, Said
 from a2a_adapters_openai.errors import ApiError
+from a2a_adapters_openai.messages import SYSTEM, Said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

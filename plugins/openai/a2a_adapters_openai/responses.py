@@ -11,10 +11,10 @@ from a2a.utils.errors import A2AError
 from starlette.responses import JSONResponse
 
 from a2a_adapters.dialects import Answer, new_id
-from a2a_adapters_openai.content import read_message
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.heads import Chat, Head
 from a2a_adapters_openai.items import Frame, ResponseShape
+from a2a_adapters_openai.messages import read_message
 from a2a_adapters_openai.output import progress_text, whole
 from a2a_adapters_openai.parameters import ResponseParameters, read_parameters
 from a2a_adapters_openai.stored import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import AgentReply
     from a2a_adapters.dialects import DialectAgent, DialectServer
-    from a2a_adapters_openai.content import Said
+    from a2a_adapters_openai.messages import Said
     from a2a_adapters_openai.models import Models
 
 _CONVERSATION = re.compile(r"conv_[0-9a-f]{32}")

@@ -10,9 +10,9 @@ from google.protobuf.message import Error as ProtobufError
 
 from a2a_adapters import PROGRESS_EXTENSION, Text
 from a2a_adapters.dialects import user_message
-from a2a_adapters_openai.content import to_parts
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Head, Heads
+from a2a_adapters_openai.messages import to_parts
 from a2a_adapters_openai.run import Run
 
 if TYPE_CHECKING:

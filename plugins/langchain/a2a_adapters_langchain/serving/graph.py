@@ -29,9 +29,9 @@ from a2a_adapters_langchain.serving.answer_nodes import answer_filter
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config, step_limit
 from a2a_adapters_langchain.serving.input import graph_input
+from a2a_adapters_langchain.serving.interrupts import USAGE, first_input, question
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
-from a2a_adapters_langchain.serving.questions import USAGE, first_input, question
 from a2a_adapters_langchain.serving.recovery import (
     FINISHED,
     POSITION,
