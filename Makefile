@@ -13,8 +13,8 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # The core and the plugins of every server are covered without these tests.
 UNMEASURED := attack end_to_end fuzz plugins/acp plugins/agno plugins/autogen plugins/crewai plugins/langchain \
-	plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/router plugins/test_failures.py \
-	test_docs.py test_imports.py test_install.py test_public_api.py
+	plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
+	plugins/test_failures.py test_docs.py test_imports.py test_install.py test_public_api.py
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
 # versions are those of constraints.txt.
@@ -41,8 +41,9 @@ UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow
 	bindings/test_history_length.py bindings/test_large_requests.py bindings/test_numbers.py \
 	bindings/test_v03_parts.py runtime/push/test_configs.py plugins/sql/test_messages.py \
 	plugins/sql/test_trouble.py plugins/client/test_call.py executor/test_closing.py)
-# The main environment has the lowest openai-agents already; here it would raise the lowest pydantic.
-UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/test_failures.py)
+# The main environment has the lowest openai-agents and pydantic-ai already; here they would raise the
+# lowest pydantic.
+UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/pydantic_ai plugins/test_failures.py)
 # Of the contract tests on databases and the crash tests of graphs, one of each kind.
 ON_DATABASES := OnSqlite or OnPostgresql
 ONE_OF_EACH := (not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or ProxiesOnSqlite) \
@@ -201,7 +202,7 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS),openai-agents]' --group lint --group test
+	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS),openai-agents,pydantic-ai]' --group lint --group test
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.test

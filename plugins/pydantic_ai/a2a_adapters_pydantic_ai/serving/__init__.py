@@ -1,0 +1,1 @@
+"""Pydantic AI agents as A2A agents."""

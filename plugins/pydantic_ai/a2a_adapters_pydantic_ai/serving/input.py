@@ -1,0 +1,35 @@
+"""Converts a request to the prompt of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from pydantic_ai import BinaryContent
+
+from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
+
+if TYPE_CHECKING:
+    from a2a_adapters import Part
+
+Prompt: TypeAlias = "str | list[str | BinaryContent]"
+
+
+def as_prompt(request: AgentRequest) -> Prompt:
+    """Return the request as a user prompt; data parts become JSON text.
+
+    Raises:
+        InvalidInputError: The message is empty, or has a file given by URL.
+    """
+    text = as_text(request.parts)
+    if not text.strip():
+        raise InvalidInputError("the message is empty")
+    if not any(isinstance(part, File) for part in request.parts):
+        return text
+    return [_content(part) for part in request.parts]
+
+
+def _content(part: Part) -> str | BinaryContent:
+    if not isinstance(part, File):
+        return as_text([part])
+    # Bytes only: the framework or the provider would fetch a URL.
+    return BinaryContent(part.received(), media_type=part.guess_media_type())
