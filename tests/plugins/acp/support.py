@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -74,6 +75,13 @@ def is_running(pid):
         return b") Z" not in Path(f"/proc/{pid}/stat").read_bytes()
     except FileNotFoundError:
         return False
+
+
+async def until(is_so):
+    """Wait for something of which no event tells."""
+    async with asyncio.timeout(60):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def progress(agent, text, options=None):

@@ -22,6 +22,7 @@ from tests.plugins.acp.support import (
     question_of,
     scripted,
     served,
+    until,
 )
 
 
@@ -189,10 +190,12 @@ async def test_an_agent_that_insists_is_stopped(folder):
 async def test_an_agent_that_asks_too_often_at_once_is_refused(folder):
     async with served(scripted(folder)) as client:
         task = await asked(client, "flood")
+        await until((folder / "denied.txt").exists)
         for _ in range(16):
             assert task.status.state == INPUT_REQUIRED
             task = await reply(client, task, "yes")
     assert task.status.state == COMPLETED
+    assert (folder / "denied.txt").read_text() == " ".join(["reject_once"] * 4)
 
 
 @pytest.mark.parametrize(

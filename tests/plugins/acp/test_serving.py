@@ -211,7 +211,7 @@ async def test_an_owner_has_half_of_the_processes(folder):
         connect(url, user="ann") as ann,
         connect(url, user="bob") as bob,
     ):
-        await asked(ann, "edit a.txt")
+        await begun(ann, "hang")
         refused = await send(ann, user_message("hello"))
         assert "Too many of your conversations" in refused.status.message.parts[0].text
         assert answer_of(await send(bob, user_message("hello"))) == "hello"
@@ -246,3 +246,21 @@ def test_a_known_agent_that_is_not_installed_says_how(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigurationError, match="npm install --global opencode-ai, then run"):
         AcpAgent("opencode")
+
+
+async def test_a_question_gives_its_process_to_another_conversation(folder):
+    async with served(scripted(folder, processes=1)) as client:
+        task = await asked(client, "edit a.txt")
+        assert answer_of(await send(client, user_message("hello"))) == "hello"
+        done = await send(client, user_message("yes", task_id=task.id))
+    assert done.status.state == COMPLETED
+    assert "Permission is granted. Use it and finish the task." in answer_of(done)
+
+
+async def test_a_question_of_an_agent_that_cannot_load_sessions_keeps_its_process(folder):
+    async with served(scripted(folder, "unloadable", processes=2)) as client:
+        task = await asked(client, "edit a.txt")
+        for text in ("hello", "another"):
+            assert answer_of(await send(client, user_message(text))) == text
+        done = await send(client, user_message("yes", task_id=task.id))
+    assert "edited a.txt" in answer_of(done)

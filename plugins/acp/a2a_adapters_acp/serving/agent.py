@@ -5,15 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from acp.schema import (
-    HttpMcpServer,
-    McpServerStdio,
-    TextContentBlock,
-)
+from acp.schema import HttpMcpServer, McpServerStdio
 
 from a2a_adapters import (
     ANOTHER_TASK_WAITS,
@@ -22,30 +18,22 @@ from a2a_adapters import (
     AgentEvent,
     AgentRequest,
     ConfigurationError,
-    Progress,
-    ResumeError,
-    TaskMetadata,
 )
 from a2a_adapters.concurrency import basic_environment
-from a2a_adapters_acp.serving.content import check, prompt_of
+from a2a_adapters_acp.serving.content import check
 from a2a_adapters_acp.serving.folders import Folders, Worktrees
 from a2a_adapters_acp.serving.known import KNOWN, Known, read_word
 from a2a_adapters_acp.serving.permissions import Permissions
-from a2a_adapters_acp.serving.questions import read_stored_answer, repeated
 from a2a_adapters_acp.serving.session import Launch
 from a2a_adapters_acp.serving.sessions import Sessions
-from a2a_adapters_acp.serving.turn import answered
+from a2a_adapters_acp.serving.turn import Turn
 
 if TYPE_CHECKING:
     from a2a_adapters import StateStorage
-    from a2a_adapters_acp.serving.content import Block
 
 __all__ = ["AcpAgent"]
 
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
-
-_LOST = "The agent's earlier session could not be loaded: it does not remember the conversation."
-_CANNOT_CONTINUE = "The agent was restarted and cannot load its session; please start a new task."
 
 
 class AcpAgent(Adapter):
@@ -53,7 +41,8 @@ class AcpAgent(Adapter):
 
     Each conversation has a process and a session of its own, which is loaded again after a restart
     if the agent can do that. A turn that is cancelled or fails ends its process with everything
-    that it has started.
+    that it has started. A question to the caller keeps its process until another conversation
+    needs it; the answer then loads the session.
 
     Args:
         command: A name in the table of known agents, such as `claude`, or a command, as one text
@@ -167,29 +156,24 @@ class AcpAgent(Adapter):
         if self._sessions.is_used(key) and await request.others_wait():
             yield ANOTHER_TASK_WAITS
             return
-        async with self._sessions.lease(key) as session:
-            granted: set[str] = set()
-            if request.resuming:
-                given = read_stored_answer(request)
-                if given is None:
-                    yield repeated(request)
+        turn, message = Turn(self._folders.branch(*key)), request
+        try:
+            while True:
+                async with (
+                    self._sessions.lease(key, turn.session) as session,
+                    aclosing(turn.run(session, message)) as events,
+                ):
+                    async for event in events:
+                        yield event
+                if turn.question is None:
                     return
-                if not session.has_history:
-                    raise ResumeError(_CANNOT_CONTINUE)
-                text, granted = given
-                prompt: Sequence[Block] = [TextContentBlock(type="text", text=text)]
-            else:
-                prompt = prompt_of(request, session.prompt_capabilities)
-                if session.is_lost:
-                    yield Progress(_LOST)
-            if branch := self._folders.branch(*key):
-                yield TaskMetadata({"branch": branch})
-            answers = answered(session, request, prompt, granted)
-            answer: AgentRequest | None = None
-            async with aclosing(answers):
-                with suppress(StopAsyncIteration):
-                    while True:
-                        answer = yield await answers.asend(answer)
+                # Without the lease: another conversation may get the process meanwhile.
+                answer = yield turn.question
+                assert answer is not None  # noqa: S101 - the executor sends it
+                message = answer
+        finally:
+            await turn.aclose()
+            self._sessions.drop(key, turn.session)
 
 
 def _program(words: Sequence[str], known: Known | None) -> str:

@@ -61,9 +61,9 @@ class Question:
         """Whether the agent waits for an answer."""
         return not self._asked.answer.done()
 
-    def give(self, answer: AgentRequest | None) -> None:
+    def give(self, answer: AgentRequest) -> None:
         """Take an answer; one that is unclear changes `event`."""
-        choice = None if answer is None else read_answer(answer, self._asked.options)
+        choice = read_answer(answer, self._asked.options)
         if choice is None:
             self.event = replace(self._first, prompt=f"{_UNCLEAR}\n{self._first.prompt}")
         elif self.is_open:

@@ -71,6 +71,7 @@ class Session:
         prompt_capabilities: What the agent takes besides text.
         is_lost: Whether an earlier session could not be loaded, so that this one is new.
         has_history: Whether the agent knows what was said before.
+        can_load: Whether another process can load the session.
 
     Args:
         launch: How the agent is started.
@@ -86,6 +87,7 @@ class Session:
         self.prompt_capabilities = PromptCapabilities()
         self.is_lost = False
         self.has_history = False
+        self.can_load = False
 
     @property
     def id(self) -> str:
@@ -96,6 +98,11 @@ class Session:
     def is_open(self) -> bool:
         """Whether the process is running."""
         return self._tree is not None and self._tree.process.returncode is None
+
+    @property
+    def is_prompted(self) -> bool:
+        """Whether a turn has begun and not ended."""
+        return self._prompting is not None
 
     async def open(self, folder: Path, session_id: str) -> None:
         """Start the agent, and load a session or create one.
@@ -173,7 +180,8 @@ class Session:
         can = about.agent_capabilities
         self.prompt_capabilities = (can and can.prompt_capabilities) or PromptCapabilities()
         folder = str(self.folder)
-        if session_id and can and can.load_session:
+        self.can_load = bool(can and can.load_session)
+        if session_id and self.can_load:
             self._client.session_id = session_id
             # What the agent replays of the conversation comes outside of a turn, and is dropped.
             with suppress(RequestError, ValidationError):

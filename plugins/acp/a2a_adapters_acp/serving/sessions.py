@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
@@ -36,7 +35,18 @@ class _Slot:
     session: Session | None = None
     mark: str = ""
     """What was stored at the end of its latest turn here."""
+    idle_since: float = 0
     expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the session's turn is open; without a user, it waits for the caller."""
+        return self.session is not None and self.session.is_prompted
+
+    @property
+    def is_replaceable(self) -> bool:
+        """Whether ending the session, when it is not in use, loses no question."""
+        return self.session is not None and (self.session.can_load or not self.is_asking)
 
 
 class Sessions:
@@ -66,12 +76,24 @@ class Sessions:
         self._storage = storage
 
     def is_used(self, key: Key) -> bool:
-        """Whether a conversation's session is in use, or being closed."""
-        return key in self._slots and self._slots[key].lock.locked()
+        """Whether a conversation's session is prompted, or being opened or closed."""
+        slot = self._slots.get(key)
+        return slot is not None and (slot.lock.locked() or slot.is_asking)
+
+    def drop(self, key: Key, session: Session | None) -> None:
+        """End a session if it waits for its caller: no answer will come."""
+        slot = self._slots.get(key)
+        if slot is not None and slot.session is session and slot.is_asking:
+            self._background.begin(self._retire(key, slot, session))
 
     @asynccontextmanager
-    async def lease(self, key: Key) -> AsyncGenerator[Session]:
+    async def lease(self, key: Key, asking: Session | None = None) -> AsyncGenerator[Session]:
         """Give a conversation's session, once no other run has it; after a failure it is closed.
+
+        Args:
+            key: The conversation.
+            asking: The session whose question is answered. The one given is another if that one
+                was ended meanwhile.
 
         Raises:
             AgentFailedError: The agent cannot be started, or too many are running.
@@ -84,7 +106,7 @@ class Sessions:
             self._leave(key, slot)
             raise
         try:
-            session = await self._session(key, slot)
+            session = await self._session(key, slot, asking)
             yield session
             if session.is_open:
                 await self._note(key, slot, session)
@@ -92,7 +114,11 @@ class Sessions:
             # A run that is cancelled has less time than a process may take to end.
             self._background.begin(self._discard(key, slot))
             raise
-        if slot.session is not None and slot.session.is_open and not self._waiting:
+        if (
+            slot.session is not None
+            and slot.session.is_open
+            and not (self._waiting and slot.is_replaceable)
+        ):
             self._keep(key, slot)
         else:
             self._background.begin(self._discard(key, slot))
@@ -103,14 +129,15 @@ class Sessions:
         await asyncio.gather(*(self._end(key, slot) for key, slot in slots))
         await self._background.wait()
 
-    async def _session(self, key: Key, slot: _Slot) -> Session:
+    async def _session(self, key: Key, slot: _Slot, asking: Session | None) -> Session:
         if slot.expiry is not None:
             slot.expiry.cancel()
             slot.expiry = None
         mark, known = await self._read(key)
         if slot.session is not None:
             # Another process may have answered the conversation's messages meanwhile.
-            if slot.session.is_open and slot.mark == mark:
+            is_free = slot.session is asking or not slot.is_asking
+            if slot.session.is_open and slot.mark == mark and is_free:
                 return slot.session
             await self._end(key, slot)
         await self._permit(key[0])
@@ -131,9 +158,12 @@ class Sessions:
 
     def _keep(self, key: Key, slot: _Slot) -> None:
         loop = asyncio.get_running_loop()
-        slot.expiry = loop.call_later(
-            self._idle_seconds, lambda: self._background.begin(self._retire(key, slot))
-        )
+        slot.idle_since = loop.time()
+        if not slot.is_asking:
+            slot.expiry = loop.call_later(
+                self._idle_seconds,
+                lambda: self._background.begin(self._retire(key, slot, slot.session)),
+            )
         slot.lock.release()
         self._leave(key, slot)
 
@@ -149,11 +179,13 @@ class Sessions:
             slot.lock.release()
             self._leave(key, slot)
 
-    async def _retire(self, key: Key, slot: _Slot) -> None:
-        """End the session of an idle conversation."""
+    async def _retire(self, key: Key, slot: _Slot, session: Session | None) -> None:
+        """End a session that is idle or waits for its caller, unless another has replaced it."""
         slot.users += 1
-        await slot.lock.acquire()
-        await self._discard(key, slot)
+        async with slot.lock:
+            if slot.session is session:
+                await self._end(key, slot)
+        self._leave(key, slot)
 
     async def _end(self, key: Key, slot: _Slot) -> None:
         if slot.expiry is not None:
@@ -170,8 +202,7 @@ class Sessions:
     async def _permit(self, owner: str) -> None:
         """Wait until another process may run, and end an idle one if that helps.
 
-        A named owner has at most half of the processes, so that questions without an answer do not
-        shut out the others.
+        A named owner has at most half of the processes, so that it cannot shut out the others.
 
         Raises:
             AgentFailedError: All are in use for long.
@@ -194,15 +225,14 @@ class Sessions:
             self._waiting -= 1
 
     async def _retire_oldest(self, slots: Sequence[tuple[Key, _Slot]]) -> bool:
-        """End the session that has been idle longest; return whether there was one."""
-        idle = [
-            (slot.expiry.when(), key, slot)
-            for key, slot in slots
-            if slot.expiry is not None and not slot.lock.locked()
-        ]
+        """End the session that has been idle longest; return whether there was one.
+
+        Those whose callers are asked come last, and only if another process can load them.
+        """
+        idle = [each for each in slots if not each[1].lock.locked() and each[1].is_replaceable]
         if idle:
-            _, key, slot = min(idle, key=itemgetter(0))
-            await shielded(self._retire(key, slot))
+            key, slot = min(idle, key=lambda each: (each[1].is_asking, each[1].idle_since))
+            await shielded(self._retire(key, slot, slot.session))
         return bool(idle)
 
     async def _read(self, key: Key) -> tuple[str, str]:
