@@ -35,18 +35,18 @@ from a2a_adapters.protocol.messages import (
 from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:
-    from a2a_adapters.bindings.http import read_json
+    from a2a_adapters.bindings.http import PageRoute, read_json
     from a2a_adapters.calling.dialect import DialectTransport
     from a2a_adapters.observability.failures import log_failure
     from a2a_adapters.security.shares import share_of_caller
     from a2a_adapters.storage.quota import Room
 
 __all__ = [
-    "Answer", "DialectAgent", "DialectRoutes", "DialectServer", "DialectTransport",
-    "HttpClients", "JsonHttp", "Room", "agent_message", "agent_url", "artifact_response",
-    "as_response", "event_data", "is_busy", "log_failure", "message_parts", "new_id",
-    "one_line", "quote", "read_json", "rpc_call", "rpc_refusal", "share_of_caller",
-    "status_response", "struct_to_dict", "to_protocol", "to_struct", "user_message",
+    "Answer", "DialectAgent", "DialectRoutes", "DialectServer", "DialectTransport", "HttpClients",
+    "JsonHttp", "PageRoute", "Room", "agent_message", "agent_url", "artifact_response",
+    "as_response", "event_data", "is_busy", "log_failure", "message_parts", "new_id", "one_line",
+    "quote", "read_json", "rpc_call", "rpc_refusal", "share_of_caller", "status_response",
+    "struct_to_dict", "to_protocol", "to_struct", "user_message",
 ]  # fmt: skip
 
 # Loaded on first use: plugins that call a dialect do not need the server, and vice versa.
@@ -56,6 +56,7 @@ __getattr__ = lazy_names(
         "DialectTransport": "calling.dialect",
         "log_failure": "observability.failures",
         "read_json": "bindings.http",
+        "PageRoute": "bindings.http",
         "Room": "storage.quota",
         "share_of_caller": "security.shares",
     },

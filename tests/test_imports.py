@@ -63,7 +63,8 @@ BUILT_IN = {
     },
     "jwt": {"net", "security"},
     "server": {
-        "cli", "concurrency", "contract", "net", "observability", "runtime", "security", "serving",
+        "cli", "concurrency", "contract", "net", "observability", "protocol", "runtime", "security",
+        "serving",
     },
     "sql": {
         "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",

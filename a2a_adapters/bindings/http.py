@@ -12,6 +12,7 @@ from a2a.server.routes.common import StarletteUser
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match, Route
 
 from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
@@ -137,6 +138,16 @@ def requested_extensions(headers: Mapping[str, str]) -> set[str]:
     return get_requested_extensions(
         [headers[name] for name in EXTENSION_HEADERS if name in headers]
     )
+
+
+class PageRoute(Route):
+    """A route of a web page, which matches only requests that accept HTML, as browsers' do."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether the route handles a request (Starlette's interface)."""
+        if scope["type"] != "http" or "text/html" not in scope[HEADERS].get("accept", ""):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
 _ANONYMOUS = UnauthenticatedUser()

@@ -77,7 +77,7 @@ class Observer:
 
 
 def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:
-    if not logger.isEnabledFor(logging.INFO):
+    if record.is_hidden or not logger.isEnabledFor(logging.INFO):
         return
     milliseconds = round(seconds * 1000, 3)
     fields = {
@@ -128,6 +128,7 @@ class RequestRecord:
         owner: The authenticated user.
         error: The type of the error with which it was refused.
         status: The HTTP status, or the name of the gRPC status; 0 without a response.
+        is_hidden: Whether the request is left out of the log.
     """
 
     operation: str = ""
@@ -136,6 +137,7 @@ class RequestRecord:
     owner: str = ""
     error: str = ""
     status: int | str = 0
+    is_hidden: bool = False
 
     def note_task(self, task_id: str, context_id: str, owner: str) -> None:
         """Record the task of the request."""
@@ -143,7 +145,8 @@ class RequestRecord:
 
     def fields(self) -> dict[str, str]:
         """Return the recorded fields without the status."""
-        return {name: value for name, value in asdict(self).items() if value and name != "status"}
+        left_out = {"status", "is_hidden"}
+        return {k: v for k, v in asdict(self).items() if v and k not in left_out}
 
 
 CURRENT: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
@@ -154,6 +157,12 @@ def note_error(error: BaseException) -> None:
     """Record the error with which the current request is refused."""
     if (record := CURRENT.get()) is not None:
         record.error = type(error).__name__
+
+
+def hide_request() -> None:
+    """Leave the current request out of the log, such as one for a file of a web page."""
+    if (record := CURRENT.get()) is not None:
+        record.is_hidden = True
 
 
 def _find_tracer() -> Tracer | None:

@@ -199,7 +199,7 @@ class ServedAgents:
             self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
             self.is_single = True
         if options.console and CONSOLE not in dialects:
-            dialects = [*dialects, CONSOLE]
+            dialects = [CONSOLE, *dialects]
         self.dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:

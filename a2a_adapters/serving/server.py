@@ -28,11 +28,15 @@ from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from starlette.applications import Starlette
 
     from a2a_adapters.serving.agents import ServedAgents
+
+    OnStart: TypeAlias = Callable[[Sequence[str], ServedAgents], None]
+    """Called with the server's addresses and agents."""
 
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
@@ -56,6 +60,7 @@ def serve(  # noqa: PLR0913 - a choice each
     dialects: Sequence[object] = (),
     allow_unauthenticated: bool = False,
     sockets: Sequence[socket.socket] | None = None,
+    on_start: OnStart | None = None,
 ) -> None:
     """Serve `target` as an A2A agent until interrupted.
 
@@ -74,6 +79,7 @@ def serve(  # noqa: PLR0913 - a choice each
         dialects: As for `build_app`.
         allow_unauthenticated: Whether everyone who can reach `host` may use the agent.
         sockets: Open sockets to listen on, in place of `port`.
+        on_start: Shows the addresses once the server answers; by default they are logged.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
@@ -94,7 +100,7 @@ def serve(  # noqa: PLR0913 - a choice each
     app = build_app(
         target, name=name, description=description, url=url, options=options, dialects=dialects
     )
-    server = Server(app, host, port, options)
+    server = Server(app, host, port, options, on_start)
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
         server.run(list(sockets) if sockets else None)
     if left := busy_threads():
@@ -120,7 +126,7 @@ async def aserve(  # noqa: PLR0913 - a choice each
 ) -> None:
     """Serve `target` in the running event loop, until interrupted or cancelled.
 
-    The arguments and errors are those of `serve`, but for `sockets`.
+    The arguments and errors are those of `serve`, but for `sockets` and `on_start`.
     """
     options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     await check_storage(options)
@@ -178,7 +184,14 @@ class Server(uvicorn.Server):
     When it stops, it ends the running tasks before it waits for their streams.
     """
 
-    def __init__(self, app: Starlette, host: str, port: int, options: ServerOptions) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        host: str,
+        port: int,
+        options: ServerOptions,
+        on_start: OnStart | None = None,
+    ) -> None:
         config = uvicorn.Config(
             app,
             host=host,
@@ -196,7 +209,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         log_server(options.log_format)
         self._app = app
-        self._has_console = bool(options.console)
+        self._on_start = on_start or _log_addresses
         self._metrics = options.metrics
         self._open = AsyncExitStack()
 
@@ -234,21 +247,12 @@ class Server(uvicorn.Server):
                 raise
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start answering, and log the addresses."""
+        """Start answering, and show the addresses."""
         await super().startup(sockets)
-        for server in self.servers:
-            host, port = server.sockets[0].getsockname()[:2]
-            root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-            if self._has_console:
-                logger.info("console at %s/%s", root, CONSOLE)
-            for name, path in self._agents.dialects.endpoints.items():
-                logger.info("%s at %s%s", name, root, path)
-            for agent in self._agents:
-                url = root + agent.address.path
-                logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
-        for agent in self._agents:
-            for each in agent.bindings:
-                logger.info("A2A agent over %s at port %s", each.name, each.port)
+        places = [server.sockets[0].getsockname()[:2] for server in self.servers]
+        roots = [f"http://{f'[{host}]' if ':' in host else host}:{port}" for host, port in places]
+        if roots:  # otherwise a signal has stopped it in the meantime
+            self._on_start(roots, self._agents)
 
     @property
     def _agents(self) -> ServedAgents:
@@ -261,6 +265,18 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         # Not later, because uvicorn then raises the signal again that stopped it.
         await self._open.aclose()
+
+
+def _log_addresses(roots: Sequence[str], agents: ServedAgents) -> None:
+    for root in roots:
+        for name, path in agents.dialects.endpoints.items():
+            logger.info("%s at %s%s", name, root, path)
+        for agent in agents:
+            url = root + agent.address.path
+            logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
+    for agent in agents:
+        for each in agent.bindings:
+            logger.info("A2A agent over %s at port %s", each.name, each.port)
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:

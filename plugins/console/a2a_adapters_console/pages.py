@@ -13,6 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters.dialects import PageRoute
+from a2a_adapters.observability.requests import hide_request
 from a2a_adapters_console.findings import Findings
 
 if TYPE_CHECKING:
@@ -77,6 +79,8 @@ class ConsoleAgent:
 def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
     """Return the routes of the page: public files and checks of agents.
 
+    Browsers that open the server's root are redirected to the page.
+
     Args:
         agents: The agents to list.
     """
@@ -97,6 +101,7 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
     }
     return DialectRoutes(
         cards=[
+            PageRoute("/", _to_console),
             Route(CONSOLE_PATH, _to_folder),
             Route(f"{CONSOLE_PATH}/", known["index.html"].answer),
             *(Route(f"{CONSOLE_PATH}/{name}", file.answer) for name, file in known.items()),
@@ -105,6 +110,7 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
             Route(f"{CONSOLE_PATH}/check/{number}", check, methods=["POST"])
             for number, check in enumerate(checks)
         ],
+        endpoints={"console": CONSOLE_PATH},
     )
 
 
@@ -119,10 +125,15 @@ class _File:
 
     async def answer(self, request: Request) -> Response:
         """Answer with the file, or with 304 if the browser has cached it."""
+        hide_request()
         known = request.headers.get("if-none-match", "").split(",")
         if self._headers["ETag"] in {tag.strip().removeprefix("W/") for tag in known}:
             return Response(status_code=304, headers=self._headers)
         return Response(self._content, headers=self._headers)
+
+
+async def _to_console(_request: Request) -> Response:
+    return RedirectResponse(CONSOLE_PATH.removeprefix("/") + "/", 307)
 
 
 async def _to_folder(_request: Request) -> Response:

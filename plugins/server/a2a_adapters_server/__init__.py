@@ -1,4 +1,4 @@
-"""The commands that serve agents: `serve`, its settings (`config`), and `init`."""
+"""The commands that serve agents (`serve`, `config`, `init`), and a page about the agents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from a2a_adapters import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
 
 __all__: list[str] = []
 
@@ -20,3 +22,13 @@ def a2a_commands() -> Mapping[str, str]:
         "config": "a2a_adapters_server.config:config",
         "init": "a2a_adapters_server.init:init",
     }
+
+
+@hookimpl
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the page at the server's root, which `serve` adds."""
+    if dialect != "page":
+        return None
+    from a2a_adapters_server.page import page_routes  # noqa: PLC0415 - needs Starlette
+
+    return page_routes(server)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from a2a_adapters.cli.exits import FAILED, exit_code, located
 from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +33,11 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="The port to listen on; 0 takes a free one. Default: 8000, or the next free one.",
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="The description in the card.")] = None,
@@ -107,6 +110,9 @@ def serve(
     reload: Annotated[
         bool, typer.Option("--reload", help="Restart when a file in this folder changes.")
     ] = False,
+    opens: Annotated[
+        bool, typer.Option("--open", help="Open the console, or a page, in a browser.")
+    ] = False,
     _verbose: Verbose = False,
 ) -> None:
     """Serve MODULE:ATTRIBUTE or FILE.py:ATTRIBUTE as an A2A agent until interrupted.
@@ -116,12 +122,16 @@ def serve(
     if push_private and push is False:
         raise ConfigurationError("--no-push and --push-private contradict each other")
     if reload:
+        from a2a_adapters_server.reload import restart_on_change  # noqa: PLC0415 - as below
+
         restart_on_change()
         return
     # Imported late: they take a second, which --help does not need.
     from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
-    from a2a_adapters_server.sources import gather  # noqa: PLC0415
+    from a2a_adapters_server.banner import banner  # noqa: PLC0415
+    from a2a_adapters_server.ports import free_port  # noqa: PLC0415
+    from a2a_adapters_server.sources import DEFAULT, gather  # noqa: PLC0415
     from a2a_adapters_server.workers import Workers, check, inherited  # noqa: PLC0415
 
     given = {
@@ -152,14 +162,18 @@ def serve(
     }
     sources = gather({key: value for key, value in given.items() if value is not None}, config)
     settings = sources.settings()
+    if sources.origin("port") == DEFAULT:
+        settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     log_process(settings.log_format, is_loading=True)
     if settings.workers > 1 and worker is None:
         check(settings)
         raise typer.Exit(Workers(settings).run())
-    options, sockets = settings.options(), None
+    options, sockets, on_start = settings.options(), None, None
     if worker is not None:
         sockets, figures = inherited(worker)
         options = replace(options, metrics=settings.metrics and figures)
+    elif settings.log_format == "text" and sys.stderr.isatty():
+        on_start = banner(settings, opens=opens)
     try:
         server.serve(
             settings.load(sources.folder),
@@ -169,9 +183,10 @@ def serve(
             description=settings.description,
             url=settings.url,
             options=options,
-            dialects=settings.dialects,
+            dialects=[*settings.dialects, "page"],
             allow_unauthenticated=settings.allow_unauthenticated,
             sockets=sockets,
+            on_start=on_start,
         )
     except (A2AAdaptersError, OSError) as error:
         if settings.log_format == "text":
@@ -189,27 +204,3 @@ def _targets(targets: list[str] | None) -> Mapping[str, Any]:
     if isinstance(paths, str):
         return {"target": paths}
     return {"agents": {name: {"target": path} for name, path in paths.items()}}
-
-
-def restart_on_change() -> None:
-    """Run this command without `--reload`, and restart it when a file of this folder changes.
-
-    Raises:
-        MissingExtraError: watchfiles is not installed.
-    """
-    try:
-        from watchfiles import Change, DefaultFilter, run_process  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError("--reload", "reload") from error
-
-    class Sources(DefaultFilter):
-        """Watches source and configuration files, but not the files that an agent writes."""
-
-        def __call__(self, change: Change, path: str) -> bool:
-            suffixes = (".py", ".toml", ".yaml", ".yml", ".json", ".env")
-            return path.endswith(suffixes) and super().__call__(change, path)
-
-    logging.getLogger("watchfiles").setLevel(logging.ERROR)  # it warns about Ctrl-C
-    arguments = [each for each in sys.argv[1:] if each != "--reload"]
-    command = shlex.join([sys.executable, "-m", "a2a_adapters", *arguments])
-    run_process(Path.cwd(), target=command, target_type="command", watch_filter=Sources())

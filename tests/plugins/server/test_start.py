@@ -1,0 +1,92 @@
+"""What `serve` shows on a terminal, and the port that it takes."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+
+import httpx
+import pytest
+
+from tests.support.terminal import on_terminal
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+AGENT = '''
+def greet(text: str) -> str:
+    """Greet the sender."""
+    return f"Hello, {text}!"
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "agents.py").write_text(AGENT)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def taken():
+    """Return port 8000, occupied by this test or by another program."""
+    with socket.socket() as own:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            own.bind(("127.0.0.1", 8000))
+            own.listen()
+        except OSError:
+            pass
+        yield 8000
+
+
+def test_a_terminal_shows_how_to_call_the_agent(folder):
+    opened = folder / "opened"
+    browser = f"sh -c 'echo %s > {opened}'"
+    with on_terminal("serve", "agents:greet", "--port", "0", "--open", BROWSER=browser) as terminal:
+        root = terminal.said(r"agent +(http://\S+:\d+)/\n")[1]
+        terminal.said(f"card +{root}/.well-known/agent-card.json\n")
+        terminal.said(f"console +{root}/console\n")
+        terminal.said("serves +agents:greet\n")
+        terminal.said(f"\n  a2a-adapters chat {root}\n  a2a-adapters send {root} Hello\n")
+        terminal.said("Ctrl-C stops it")
+        at_root = httpx.get(root, headers={"Accept": "text/html"}, follow_redirects=True)
+        for name in re.findall(r'(?:src|href)="([^":]+)"', at_root.text):
+            assert httpx.get(f"{root}/console/{name}").is_success
+        httpx.get(f"{root}/agents")
+        terminal.said(r"GET '/agents'")
+        terminal.process.send_signal(signal.SIGINT)
+        shown = terminal.ended()
+    assert terminal.exit_code == 0
+    assert at_root.url.path == "/console/"
+    assert "/console/" not in shown  # the log has no requests for its files
+    assert opened.read_text().strip() == f"{root}/"
+
+
+def test_callers_with_credentials_see_the_option(folder):
+    variables = {"A2A_ADAPTERS_BEARER_TOKENS": "ann: secret"}
+    with on_terminal("serve", "agents:greet", "--port", "0", **variables) as terminal:
+        terminal.said(r"a2a-adapters chat http://\S+ --bearer TOKEN\n")
+
+
+def test_the_next_port_is_taken_instead_of_one_in_use(folder, taken):
+    with on_terminal("serve", "agents:greet") as terminal:
+        port = terminal.said(r"port 8000 is taken, serving on (\d+)")[1]
+        root = terminal.said(r"agent +(http://\S+:\d+)/\n")[1]
+        assert root == f"http://127.0.0.1:{port}"
+
+
+def test_a_given_port_in_use_is_an_error(folder, taken):
+    with on_terminal("serve", "agents:greet", "--port", str(taken)) as terminal:
+        assert "port 8000 of 127.0.0.1 is taken" in terminal.ended()
+    assert terminal.exit_code == 1
+
+
+def test_a_restart_names_the_changed_file(folder):
+    with on_terminal("serve", "agents:greet", "--port", "0", "--reload") as terminal:
+        terminal.said("Ctrl-C stops it")
+        (folder / "agents.py").write_text(AGENT.replace("Hello", "Goodbye"))
+        terminal.said("restarting: agents.py changed\n")
+        terminal.said(r"ready at http://\S+\n")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.ended()
