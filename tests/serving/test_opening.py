@@ -249,7 +249,7 @@ def test_a_server_that_is_stopped_while_it_starts_closes_what_it_opened(folder):
 
 def test_the_command_line_names_the_line_where_opening_failed(folder):
     line = 1 + APP.splitlines().index('    raise OSError("no database")')
-    for command in (["serve"], ["card", "get"]):
+    for command in (["serve", "--port", "0"], ["card", "get"]):
         done = subprocess.run(
             warm("-m", "a2a_adapters", *command, "app:fail"),
             capture_output=True,
