@@ -36,7 +36,7 @@ class ChatEndpoint:
     """Answers chats.
 
     Args:
-        server: What is served.
+        server: Provides the agents and identifies callers.
         models: The agents as models.
     """
 
@@ -49,7 +49,7 @@ class ChatEndpoint:
 
         Raises:
             ApiError: The request was refused, or the agent failed.
-            A2AError: The same, as A2A has it.
+            A2AError: Likewise.
         """
         parameters = await read_parameters(request, ChatParameters)
         agent = self._models.find(parameters.model)
@@ -61,7 +61,7 @@ class ChatEndpoint:
             for n, each in enumerate(parameters.messages)
         )
         chat = Chat([*messages, *parameters.schema_messages()], parameters.chat_keys(request))
-        if not chat.news:
+        if not chat.new_messages:
             text = "the last message must be the user's: an agent cannot continue its own answer"
             raise ApiError(400, text, param="messages")
         turn = Turn(agent, caller(self._server, request), chat, parameters)
@@ -74,10 +74,10 @@ class ChatEndpoint:
 
 
 class ChatShape:
-    """Makes chunks, or a whole completion, of a run.
+    """Builds the chunks, or the whole completion, of a run.
 
     Args:
-        parameters: What was asked.
+        parameters: The request.
         run: The run.
         turn: The turn.
     """
@@ -89,15 +89,15 @@ class ChatShape:
         self._shows_usage = options is not None and bool(options.include_usage)
         self._run = run
         self._turn = turn
-        self._said: list[str] = []
+        self._texts: list[str] = []
         self._before, self._after = self._completion.around("content")
 
     def begin(self) -> bytes:
-        """Return the first chunk, which has the role alone."""
+        """Return the first chunk, which holds only the role."""
         return data(self._completion.chunk({"role": "assistant", "content": ""}))
 
     def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
-        """Return a chunk for each piece of text, and for the news of the work."""
+        """Return a chunk for each piece of text and each progress event."""
         chunks = []
         for each in news:
             if isinstance(each, TextDelta):
@@ -108,7 +108,7 @@ class ChatShape:
         return b"".join(chunks)
 
     def _content(self, text: str) -> bytes:
-        self._said.append(text)
+        self._texts.append(text)
         return self._before + one_line(text) + self._after
 
     async def end(self) -> bytes:
@@ -116,10 +116,10 @@ class ChatShape:
         news, reply = self._run.answer.finish()
         if error := failure(reply):
             raise error
-        has_text = bool(self._said)
+        has_text = bool(self._texts)
         rest = remaining(news, reply, is_json=self._is_json, has_text=has_text)
         chunks = self._content(rest) if rest else b""
-        await self._turn.keep(self._run, "".join(self._said), is_question=reply.is_question)
+        await self._turn.keep(self._run, "".join(self._texts), is_question=reply.is_question)
         chunks += data(self._completion.chunk({}, "stop"))
         if self._shows_usage and (usage := _usage(reply)):
             chunks += data({**self._completion.chunk(), "choices": [], "usage": usage})

@@ -1,7 +1,7 @@
 """Errors in the form of OpenAI's API, which its clients show to their users.
 
-Clients repeat a POST that was answered with 408, 409, 429 or 5xx. These codes are therefore only
-used while nothing has begun; a run that fails is answered with 400 or 422.
+Clients retry a POST answered with 408, 409, 429 or 5xx. These codes are therefore used only before
+a run has begun; a failed run is answered with 400 or 422.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 INVALID = "invalid_request_error"
 AGENT_ERROR = "agent_error"
-"""The type of errors that an agent, rather than the request, has caused."""
+"""The type of errors caused by the agent rather than the request."""
 
 _NO_RETRY = {"x-should-retry": "false"}
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -44,15 +44,15 @@ _BAD_REQUESTS = (
 
 
 class ApiError(Exception):
-    """A request that is refused, or an agent that failed.
+    """The request was refused, or the agent failed.
 
     Args:
         status: The HTTP status.
-        message: The reason, as users see it.
+        message: The reason, shown to users.
         kind: The error's `type`.
-        param: The parameter at fault.
-        code: A code that programs can compare.
-        headers: Further headers of the answer.
+        param: The invalid parameter.
+        code: A machine-readable code.
+        headers: Additional headers of the response.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ApiError(Exception):
         self.headers = headers or {}
 
     def body(self) -> dict[str, Any]:
-        """Return the error as OpenAI's API writes it."""
+        """Return the error in the format of OpenAI's API."""
         error = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
         return {"error": error}
 
@@ -84,7 +84,7 @@ class ApiError(Exception):
 
 
 def refusal(status: int, message: str) -> tuple[int, dict[str, Any]]:
-    """Return the answer to a request that was refused before it reached this dialect."""
+    """Return the response to a request refused before it reached this dialect."""
     kind = _KINDS.get(status, INVALID if status < 500 else "server_error")
     code = "invalid_api_key" if status == 401 else None
     return status, ApiError(status, message, kind=kind, code=code).body()
@@ -110,7 +110,7 @@ def api_error(error: A2AError) -> ApiError:
 
 
 def failure(reply: AgentReply) -> ApiError | None:
-    """Return why a task ended without an answer, or None if it has one."""
+    """Return the reason why a task ended without an answer, None if it has one."""
     if reply.state in {"completed", "input-required", "auth-required"}:
         return None
     reason = as_text(reply.status_parts) or f"the agent's task ended as {reply.state}"

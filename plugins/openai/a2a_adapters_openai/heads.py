@@ -1,12 +1,12 @@
 """Finds the context of a chat whose client sends the whole history with each message.
 
 Chat Completions has no conversation ids. After each answer, the *head* of the chat is stored under
-a digest of everything said so far: the context, and the task if it asks something. The next
-request goes on in that context if its history has the same digest.
+a digest of the conversation so far: the context, and the task if it asks a question. The next
+request continues that context if its history has the same digest.
 
-A head is used once. A message that was edited or is answered again therefore branches off: it
-gets a context of its own, and the history as text. If several contexts of a caller have come to
-the same digest, none is used, because their clients may be different people.
+A head is used once. An edited or regenerated message therefore starts a branch: a new context
+that gets the history as text. If several contexts of a caller have reached the same digest, none
+is used, because their clients may be different people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from a2a_adapters.dialects import new_id
-from a2a_adapters_openai.messages import ASSISTANT, SYSTEM, Said
+from a2a_adapters_openai.messages import ASSISTANT, SYSTEM, ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,12 +28,12 @@ _TRIES = 10
 
 
 class Head(NamedTuple):
-    """Where a chat goes on.
+    """The point from which a chat continues.
 
     Attributes:
         context_id: Its context.
         task_id: The task that waits for the next message; "" if none does.
-        system: A digest of the system messages that the agent has got.
+        system: A digest of the system messages that the agent has received.
     """
 
     context_id: str
@@ -45,31 +45,31 @@ class Chat:
     """The messages of a request.
 
     Args:
-        said: All messages, the oldest first.
-        keys: The names that the client gives to the chat and its user; different ones never
+        messages: All messages, oldest first.
+        keys: The client's names for the chat and its user; chats with different names never
             share a context.
     """
 
-    def __init__(self, said: Sequence[Said], keys: Sequence[str]) -> None:
-        self.system = [each for each in said if each.speaker == SYSTEM]
-        self.turns = [each for each in said if each.speaker != SYSTEM]
+    def __init__(self, messages: Sequence[ChatMessage], keys: Sequence[str]) -> None:
+        self.system = [each for each in messages if each.speaker == SYSTEM]
+        self.turns = [each for each in messages if each.speaker != SYSTEM]
         answers = [n for n, each in enumerate(self.turns, 1) if each.speaker == ASSISTANT]
         self._known = answers[-1] if answers else 0
         self._start = hashlib.sha256(json.dumps(keys).encode(errors="surrogatepass")).digest()
 
     @property
-    def news(self) -> Sequence[Said]:
+    def new_messages(self) -> Sequence[ChatMessage]:
         """The messages since the agent's last answer."""
         return self.turns[self._known :]
 
     @property
     def before(self) -> bytes | None:
-        """The digest of what was said up to the agent's last answer, None if there was none."""
+        """The digest of the chat up to the agent's last answer, None without an answer."""
         return _digest(self._start, self.turns[: self._known]) if self._known else None
 
     def after(self, answer: Sequence[Part]) -> bytes:
         """Return the digest of the chat with an answer to this request."""
-        return _digest(self._start, [*self.turns, Said(ASSISTANT, answer)])
+        return _digest(self._start, [*self.turns, ChatMessage(ASSISTANT, answer)])
 
     @property
     def system_digest(self) -> str:
@@ -81,8 +81,8 @@ class Heads:
     """The heads of the chats with one agent.
 
     Args:
-        storage: Keeps them.
-        owner: Whose chats they are; "" for anonymous callers.
+        storage: Stores the heads.
+        owner: The chats' owner; "" for anonymous callers.
     """
 
     def __init__(self, storage: StateStorage, owner: str) -> None:
@@ -106,7 +106,7 @@ class Heads:
         return None
 
     async def put(self, digest: bytes, head: Head) -> None:
-        """Store where a chat goes on."""
+        """Store the head of a chat."""
         name = digest.hex()
         for _ in range(_TRIES):
             body = await self._storage.read_state(self._owner, name, _KIND)
@@ -120,10 +120,10 @@ class Heads:
 
 
 class _Stored(NamedTuple):
-    """What is stored under a digest.
+    """The state stored under a digest.
 
     Attributes:
-        contexts: How many contexts have come to this point and were not continued.
+        contexts: Number of contexts that have reached this point and were not continued.
         head: The head, if there never was more than one.
     """
 
@@ -140,7 +140,7 @@ class _Stored(NamedTuple):
         return json.dumps([self.contexts, self.head, new_id()]).encode()
 
 
-def _digest(start: bytes, said: Iterable[Said]) -> bytes:
-    for each in said:
+def _digest(start: bytes, messages: Iterable[ChatMessage]) -> bytes:
+    for each in messages:
         start = each.fold(start)
     return start

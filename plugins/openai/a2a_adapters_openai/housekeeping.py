@@ -1,7 +1,7 @@
-"""Requests that Open WebUI makes for itself, behind its user's back and under the chat's id.
+"""Requests that Open WebUI sends on its own, under the id of the user's chat.
 
 It asks the model for a title, tags, follow-up questions and search queries. They are answered
-here: an agent would take them for messages of the user.
+here, because an agent would take them for messages of the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The events and the objects of Responses."""
+"""Events and objects of the Responses API."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from a2a_adapters_openai.run import Run
 
 STEP = 1000
-"""By how much each character of text advances the sequence numbers of a resumable stream."""
+"""Increment of a resumable stream's sequence number per character of text."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Frame:
-    """What every object of a response has.
+    """The fields that all objects of a response share.
 
     Attributes:
         id: The response's id.
         model: The model.
-        background: Whether it runs without its client.
-        previous: The response before it.
-        conversation: Its conversation.
-        metadata: The client's own values.
-        created: When it was created, in seconds since 1970.
+        background: Whether it continues without its client.
+        previous: Id of the previous response.
+        conversation: Id of its conversation.
+        metadata: The client's metadata.
+        created: Time of creation, in seconds since 1970.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Frame:
         }
 
     def message(self, text: str, status: str = "completed") -> dict[str, Any]:
-        """Return the item that has the text of the answer."""
+        """Return the item with the text of the answer."""
         return {
             "id": f"msg_{self.id}",
             "type": "message",
@@ -85,7 +85,7 @@ class Frame:
         }
 
     def reasoning(self, number: int, text: str) -> dict[str, Any]:
-        """Return an item that has news of the work."""
+        """Return an item with progress reports."""
         return {
             "id": f"rs_{self.id}_{number}",
             "type": "reasoning",
@@ -94,14 +94,14 @@ class Frame:
 
 
 class ResponseShape:
-    """Makes the events of a stream.
+    """Builds the events of a stream.
 
     Args:
-        frame: What every object of the response has.
+        frame: The fields that all objects of the response share.
         run: The run.
         is_json: Whether the answer must be JSON.
-        keep: Stores where the conversation goes on.
-        after: The sequence number of the last event that the client has; None for a new stream.
+        keep: Stores the head of the conversation.
+        after: Sequence number of the last event the client has received; None for a new stream.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class ResponseShape:
         self._characters = 0
         self._output: list[dict[str, Any]] = []
         self._reasoning: list[str] | None = None
-        self._said: list[str] | None = None
+        self._texts: list[str] | None = None
         self._index = 0
         self._head = b""
 
@@ -134,7 +134,7 @@ class ResponseShape:
         )
 
     def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
-        """Return the events for what is new."""
+        """Return the events for new text and progress."""
         events = []
         for each in news:
             if isinstance(each, TextDelta):
@@ -149,9 +149,9 @@ class ResponseShape:
         news, reply = self._run.answer.finish()
         if error := failure(reply):
             raise error
-        rest = remaining(news, reply, is_json=self._is_json, has_text=bool(self._said))
-        events = self._text(rest) if rest or self._said is None else b""
-        text = "".join(self._said or ())
+        rest = remaining(news, reply, is_json=self._is_json, has_text=bool(self._texts))
+        events = self._text(rest) if rest or self._texts is None else b""
+        text = "".join(self._texts or ())
         if self._keep is not None:
             await self._keep(text, reply)
         events += self._end_message(text)
@@ -172,10 +172,10 @@ class ResponseShape:
         return f"event: {kind}\ndata: ".encode() + one_line(event) + b"\n\n"
 
     def _text(self, text: str) -> bytes:
-        """Return the event of a piece of the answer, and those that open its item before it."""
-        opened = b"" if self._said is not None else self._open_message()
-        assert self._said is not None  # noqa: S101 - it has just been opened
-        self._said.append(text)
+        """Return the event for a piece of text, after those that open its item."""
+        opened = b"" if self._texts is not None else self._open_message()
+        assert self._texts is not None  # noqa: S101 - it has just been opened
+        self._texts.append(text)
         self._number += 1
         if self._frame.background:
             known = max(0, self._after // STEP - self._characters)
@@ -189,7 +189,7 @@ class ResponseShape:
 
     def _open_message(self) -> bytes:
         events = self._end_reasoning()
-        self._said = []
+        self._texts = []
         self._index = len(self._output)
         item = self._frame.message("", "in_progress")
         kind = "response.output_text.delta"
@@ -225,7 +225,7 @@ class ResponseShape:
         place = self._reasoning_place()
         events += self._event("response.reasoning_summary_text.delta", **place, delta=text)
         # While the text goes on, news of the work are items of their own.
-        return events + (self._end_reasoning() if self._said is not None else b"")
+        return events + (self._end_reasoning() if self._texts is not None else b"")
 
     def _reasoning_place(self) -> dict[str, object]:
         index = len(self._output) - 1

@@ -29,37 +29,37 @@ _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SHOWN_REASONING = re.compile(
     r'<details type="reasoning"(?:.*?</details>\s*|(?P<unclosed>.*))', re.DOTALL
 )
-"""Open WebUI keeps an answer's reasoning in its text like this.
+"""Reasoning in the text of an answer, as Open WebUI keeps it.
 
-An element that is never closed is matched up to the end of the text, so that the time is linear.
+An unclosed element is matched up to the end of the text, so that matching takes linear time.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatMessage:
     """One message of a conversation.
 
     Attributes:
-        speaker: Who says it: `USER`, `ASSISTANT`, `SYSTEM` or `TOOL`.
-        parts: Its content.
+        speaker: `USER`, `ASSISTANT`, `SYSTEM` or `TOOL`.
+        parts: The content.
     """
 
     speaker: str
     parts: Sequence[Part]
 
     def fold(self, before: bytes) -> bytes:
-        """Return the digest of a conversation that goes on with this message."""
+        """Return the digest of a conversation extended by this message."""
         texts = [part.text for part in self.parts if isinstance(part, Text)]
         files = [_file_digest(part) for part in self.parts if isinstance(part, File)]
         content = json.dumps([self.speaker, "\n".join(texts).strip(), files])
         return hashlib.sha256(before + content.encode(errors="surrogatepass")).digest()
 
 
-def read_message(role: object, content: object, where: str) -> Said:
+def read_message(role: object, content: object, where: str) -> ChatMessage:
     """Return a message of a request.
 
     Raises:
-        ApiError: Its role or its content is unknown; the error names the place.
+        ApiError: Its role or content is unknown; the error names the field.
     """
     if not isinstance(role, str) or role not in _SPEAKERS:
         known = ", ".join(_SPEAKERS)
@@ -67,17 +67,17 @@ def read_message(role: object, content: object, where: str) -> Said:
     parts = _parts(content, f"{where}.content")
     if role == "assistant":
         parts = [_without_reasoning(part) for part in parts]
-    return Said(_SPEAKERS[role], parts)
+    return ChatMessage(_SPEAKERS[role], parts)
 
 
-def to_parts(said: Iterable[Said]) -> list[Part]:
+def to_parts(messages: Iterable[ChatMessage]) -> list[Part]:
     """Return messages as the parts of a single A2A message, with their speakers as labels.
 
     Messages of the user alone have no labels. A part holds as much text as possible, because the
     number of parts is limited.
     """
     joined: list[Part] = []
-    for part in dialogue((each.speaker, each.parts) for each in said):
+    for part in dialogue((each.speaker, each.parts) for each in messages):
         last = joined[-1] if joined else None
         if isinstance(part, Text) and isinstance(last, Text):
             joined[-1] = Text(f"{last.text}\n\n{part.text}")
@@ -125,7 +125,7 @@ def _part(part: object, where: str) -> Part:
         case {"type": "input_file", **outer}:
             return _document(outer, where)
         case {"type": str(kind)}:
-            raise ApiError(400, f"{where}: this API takes no {kind!r:.60} like this", param=where)
+            raise ApiError(400, f"{where}: unsupported part {kind!r:.60}", param=where)
         case _:
             raise ApiError(400, f"{where} must be an object with a type", param=where)
 
@@ -150,7 +150,7 @@ def _file(url: str, name: str, where: str) -> File:
     if url[:5].lower() != "data:":
         if not url:
             raise ApiError(400, f"{where}: the address is empty", param=where)
-        # Whether, and from where, it is fetched is the agent's outbound policy.
+        # The agent's outbound policy decides whether it may be fetched.
         return File(url=url, filename=name)
     head = _DATA_URL.match(url)
     if head is None:

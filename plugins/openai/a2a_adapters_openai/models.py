@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """Finds agents by the names of models.
+    """Finds agents by model name.
 
     Args:
-        server: What is served.
+        server: Provides the agents.
     """
 
     def __init__(self, server: DialectServer) -> None:
@@ -32,7 +32,7 @@ class Models:
         """Return the agent of a model.
 
         Raises:
-            ApiError: There is no such model; the error lists those there are.
+            ApiError: There is no such model; the error lists the models.
         """
         agent = self._agents.get(model)
         if agent is None:

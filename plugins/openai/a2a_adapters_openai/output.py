@@ -1,4 +1,4 @@
-"""Answers of agents as text, which is all that every client shows."""
+"""Answers of agents as text, the only format that every client displays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import AgentReply, ProgressEvent
 
-_NOT_JSON = "the agent's answer is not JSON, which response_format asks for"
+_NOT_JSON = "the agent's answer is not JSON, as response_format requires"
 
 
 def rest_of(reply: AgentReply, *, has_text: bool) -> str:
@@ -23,10 +23,10 @@ def rest_of(reply: AgentReply, *, has_text: bool) -> str:
 
     Args:
         reply: The answer.
-        has_text: Whether text precedes it, so that a blank line sets them apart.
+        has_text: Whether text precedes it; a blank line then separates them.
     """
     parts: Sequence[Part] = reply.parts
-    if reply.is_question:  # its data is the same question for programs
+    if reply.is_question:  # its data repeats the question for programs
         parts = [part for part in parts if not isinstance(part, Data) or not has_text]
     shown = [shown for part in parts if (shown := _shown(part))]
     if choices := _choices(reply):
@@ -36,7 +36,7 @@ def rest_of(reply: AgentReply, *, has_text: bool) -> str:
 
 
 def json_of(reply: AgentReply) -> str:
-    """Return an answer as the JSON that structured output is.
+    """Return an answer as JSON, for structured output.
 
     Raises:
         ApiError: The answer is neither data nor text that is JSON.
@@ -53,12 +53,12 @@ def json_of(reply: AgentReply) -> str:
 def remaining(
     news: Sequence[object], reply: AgentReply, *, is_json: bool, has_text: bool = False
 ) -> str:
-    """Return what of an answer is yet to be sent when it has ended.
+    """Return the part of a finished answer that is not sent yet.
 
     Args:
         news: The last changes of the answer.
         reply: The whole answer.
-        is_json: Whether it must be JSON; nothing of it has been sent then.
+        is_json: Whether it must be JSON, of which nothing has been sent yet.
         has_text: Whether text has been sent.
 
     Raises:
@@ -81,7 +81,7 @@ def whole(reply: AgentReply, *, is_json: bool) -> str:
 
 
 def progress_text(event: ProgressEvent) -> str:
-    """Return the news of a run as a line for the reasoning that clients show apart."""
+    """Return a progress event as a line of reasoning, which clients display separately."""
     match event:
         case ToolCall(name=name, arguments=None):
             return f"{name}()\n"
@@ -113,7 +113,7 @@ def _link(file: File) -> str:
 
 
 def _choices(reply: AgentReply) -> list[str]:
-    """Return the answers that a question offers and that its text does not name."""
+    """Return the choices of a question unless its text names all of them."""
     if not reply.is_question:
         return []
     asked = reply.question

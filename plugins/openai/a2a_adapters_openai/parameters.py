@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from a2a_adapters import Text
 from a2a_adapters.dialects import read_json
 from a2a_adapters_openai.errors import ApiError
-from a2a_adapters_openai.messages import SYSTEM, Said
+from a2a_adapters_openai.messages import SYSTEM, ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 IGNORED_HEADER = "X-Ignored-Parameters"
-"""The header that names the parameters an agent does not follow."""
+"""The response header that names the ignored parameters."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_NAMES = 40
 
 _CHAT_HEADERS = ("x-openwebui-chat-id", "x-openwebui-user-id", "x-chat-id", "x-user-id")
-"""By which front ends name the chat and its user."""
+"""Request headers in which front ends name the chat and its user."""
 
 
 class ResponseFormat(BaseModel):
-    """What the answer must be: text, any JSON, or JSON of a schema."""
+    """Format of the answer: text, any JSON, or JSON of a schema."""
 
     model_config = ConfigDict(extra="allow", populate_by_name=True)
 
@@ -44,7 +44,7 @@ class ResponseFormat(BaseModel):
 
 
 class Parameters(BaseModel):
-    """What both APIs have in common."""
+    """Parameters common to both APIs."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -59,7 +59,7 @@ class Parameters(BaseModel):
 
     @property
     def format(self) -> ResponseFormat | None:
-        """What the answer must be."""
+        """Format of the answer."""
         return None
 
     @property
@@ -67,39 +67,39 @@ class Parameters(BaseModel):
         """Whether the answer must be JSON."""
         return self.format is not None and self.format.type != "text"
 
-    def schema_messages(self) -> list[Said]:
-        """Return the system message that tells the agent which JSON is expected, if any is."""
+    def schema_messages(self) -> list[ChatMessage]:
+        """Return the system message with the expected JSON schema, if there is one."""
         schema = self.format.schema_of_answer if self.format is not None else None
         if not self.is_json or schema is None:
             return []
         text = f"Answer only with JSON of this schema: {to_json(schema).decode()}"
-        return [Said(SYSTEM, [Text(text)])]
+        return [ChatMessage(SYSTEM, [Text(text)])]
 
     def check(self) -> None:
-        """Refuse what would change the meaning of an answer if it were ignored.
+        """Refuse parameters that would change the meaning of the answer.
 
         Raises:
-            ApiError: The request has a parameter that no agent can follow.
+            ApiError: No agent can follow a parameter.
         """
         if self.tool_choice not in (None, "auto", "none"):
             text = "tool_choice cannot be forced: the agent calls its own tools, not the client's"
             raise ApiError(400, text, param="tool_choice", code="unsupported_parameter")
 
     def headers(self) -> dict[str, str]:
-        """Return the header that names the parameters that are ignored."""
+        """Return the header that names the ignored parameters."""
         given = {"tools": self.tools, "tool_choice": self.tool_choice, **(self.model_extra or {})}
         names = [name for name, value in given.items() if value not in (None, [], {}, False)]
         shown = [name for name in names if _NAME.fullmatch(name)][:_MOST_NAMES]
         return {IGNORED_HEADER: ", ".join(shown)} if shown else {}
 
     def chat_keys(self, request: Request) -> Sequence[str]:
-        """Return the names that a client gives to the chat and to its user."""
+        """Return the client's names for the chat and its user."""
         named = (self.user, self.safety_identifier, self.prompt_cache_key)
         return [request.headers.get(name, "") for name in _CHAT_HEADERS] + [k or "" for k in named]
 
 
 class StreamOptions(BaseModel):
-    """How a stream is sent."""
+    """Options of a stream."""
 
     include_usage: bool | None = None
 
@@ -116,11 +116,11 @@ class ChatParameters(Parameters):
 
     @property
     def format(self) -> ResponseFormat | None:
-        """What the answer must be."""
+        """Format of the answer."""
         return self.response_format
 
     def check(self) -> None:
-        """Refuse what would change the meaning of an answer if it were ignored."""
+        """Refuse parameters that would change the meaning of the answer."""
         super().check()
         if self.n not in (None, 1):
             raise _unsupported("n", "an agent gives one answer, so n must be 1")
@@ -131,7 +131,7 @@ class ChatParameters(Parameters):
 
 
 class TextOptions(BaseModel):
-    """How the text of an answer is made."""
+    """Options of the answer's text."""
 
     format: ResponseFormat | None = None
 
@@ -149,11 +149,11 @@ class ResponseParameters(Parameters):
 
     @property
     def format(self) -> ResponseFormat | None:
-        """What the answer must be."""
+        """Format of the answer."""
         return self.text.format if self.text is not None else None
 
     def check(self) -> None:
-        """Refuse what would change the meaning of an answer if it were ignored."""
+        """Refuse parameters that would change the meaning of the answer."""
         super().check()
         if self.prompt is not None:
             raise _unsupported("prompt", "this server stores no prompts; send instructions")
@@ -173,7 +173,7 @@ async def read_parameters(request: Request, kind: type[AnyParameters]) -> AnyPar
     """Return the parameters of a request.
 
     Raises:
-        ApiError: They are invalid; the error names the first that is.
+        ApiError: A parameter is invalid; the error names the first one.
         A2AError: The body is not JSON.
     """
     body = await read_json(request)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import AgentReply
     from a2a_adapters.dialects import DialectAgent, DialectServer
-    from a2a_adapters_openai.messages import Said
+    from a2a_adapters_openai.messages import ChatMessage
     from a2a_adapters_openai.models import Models
 
 _CONVERSATION = re.compile(r"conv_[0-9a-f]{32}")
@@ -45,7 +45,7 @@ class ResponsesEndpoint:
     """Creates responses.
 
     Args:
-        server: What is served.
+        server: Provides the agents and identifies callers.
         models: The agents as models.
     """
 
@@ -58,15 +58,15 @@ class ResponsesEndpoint:
 
         Raises:
             ApiError: The request was refused, or the agent failed.
-            A2AError: The same, as A2A has it.
+            A2AError: Likewise.
         """
         parameters = await read_parameters(request, ResponseParameters)
         agent = self._models.find(parameters.model)
         headers = parameters.headers()
         context = caller(self._server, request)
-        said = await _said(parameters, agent, context)
-        chat = Chat(said, parameters.chat_keys(request))
-        if not chat.news:
+        messages = await _messages(parameters, agent, context)
+        chat = Chat(messages, parameters.chat_keys(request))
+        if not chat.new_messages:
             raise ApiError(400, "the last item of the input must be the user's", param="input")
         turn = Turn(agent, context, chat, parameters)
         conversation = _conversation_id(parameters)
@@ -135,34 +135,34 @@ async def _begin_in_background(
     return JSONResponse(frame.response(background_status(task)), headers=headers)
 
 
-async def _said(
+async def _messages(
     parameters: ResponseParameters, agent: DialectAgent, context: ServerCallContext
-) -> list[Said]:
+) -> list[ChatMessage]:
     """Return the messages of the input; items that it refers to are read from their tasks."""
-    said = []
+    messages = []
     if parameters.instructions:
-        said.append(read_message("system", parameters.instructions, "instructions"))
-    said += parameters.schema_messages()
+        messages.append(read_message("system", parameters.instructions, "instructions"))
+    messages += parameters.schema_messages()
     items = parameters.input
     if isinstance(items, str):
-        return [*said, read_message("user", items, "input")]
+        return [*messages, read_message("user", items, "input")]
     for number, item in enumerate(items):
         where = f"input[{number}]"
         match item:
             case {"type": "item_reference", "id": str(item_id)}:
                 if not item_id.startswith("rs_"):
                     text = await text_of_item(agent, item_id, context)
-                    said.append(read_message("assistant", text, where))
+                    messages.append(read_message("assistant", text, where))
             case {"type": "function_call_output", "output": output}:
-                said.append(read_message("tool", output, where))
+                messages.append(read_message("tool", output, where))
             case {"type": str(kind)} if kind in _SKIPPED:
                 pass
             case {"role": role, "content": content}:
-                said.append(read_message(role, content, where))
+                messages.append(read_message(role, content, where))
             case _:
-                text = f"{where}: send messages; this API takes no item like this"
+                text = f"{where}: unsupported item; send messages"
                 raise ApiError(400, text, param=where)
-    return said
+    return messages
 
 
 def _conversation_id(parameters: ResponseParameters) -> str | None:
@@ -173,9 +173,10 @@ def _conversation_id(parameters: ResponseParameters) -> str | None:
 
 
 def _checked(conversation: object) -> str:
-    """Return the id of a conversation, which nobody can guess.
+    """Return the id of a conversation if this server issued it.
 
-    Without authentication, callers who may choose any id would share a conversation by accident.
+    Issued ids cannot be guessed. If anonymous callers chose ids, they might share a conversation
+    by accident.
     """
     if isinstance(conversation, str) and _CONVERSATION.fullmatch(conversation):
         return conversation
@@ -189,11 +190,10 @@ def _conversation(conversation: str) -> dict[str, object]:
 
 
 async def _after(previous: str, agent: DialectAgent, context: ServerCallContext) -> Head:
-    """Return where a conversation goes on after a response.
+    """Return the head of a conversation after a response.
 
     Raises:
-        ApiError: The caller has no such response of this agent, or the conversation has gone on
-            after it.
+        ApiError: The caller has no such response of this agent, or it is not the latest one.
     """
     if context_id := context_of(previous):
         return Head(context_id, "", "")
@@ -205,7 +205,7 @@ async def _after(previous: str, agent: DialectAgent, context: ServerCallContext)
     asked = sum(message.role == Role.ROLE_USER for message in task.history)
     newest = await _newest(agent, task.context_id, context)
     if number < asked or (newest is not None and newest.id != task.id):
-        text = "the conversation went on after this response; send the whole input to branch off"
+        text = "this is not the latest response; send the whole input to start a branch"
         raise ApiError(400, text, param="previous_response_id", code="not_the_latest_response")
     return Head(task.context_id, task.id if is_waiting(task) else "", "")
 
@@ -216,7 +216,7 @@ async def _latest(conversation: str, agent: DialectAgent, context: ServerCallCon
 
 
 async def _newest(agent: DialectAgent, context_id: str, context: ServerCallContext) -> Task | None:
-    """Return the task of a context that changed last."""
+    """Return the most recently changed task of a context."""
     params = ListTasksRequest(context_id=context_id, page_size=1)
     try:
         listed = await agent.handler.on_list_tasks(params, context)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def openai_routes(server: DialectServer) -> DialectRoutes:
-    """Return the routes for what is served."""
+    """Return the routes for the served agents."""
     models = Models(server)
     chat = ChatEndpoint(server, models)
     responses, stored = ResponsesEndpoint(server, models), StoredEndpoint(server)
@@ -52,7 +52,7 @@ def openai_routes(server: DialectServer) -> DialectRoutes:
 
 
 def _refusing(handler: Handler) -> Handler:
-    """Answer with the errors that a handler raises, in the form of the API."""
+    """Convert a handler's errors to responses in the format of the API."""
 
     @wraps(handler)
     async def answer(request: Request) -> Response:

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     News: TypeAlias = list[TextDelta | ProgressEvent]
 
 _REFUSAL_SECONDS = 3.0
-"""How long an answer waits for the first event, so that a refusal gets its own HTTP status."""
+"""Time to wait for the first event before responding, so that a refusal gets an HTTP status."""
 
 logger = logging.getLogger(__name__)
 
 
 class Run:
-    """An answer as it comes in.
+    """A running answer.
 
     Args:
         agent: The agent that answers.
         context: The caller.
-        before: The task that is read or answered, as it was before; None for a new task.
+        before: The task before the message, None for a new task. Its content is excluded.
 
     Attributes:
-        answer: Everything the agent has said so far.
+        answer: The answer so far.
         is_left: Whether the client has left.
     """
 
@@ -57,10 +57,10 @@ class Run:
         self._first: asyncio.Task[News | None] | None = None
 
     async def begin(self, batches: AsyncGenerator[News]) -> None:
-        """Wait until the agent takes the message, but not for long.
+        """Wait until the agent accepts the message, for a limited time.
 
         Args:
-            batches: What is new, as it comes; folded into `answer` already.
+            batches: Yields new text and progress, already folded into `answer`.
 
         Raises:
             A2AError: The message was refused.
@@ -72,7 +72,7 @@ class Run:
             self._first.result()
 
     async def take(self) -> Sequence[TextDelta | ProgressEvent]:
-        """Wait for news and return all there are; an empty list is the end.
+        """Wait for text or progress and return all available; an empty list is the end.
 
         Raises:
             A2AError: The answer ended early.
@@ -98,10 +98,10 @@ class Run:
             raise InternalError from error
 
     async def finished(self, receive: Receive) -> Sequence[ProgressEvent]:
-        """Wait for the end of the answer; stop the agent if the client leaves before it.
+        """Wait for the end of the answer; stop the agent if the client leaves earlier.
 
         Returns:
-            The news of the work, without the text, which is in `answer`.
+            The progress events; the text is in `answer`.
 
         Raises:
             A2AError: The answer ended early.
@@ -128,7 +128,7 @@ class Run:
         return events
 
     async def leave(self) -> None:
-        """Stop the agent, because its client has left; at once, or as soon as its task is known."""
+        """Stop the agent, whose client has left, as soon as its task is known."""
         self.is_left = True
         await self._cancel()
 
@@ -142,7 +142,7 @@ class Run:
             logger.info("task %s was not cancelled: %s", self.answer.task_id, error.message)
 
     async def aclose(self) -> None:
-        """Read no more. The task itself goes on."""
+        """Stop reading; the task continues."""
         if self._batches is not None:
             await self._batches.aclose()
 

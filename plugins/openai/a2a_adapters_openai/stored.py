@@ -1,7 +1,7 @@
-"""Responses that are stored: fetched, followed from any point, and cancelled.
+"""Stored responses: fetched, streamed from any point, and cancelled.
 
-A response is a task of A2A: its id is that of the task and the number of the user's message in it.
-Nothing else is stored, so any process of a server can answer, also after a restart.
+A response is an A2A task: its id consists of the task's id and the number of the user's message in
+it. Nothing else is stored, so any process of a server can answer, even after a restart.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def response_id(answer: Answer, before: Task | None) -> str:
     """Return the id of the response to a message.
 
     Args:
-        answer: The answer. Without a task, it can be continued, but not fetched.
+        answer: The answer. Without a task, it can be continued but not fetched.
         before: The task before the message, None if the message began it.
     """
     if not answer.task_id:
@@ -54,7 +54,7 @@ def response_id(answer: Answer, before: Task | None) -> str:
 
 
 def parse_id(response: str) -> tuple[str, int]:
-    """Return the task of a response and the number of its message; "" if it has none."""
+    """Return a response's task id and message number; "" and 0 without a task."""
     task_id, _, number = response.removeprefix("resp_").rpartition("_")
     if not response.startswith("resp_") or not number.isdecimal() or len(number) > 9:
         return "", 0
@@ -62,14 +62,14 @@ def parse_id(response: str) -> tuple[str, int]:
 
 
 def context_of(response: str) -> str:
-    """Return the context of a response without a task, "" of any other."""
+    """Return the context id of a response without a task, "" for other responses."""
     if not response.startswith("resp_") or not response.endswith(_TASKLESS):
         return ""
     return response.removeprefix("resp_").removesuffix(_TASKLESS)
 
 
 def background_status(task: Task) -> str:
-    """Return the status of a response that has just begun."""
+    """Return the status of a new response in the background."""
     return _RUNNING.get(task.status.state, "in_progress")
 
 
@@ -78,7 +78,7 @@ def _asked(task: Task) -> int:
 
 
 async def text_of_item(agent: DialectAgent, item_id: str, context: ServerCallContext) -> str:
-    """Return the text of a message that a response had.
+    """Return the text of a response's message.
 
     Raises:
         ApiError: The caller has no such message from this agent.
@@ -95,14 +95,14 @@ class StoredEndpoint:
     """Answers requests about stored responses.
 
     Args:
-        server: What is served.
+        server: Provides the agents and identifies callers.
     """
 
     def __init__(self, server: DialectServer) -> None:
         self._server = server
 
     async def show(self, request: Request) -> Response:
-        """Answer `GET /v1/responses/{id}`, by a stream if the client asks for one."""
+        """Answer `GET /v1/responses/{id}`, with a stream if requested."""
         frame, agent, task, number = await self._find(request)
         if request.query_params.get("stream") == "true":
             return await self._follow(frame, agent, task, request)
@@ -126,7 +126,7 @@ class StoredEndpoint:
     async def delete(self, request: Request) -> Response:
         """Refuse `DELETE /v1/responses/{id}`."""
         await self._find(request)
-        text = "responses are tasks, which this server forgets by itself; they cannot be deleted"
+        text = "responses cannot be deleted; they are tasks, which expire on this server"
         raise ApiError(400, text, code="unsupported_operation")
 
     async def _find(self, request: Request) -> tuple[Frame, DialectAgent, Task, int]:
@@ -154,7 +154,7 @@ class StoredEndpoint:
         run = Run(agent, context)
         try:
             await run.begin(_subscribed(agent, task, context, run.answer))
-        except UnsupportedOperationError:  # it has ended meanwhile
+        except UnsupportedOperationError:  # it has ended in the meantime
             run = Run(agent, context)
             await run.begin(_ended(agent, task, context, run.answer))
         return EventStream(run, ResponseShape(frame, run, after=after), {}, on_leave=OnLeave.CLOSE)
@@ -167,7 +167,7 @@ async def _subscribed(
     async with aclosing(agent.handler.on_subscribe_to_task(params, context)) as events:
         async for event in events:
             yield answer.fold(as_response(event))
-            if answer.is_settled:  # a subscription to an open question waits for its answer
+            if answer.is_settled:  # an open question would keep the subscription open
                 return
 
 

@@ -25,24 +25,24 @@ _HEARTBEAT = b": keep-alive\n\n"
 
 
 class OnLeave(Enum):
-    """What happens to a run whose client leaves before its end."""
+    """The effect on a run if its client leaves early."""
 
     CANCEL = auto()
     """The agent is stopped."""
     READ_ON = auto()
-    """The agent works on, and the rest of its answer is read."""
+    """The agent continues, and its answer is read to the end."""
     CLOSE = auto()
-    """The agent works on, but nothing more is read."""
+    """The agent continues, but its answer is not read."""
 
 
 class Shape(Protocol):
-    """Makes the events of one API from those of a run."""
+    """Converts the events of a run to those of one API."""
 
     def begin(self) -> bytes:
-        """Return the first events, which are sent before the agent says anything."""
+        """Return the first events, sent before the agent's first output."""
 
     def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
-        """Return the events for what is new."""
+        """Return the events for new text and progress."""
 
     async def end(self) -> bytes:
         """Return the last events of an answer.
@@ -56,13 +56,13 @@ class Shape(Protocol):
 
 
 class EventStream(Response):
-    """Sends a run as it goes; whatever is ready goes out in one write.
+    """Streams a run; available events are sent in one write.
 
     Args:
         run: The run.
-        shape: Makes the events.
-        headers: Further headers.
-        on_leave: The reaction if the client leaves.
+        shape: Converts the events.
+        headers: Additional headers.
+        on_leave: The effect on the run if the client leaves.
     """
 
     media_type = "text/event-stream"
@@ -110,7 +110,7 @@ class EventStream(Response):
             await self._run.aclose()
 
     async def _watch(self, receive: Receive, send: Send) -> None:
-        """React when the client leaves; keep quiet connections open."""
+        """React if the client leaves; keep silent connections open."""
         while True:
             try:
                 async with asyncio.timeout(_HEARTBEAT_SECONDS):

@@ -1,4 +1,4 @@
-"""One turn of a conversation: where it goes on, what the agent is sent, and its answer."""
+"""One turn of a conversation: finds its context, sends the messages, and stores the new head."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _WAITING = {TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUI
 
 
 def caller(server: DialectServer, request: Request) -> ServerCallContext:
-    """Return the caller of a request, who gets news of the work."""
+    """Return the caller of a request, with progress events activated."""
     context = server.caller(request)
     context.requested_extensions = {*context.requested_extensions, PROGRESS_EXTENSION}
     return context
 
 
 async def find_task(agent: DialectAgent, task_id: str, context: ServerCallContext) -> Task | None:
-    """Return a task of the caller as it is now, None if there is no such task."""
+    """Return the current state of a caller's task, None if it is unknown."""
     try:
         return await agent.handler.on_get_task(GetTaskRequest(id=task_id), context)
     except TaskNotFoundError:
@@ -44,18 +44,18 @@ async def find_task(agent: DialectAgent, task_id: str, context: ServerCallContex
 
 
 def is_waiting(task: Task) -> bool:
-    """Return whether a task waits for an answer."""
+    """Return whether a task waits for its caller."""
     return task.status.state in _WAITING
 
 
 class Turn:
-    """The messages of a request on their way to an agent.
+    """Sends the messages of a request to an agent.
 
     Args:
         agent: The agent.
         context: The caller.
-        chat: What is said.
-        parameters: What is asked.
+        chat: The messages.
+        parameters: The request.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Turn:
         self._parameters = parameters
         self._heads = Heads(agent.storage, context.user.user_name)
         self.before: Task | None = None
-        """The task that is answered, as it was before; None for a new one."""
+        """The task before the message, None for a new task."""
 
     async def begin(self) -> Run:
-        """Send what the agent does not know yet; the history tells what that is.
+        """Send the messages that the agent has not received yet, according to the history.
 
         Raises:
             A2AError: The message was refused.
@@ -108,17 +108,20 @@ class Turn:
             ApiError: It is empty, or cannot be sent.
         """
         chat, parameters = self._chat, self._parameters
-        said = [*chat.system, *chat.turns]
+        messages = [*chat.system, *chat.turns]
         context_id = task_id = ""
         if head is not None:
             context_id = head.context_id
-            said = [*(chat.system if head.system != chat.system_digest else ()), *chat.news]
+            messages = [
+                *(chat.system if head.system != chat.system_digest else ()),
+                *chat.new_messages,
+            ]
             task = (
                 await find_task(self._agent, head.task_id, self._context) if head.task_id else None
             )
             if task is not None and is_waiting(task):
                 self.before, task_id = task, task.id
-        parts = to_parts(said)
+        parts = to_parts(messages)
         if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
             raise ApiError(400, "the last message is empty")
         metadata: dict[str, JSON] = dict(parameters.metadata or {})
@@ -134,12 +137,12 @@ class Turn:
         return sent
 
     async def keep(self, run: Run, text: str, *, is_question: bool) -> None:
-        """Store where the conversation goes on; call it before the client can know the answer.
+        """Store the head of the conversation. Call it before the client has the whole answer.
 
         Args:
             run: The run.
-            text: The answer as the client will send it back.
-            is_question: Whether the next message answers the task.
+            text: The answer, as the client will repeat it in its history.
+            is_question: Whether the task waits for the next message.
         """
         if run.answer.context_id:
             waiting = run.answer.task_id if is_question else ""

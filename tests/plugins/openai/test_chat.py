@@ -116,7 +116,7 @@ async def test_files_of_the_user():
     [
         ({"type": "file", "file": {"file_id": "f"}}, "stores no files"),
         ({"type": "image_url", "image_url": {"url": "data:image/png;base64,%"}}, "not base64"),
-        ({"type": "video"}, "takes no 'video'"),
+        ({"type": "video"}, "unsupported part 'video'"),
         ("text", "must be an object with a type"),
     ],
 )

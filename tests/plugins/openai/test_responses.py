@@ -80,7 +80,7 @@ async def test_responses_of_a_conversation_share_a_context():
         reply = await ask(api, "REPLY", previous_response_id=second.id)
         after_reply = await ask(api, "CONTEXT", previous_response_id=reply.id)
         other = await ask(api, "CONTEXT")
-        with pytest.raises(openai.BadRequestError, match="went on after this response"):
+        with pytest.raises(openai.BadRequestError, match="not the latest response"):
             await ask(api, "x", previous_response_id=first.id)
     texts = {each.output_text for each in (first, second, after_reply)}
     assert len(texts) == 1
@@ -287,7 +287,7 @@ async def test_usage_of_an_agent_that_tells_none_is_zero():
     ("parameters", "reason"),
     [
         ({"input": []}, "must be the user's"),
-        ({"input": [{"type": "computer_call"}]}, "no item like this"),
+        ({"input": [{"type": "computer_call"}]}, "unsupported item"),
         ({"input": "x", "prompt": {"id": "p"}}, "stores no prompts"),
         ({"input": "x", "previous_response_id": "a", "conversation": "b"}, "not both"),
         ({"input": "x", "tool_choice": {"type": "file_search"}}, "cannot be forced"),
