@@ -117,8 +117,8 @@ async def work(storage: str, bus: str, count: int, rate: float, lease: float, sw
         seconds = float(await asyncio.to_thread(sys.stdin.readline))
         complaints.count = 0
         took, failed, late = await load(apps, rate, seconds)
-        told = {"took": took, "failed": failed, "late": late, "warnings": complaints.count}
-        print(json.dumps(told), flush=True)
+        results = {"took": took, "failed": failed, "late": late, "warnings": complaints.count}
+        print(json.dumps(results), flush=True)
         await asyncio.to_thread(sys.stdin.readline)  # until all have measured
         os._exit(0)  # a thousand orderly ends are another benchmark
 
@@ -232,15 +232,15 @@ async def measured(count: int, rate: float, lease: float, sweep: float, seconds:
             before, began = processor_seconds(pid), time.perf_counter()
             for worker in workers:
                 worker.stdin.write(f"{seconds}\n".encode())
-            told = [json.loads(await worker.stdout.readline()) for worker in workers]
+            results = [json.loads(await worker.stdout.readline()) for worker in workers]
             computed = (processor_seconds(pid) - before) / (time.perf_counter() - began)
             with psycopg.connect(url) as connection:
                 (connections,) = connection.execute(
                     "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
                 ).fetchone()
-    took = [each * 1e3 for one in told for each in one["took"]]
+    took = [each * 1e3 for one in results for each in one["took"]]
     p50, p99 = median(took), quantiles(took, n=100)[-1]
-    failed, complaints = (sum(one[name] for one in told) for name in ("failed", "warnings"))
+    failed, complaints = (sum(one[name] for one in results) for name in ("failed", "warnings"))
     return (
         f"| {count:,} | {lease:g}, {sweep:g} | {len(took) / seconds:,.0f} | {computed:.2f} "
         f"| {connections - 1:,} | {p50:.0f}, {p99:.0f} ms | {failed} | {complaints} |\n"

@@ -39,8 +39,8 @@ async def listen(url: str, ready: asyncio.Barrier, lags: list[float]) -> None:
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute("LISTEN bench")
         await ready.wait()
-        async for heard in connection.notifies():
-            late = time.perf_counter() - float(heard.payload[:BYTES_OF_TIME])
+        async for notification in connection.notifies():
+            late = time.perf_counter() - float(notification.payload[:BYTES_OF_TIME])
             lags.append(late)
 
 

@@ -71,10 +71,10 @@ async def say(client: Client, text: str, task_id: str = "") -> Heard:
     print(f"you: {text}")
     events = await stream(client, user_message(text, task_id=task_id))
     updates = [event.artifact_update for event in events if event.HasField("artifact_update")]
-    heard = "".join(part.text for update in updates for part in update.artifact.parts)
-    print(heard, end="\n\n" if heard else "")
+    answer = "".join(part.text for update in updates for part in update.artifact.parts)
+    print(answer, end="\n\n" if answer else "")
     last = events[-1].status_update
-    return Heard(heard, len(updates), last.task_id, last.status.state)
+    return Heard(answer, len(updates), last.task_id, last.status.state)
 
 
 if __name__ == "__main__":

@@ -22,15 +22,15 @@ class Clerk(BaseChatAgent):
     """Asks who will travel, and books."""
 
     produced_message_types = (TextMessage, HandoffMessage)
-    heard: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
 
     async def on_messages_stream(self, messages, _):
-        self.heard += tuple(message.to_text() for message in messages)
-        if len(self.heard) == 2:
+        self.received += tuple(message.to_text() for message in messages)
+        if len(self.received) == 2:
             ask = HandoffMessage(content="For whom?", target="user", source=self.name)
             yield Response(chat_message=ask)
             return
-        city, sight, name = self.heard
+        city, sight, name = self.received
         text = f"Booked {city} for {name}. Do not miss {sight}."
         for word in re.findall(r"\S+\s*", text):
             yield ModelClientStreamingChunkEvent(content=word, source=self.name)
@@ -41,13 +41,13 @@ class Clerk(BaseChatAgent):
         return [event async for event in events][-1]
 
     async def on_reset(self, _):
-        self.heard = ()
+        self.received = ()
 
     async def save_state(self):
-        return {"heard": self.heard}
+        return {"received": self.received}
 
     async def load_state(self, state):
-        self.heard = tuple(state["heard"])
+        self.received = tuple(state["received"])
 
 
 def make_team() -> SelectorGroupChat:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.attack.run import HEAD, Row, attack, told
+from tests.attack.run import HEAD, Row, as_text, attack
 
 
 def tell(row: Row) -> None:
     """Print one line of the table."""
-    print(told(row), flush=True)
+    print(as_text(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -151,6 +151,6 @@ def line(*cells: object) -> str:
 HEAD = "\n".join([line("class", "tries", "peak memory, MiB", "findings"), "|---|---:|---:|---|"])
 
 
-def told(row: Row) -> str:
+def as_text(row: Row) -> str:
     """Return a row's line of the table."""
     return line(row.name, row.tries, row.mebibytes, "; ".join(row.findings) or "none")

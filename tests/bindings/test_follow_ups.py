@@ -99,8 +99,8 @@ async def working_task(http):
 async def test_returning_at_once_is_refused_while_the_task_may_end(served, agent, send, code):
     http, channel = served
     task_id = await working_task(http)
-    told, why = await send(http, channel, task_id)
-    assert told == code
+    status, why = await send(http, channel, task_id)
+    assert status == code
     assert "works on an earlier message" in why
     agent.release.set()
 

@@ -36,12 +36,12 @@ async def test_the_tasks_of_a_conversation_are_listed(http):
 async def test_a_method_can_be_called_by_its_alias(http, name, alias):
     params = {"id": (await begun(http))["id"]}
     params |= {"taskId": params["id"], "pushNotificationConfig": {"url": "https://example.org"}}
-    told = [
+    answers = [
         await http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         for method in (name, alias)
     ]
-    assert told[0].text == told[1].text
-    assert "-32601" not in told[1].text
+    assert answers[0].text == answers[1].text
+    assert "-32601" not in answers[1].text
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_invalid_base64_is_refused(http, agent, encoded):
 )
 async def test_parts_of_0_3_without_a_kind(http, agent, part):
     kind = next(kind for kind in ("text", "data", "file") if kind in part)
-    told = {key: value for key, value in part.items() if key != "type"} | {"kind": kind}
-    for parts in ([told], [part]):
+    renamed = {key: value for key, value in part.items() if key != "type"} | {"kind": kind}
+    for parts in ([renamed], [part]):
         assert "result" in await old_call(http, "message/send", old_say("", parts=parts))
     assert agent.seen[0].parts == agent.seen[1].parts

@@ -53,9 +53,9 @@ def judge(
             wrong += [("twice", f"ran {effect.step} after it was canceled") for effect in late]
         case s if s == FAILED:
             if not _may_fail(story, effects, killed):
-                wrong.append(("failed", f"after {_told(effects)}: {story.text!r}"))
+                wrong.append(("failed", f"after {_listed(effects)}: {story.text!r}"))
         case _ if not story.wrong:
-            detail = f"is {story.state}, {story.text!r}, after {_told(effects)}"
+            detail = f"is {story.state}, {story.text!r}, after {_listed(effects)}"
             wrong.append(("stuck", detail))
     if story.notified and notified[-1:] != [story.state]:
         wrong.append(("not notified", f"{story.state}, told {notified}"))
@@ -81,7 +81,7 @@ def _repeated(
     stages = {step: n for n, stage in enumerate(story.script.steps) for step in stage}
     order = [stages[effect.step] for effect in effects]
     if order != sorted(order):
-        wrong.append(("twice", f"ran {_told(effects)}"))
+        wrong.append(("twice", f"ran {_listed(effects)}"))
     return wrong
 
 
@@ -94,5 +94,5 @@ def _may_fail(story: Story, effects: list[Effect], killed: dict[str, float]) -> 
     return was_killed and (not ran_in or bool(ran_in & killed.keys()))
 
 
-def _told(effects: list[Effect]) -> str:
+def _listed(effects: list[Effect]) -> str:
     return ", ".join(f"{effect.step} in {effect.process}" for effect in effects) or "no step"

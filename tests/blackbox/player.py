@@ -98,13 +98,13 @@ class Player:
     async def _repeat(self) -> None:
         """Repeat the first message, which must return its task."""
         story = self._story
-        told = story.task_id, story.state, story.text
+        first = story.task_id, story.state, story.text
         params = self._params(self._first, notified=story.notified)
         self._take((await self._client.call("SendMessage", params))["task"])
-        if (story.task_id, story.state, story.text) != told:
+        if (story.task_id, story.state, story.text) != first:
             again = story.task_id, story.state, story.text
-            self._wrong("differs", f"told {told}, and when repeated {again}")
-            story.task_id, story.state, story.text = told
+            self._wrong("differs", f"told {first}, and when repeated {again}")
+            story.task_id, story.state, story.text = first
 
     def _message(self, text: str) -> Json:
         message_id = str(UUID(int=self._chance.getrandbits(128), version=4))
@@ -132,14 +132,14 @@ class Player:
     async def _stream(self, params: Json) -> None:
         """Read a stream; if interrupted, repeat the message or subscribe to its task."""
         method = "SendStreamingMessage"
-        heard = Heard()
-        while not heard.is_settled:
+        seen = Heard()
+        while not seen.is_settled:
             try:
                 async with aclosing(self._client.stream(method, params)) as events:
                     async for event in events:
-                        heard.take(event)
-                        self._story.task_id = self._story.task_id or heard.task_id
-                        if heard.is_settled:
+                        seen.take(event)
+                        self._story.task_id = self._story.task_id or seen.task_id
+                        if seen.is_settled:
                             break
             except LostError:
                 await asyncio.sleep(RETRY_SECONDS)
@@ -147,11 +147,11 @@ class Player:
                 if method != "SubscribeToTask":
                     raise
                 break  # the task has ended; it is read below
-            if heard.state and self._chance.random() < 0.5:  # the message was acknowledged
+            if seen.state and self._chance.random() < 0.5:  # the message was acknowledged
                 method, params = "SubscribeToTask", {"id": self._story.task_id}
         await self._see()
-        if heard.state == self._story.state == COMPLETED and heard.text != self._story.text:
-            self._wrong("differs", f"streamed {heard.text!r}, stored {self._story.text!r}")
+        if seen.state == self._story.state == COMPLETED and seen.text != self._story.text:
+            self._wrong("differs", f"streamed {seen.text!r}, stored {self._story.text!r}")
 
     async def _see(self) -> Json:
         """Read the task."""

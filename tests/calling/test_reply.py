@@ -8,7 +8,7 @@ from a2a_adapters import AgentReply, Data, Text, TokenUsage
 
 
 @pytest.mark.parametrize(
-    ("told", "usage"),
+    ("reported", "usage"),
     [
         ({"input_tokens": 3, "output_tokens": 4, "total_tokens": 8}, TokenUsage(3, 4, 8)),
         ({"input_tokens": 3, "output_tokens": 4}, TokenUsage(3, 4, 7)),
@@ -18,8 +18,8 @@ from a2a_adapters import AgentReply, Data, Text, TokenUsage
         (None, None),
     ],
 )
-def test_the_tokens_it_took(told, usage):
-    assert AgentReply(text="", metadata={"usage": told}).usage == usage
+def test_the_tokens_it_took(reported, usage):
+    assert AgentReply(text="", metadata={"usage": reported}).usage == usage
 
 
 def test_data_as_text():

@@ -138,7 +138,7 @@ def in_shell(line):
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "told"),
+    ("line", "code", "error"),
     [
         ("a2a-adapters plugins > /dev/full", 1, "No space left on device"),
         ("a2a-adapters send http://127.0.0.1:9 <&-", 2, "nothing to send"),
@@ -147,9 +147,9 @@ def in_shell(line):
         ("a2a-adapters chat http://127.0.0.1:9 <&-", 3, "cannot be reached"),
     ],
 )
-def test_unusable_standard_streams_are_reported_in_one_line(line, code, told):
+def test_unusable_standard_streams_are_reported_in_one_line(line, code, error):
     done = in_shell(line)
-    assert (done.returncode, told in done.stderr) == (code, True)
+    assert (done.returncode, error in done.stderr) == (code, True)
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -247,8 +247,8 @@ def test_verbose_shows_the_traceback(folder, arguments):
 
 def test_help_imports_nothing_that_takes_long():
     command = [sys.executable, "-X", "importtime", "-m", "a2a_adapters", "--help"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    error = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    imported = {line.rpartition("|")[2].strip() for line in error.splitlines()}
     assert "a2a_adapters.cli" in imported
     assert not imported & {"rich.console", "httpx", "a2a", "starlette", "uvicorn", "langchain_core"}
 

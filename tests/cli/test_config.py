@@ -111,7 +111,7 @@ def test_every_option_of_a_server_has_a_key(folder):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "error"),
     [
         ("prot = 1", "a2a-adapters.toml: prot: there is no such setting; did you mean port?"),
         ("[limits]\nrun = 1", "limits.run: there is no such setting; did you mean runs?"),
@@ -138,11 +138,11 @@ def test_every_option_of_a_server_has_a_key(folder):
         ("", "there is nothing to serve"),
     ],
 )
-def test_errors_suggest_the_remedy(folder, content, told):
+def test_errors_suggest_the_remedy(folder, content, error):
     (folder / "a2a-adapters.toml").write_text(content)
     done = run("serve")
     assert done.returncode == 2
-    assert told in done.stderr
+    assert error in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -159,7 +159,7 @@ def test_errors_in_the_environment_are_reported(folder):
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "error"),
     [
         ("none.toml", None, "none.toml cannot be read: No such file"),
         ("app.py", None, "app.py is neither a .toml file nor a langgraph.json"),
@@ -172,12 +172,12 @@ def test_errors_in_the_environment_are_reported(folder):
         ),
     ],
 )
-def test_unusable_configuration_files_are_refused(folder, file, content, told):
+def test_unusable_configuration_files_are_refused(folder, file, content, error):
     if content is not None:
         (folder / file).write_text(content)
     done = run("serve", "--config", file)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert error in done.stderr
 
 
 def test_values_in_place_of_tables_are_reported(folder):

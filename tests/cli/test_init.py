@@ -31,7 +31,7 @@ def test_nothing_is_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "error"),
     [
         ([], "--framework is required"),
         (["--framework", "functions"], "--name is required"),
@@ -42,7 +42,7 @@ def test_nothing_is_overwritten(tmp_path):
         (["/dev/null/x", "--framework", "functions", "--name", "x"], "cannot be written"),
     ],
 )
-def test_errors_are_one_line(options, told, tmp_path):
+def test_errors_are_one_line(options, error, tmp_path):
     done = subprocess.run(
         warm("-m", "a2a_adapters", "init", *options),
         capture_output=True,
@@ -53,7 +53,7 @@ def test_errors_are_one_line(options, told, tmp_path):
         timeout=PATIENCE,
     )
     assert done.returncode == 2
-    assert told in done.stderr
+    assert error in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

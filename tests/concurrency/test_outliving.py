@@ -6,7 +6,7 @@ import asyncio
 
 from a2a_adapters import build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.support.outliving import Blocking, check_that_it_is_told
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
 async def test_a_function_that_blocks_is_logged(caplog):
@@ -15,7 +15,7 @@ async def test_a_function_that_blocks_is_logged(caplog):
     def work(text):
         return blocking()
 
-    await check_that_it_is_told(work, blocking, caplog)
+    await check_it_learns_of_cancellation(work, blocking, caplog)
 
 
 async def test_a_call_in_the_loops_own_threads_is_logged(caplog):
@@ -24,7 +24,7 @@ async def test_a_call_in_the_loops_own_threads_is_logged(caplog):
     async def work(text):
         return await asyncio.get_running_loop().run_in_executor(None, blocking)
 
-    await check_that_it_is_told(work, blocking, caplog)
+    await check_it_learns_of_cancellation(work, blocking, caplog)
 
 
 async def test_what_ends_by_itself_is_not(caplog):

@@ -243,8 +243,8 @@ def test_a_refusal_lists_accepted_targets_and_a_suggestion(target, nearest):
 def test_the_bundled_plugins_name_their_targets():
     with pytest.raises(NoAdapterError) as refused:
         installed_plugins().adapt(object())
-    for told in ("functions (a function", "langchain (a runnable", "router (a router"):
-        assert told in str(refused.value)
+    for choice in ("functions (a function", "langchain (a runnable", "router (a router"):
+        assert choice in str(refused.value)
 
 
 def test_the_extra_is_named_when_it_is_known():

@@ -74,8 +74,8 @@ async def test_callers_are_isolated(target, any_storage):
             for caller, client in (("ann", ann), ("bob", bob))
             for number in range(CONVERSATIONS)
         ]
-        for words, heard in await asyncio.gather(*talks):
-            assert heard == " ".join(words)
+        for words, received in await asyncio.gather(*talks):
+            assert received == " ".join(words)
 
 
 async def chat(api, model, caller, number):
@@ -87,9 +87,9 @@ async def chat(api, model, caller, number):
         completion = await api.chat.completions.create(
             model=model, messages=said, user=f"chat {number}"
         )
-        heard = completion.choices[0].message.content
-        said.append({"role": "assistant", "content": heard})
-    return words, heard
+        received = completion.choices[0].message.content
+        said.append({"role": "assistant", "content": received})
+    return words, received
 
 
 async def respond(api, model, caller, number):
@@ -118,5 +118,5 @@ async def test_openai_clients_hear_only_themselves(target, talk):
             for caller, api in (("ann", ann), ("bob", bob))
             for number in range(CONVERSATIONS)
         ]
-        for words, heard in await asyncio.gather(*talks):
-            assert heard == " ".join(words)
+        for words, received in await asyncio.gather(*talks):
+            assert received == " ".join(words)

@@ -24,10 +24,10 @@ async def test_each_clock_stops_its_own_run():
     clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
     async with clocks.clock(seen.append):  # the timer is set by one that ends at once
         pass
-    told = await asyncio.gather(
+    errors = await asyncio.gather(
         run(clocks, "quiet", seen), run(clocks, "quiet too", seen), return_exceptions=True
     )
-    assert [type(error) for error in told] == [TimeLimitError] * 2
+    assert [type(error) for error in errors] == [TimeLimitError] * 2
     idle = "The agent was stopped: nothing came from it for 0.3 s."
     assert sorted(seen) == [("quiet", idle), ("quiet too", idle)]
 

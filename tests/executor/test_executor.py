@@ -240,13 +240,13 @@ async def test_the_answer_to_a_question_has_the_history():
 
 async def test_history_is_bounded_and_skips_failures():
     runtime = runtime_of(Remembering(recall), Limits(history_messages=4))
-    heard = []
+    answers = []
     for text in ("a", "b", "crash", "c", "d"):
         request = user_message(text, context_id="c")
-        heard.append(answer_of(await runtime.on_message_send(request, CALLER)))
-    assert heard[:4] == ["", "a,", "", "a,,b,a,"]
-    assert len(heard[4].split(",")) > 4
-    assert heard[4].startswith("b,")
+        answers.append(answer_of(await runtime.on_message_send(request, CALLER)))
+    assert answers[:4] == ["", "a,", "", "a,,b,a,"]
+    assert len(answers[4].split(",")) > 4
+    assert answers[4].startswith("b,")
 
 
 async def test_idle_and_surplus_conversations_are_forgotten():

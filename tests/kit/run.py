@@ -194,11 +194,11 @@ def verdict(kind: str, kit: Kit, *, is_patched: bool) -> bool:
         with serving(kind, version, kit.work / f"agent-{kind}-{version}.log") as port:
             for section in sections(kind, version, port):
                 counts += _counted(section, kit.run(section), is_patched=is_patched)
-    told = ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "skipped"))
+    totals = ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "skipped"))
     beside = f", {counts['expected']} failed as expected" if not is_patched else ""
     is_right = not counts["failed"] and counts["passed"] + counts["expected"] >= MINIMUM[kind]
     print(
-        f"{kind}: {told}{beside}; {'OK' if is_right else f'NOT OK, {MINIMUM[kind]} have to pass'}"
+        f"{kind}: {totals}{beside}; {'OK' if is_right else f'NOT OK, {MINIMUM[kind]} have to pass'}"
     )
     return is_right
 

@@ -207,16 +207,16 @@ def failing_by_itself():
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "expected"),
     [
         (with_call_limit, "limit"),
         (endless_sdk_agent, "10 calls of its model"),
         (failing_by_itself, "This agent has a budget."),
     ],
 )
-async def test_a_limit_is_reached(make, told):
+async def test_a_limit_is_reached(make, expected):
     category, text = await failed(make())
-    assert (category, told in text) == ("limit", True)
+    assert (category, expected in text) == ("limit", True)
 
 
 async def test_the_time_is_up():

@@ -49,8 +49,8 @@ _JSON = st.recursive(
 def test_values_are_counted_as_they_are(value, limit, plain, indent):
     text = json.dumps(value, ensure_ascii=plain, indent=indent).encode()
     text = text.replace(b"[]", b"[ ]").replace(b"{}", b"{\n}") if indent else text
-    told = has_more_values(text, limit)
-    assert told == (count(value) > limit)
+    exceeds = has_more_values(text, limit)
+    assert exceeds == (count(value) > limit)
 
 
 def flood(size=200):

@@ -112,7 +112,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
         for reader in (short, long, stuck):
             await reader.begun.wait()
         assert (await http.get("/healthz")).status_code == 200
-        told = time.monotonic()
+        signalled = time.monotonic()
         process.send_signal(sent)
 
         # During the grace time the server tells a load balancer and callers to go elsewhere.
@@ -129,7 +129,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
             assert status["state"] == "TASK_STATE_FAILED"
             assert status["message"]["parts"] == [{"text": "The server was stopped."}]
     errors = await asyncio.to_thread(process.ended)
-    assert time.monotonic() - told < 60
+    assert time.monotonic() - signalled < 60
     # uvicorn ends itself by SIGTERM again, as who sent it expects.
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
     assert "did not end; abandoned" in errors
@@ -253,10 +253,10 @@ async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
         head = "POST /agents/flood/ HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
         stopped.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         assert stopped.recv(100)
-        told = time.monotonic()
+        signalled = time.monotonic()
         process.send_signal(signal.SIGTERM)
         await asyncio.to_thread(process.ended)
-    assert time.monotonic() - told < 60
+    assert time.monotonic() - signalled < 60
 
 
 async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):

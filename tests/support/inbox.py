@@ -69,9 +69,9 @@ OVER = {"TASK_STATE_COMPLETED", "TASK_STATE_CANCELED", "TASK_STATE_FAILED", "com
 
 def state_in(body):
     """Return the task state in a notification, None if it has none."""
-    for told in (body.get("task"), body.get("statusUpdate"), body):
-        if told and "status" in told:
-            return told["status"]["state"]
+    for event in (body.get("task"), body.get("statusUpdate"), body):
+        if event and "status" in event:
+            return event["status"]["state"]
     return None
 
 

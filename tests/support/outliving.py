@@ -44,7 +44,7 @@ async def outliving(http: httpx.AsyncClient) -> int:
     return int(found[1])
 
 
-async def check_that_it_is_told(
+async def check_it_learns_of_cancellation(
     target: object, blocking: Blocking, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Cancel a task of `target` during `blocking`; assert that log and metrics report it."""

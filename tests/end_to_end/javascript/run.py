@@ -97,8 +97,8 @@ def conform() -> None:
     with started([sys.executable, str(HERE / "conforming.py")], ENVIRONMENT) as url:
         server = f"{url.partition('/agents/')[0]}/mcp"
         gaps = ["--suite", "all", "--expected-failures", str(HERE / "gaps.yaml")]
-        told = run(suite, "server", "--url", server, *gaps, node=NODE)
-    print("MCP's conformance suite:", told.partition("Total: ")[2].splitlines()[0])
+        output = run(suite, "server", "--url", server, *gaps, node=NODE)
+    print("MCP's conformance suite:", output.partition("Total: ")[2].splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -87,10 +87,10 @@ async def until(is_so):
 async def progress(agent, text, options=None):
     """Return the progress that is reported while a message of the context "one" is answered."""
     reported = Progress | ToolCall | ToolResult
-    told = RemoteOptions(progress=True)
+    with_progress = RemoteOptions(progress=True)
     async with (
         running(build_app(agent, name="coder", options=options)) as url,
-        RemoteAgent(url, options=told) as remote,
+        RemoteAgent(url, options=with_progress) as remote,
     ):
         events = remote.conversation("one", context_id="one").stream(text)
         return [event async for event in events if isinstance(event, reported)]

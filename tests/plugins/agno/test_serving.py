@@ -71,10 +71,10 @@ async def test_stream_events_follow_agnos_order():
 async def test_tool_calls_appear_in_a_stream():
     async with serving() as http:
         found = await streamed(http, "TOOL")
-    told = [
+    reports = [
         result["metadata"] for _, result in found if "agno_event_type" in result.get("metadata", {})
     ]
-    assert told == [
+    assert reports == [
         {
             "agno_event_type": "tool_call_started",
             "tool_name": "add",

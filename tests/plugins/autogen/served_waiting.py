@@ -13,7 +13,7 @@ from tests.plugins.autogen.support import Custom
 
 
 def writer():
-    return Custom(lambda heard: f"draft {len(heard)} after {heard[-1]}", "writer")
+    return Custom(lambda texts: f"draft {len(texts)} after {texts[-1]}", "writer")
 
 
 def nested():

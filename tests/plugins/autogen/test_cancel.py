@@ -18,7 +18,7 @@ from tests.plugins.autogen.support import (
     round_robin,
     run,
 )
-from tests.support.outliving import Blocking, check_that_it_is_told
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
 class Work:
@@ -195,4 +195,4 @@ async def test_a_tool_that_blocks_a_thread_is_logged(kind, caplog):
     def make():
         return kind(agent(calling("look"), tools=[look]))
 
-    await check_that_it_is_told(make, blocking, caplog)
+    await check_it_learns_of_cancellation(make, blocking, caplog)

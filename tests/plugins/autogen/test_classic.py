@@ -91,5 +91,5 @@ async def test_callers_are_isolated():
             return answer_of(task)
 
         callers = [f"caller{number}" for number in range(16)]
-        heard = await asyncio.gather(*(talk(caller) for caller in callers))
-    assert heard == [f"{caller}0 {caller}1 {caller}2" for caller in callers]
+        answers = await asyncio.gather(*(talk(caller) for caller in callers))
+    assert answers == [f"{caller}0 {caller}1 {caller}2" for caller in callers]

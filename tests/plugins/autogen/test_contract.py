@@ -44,8 +44,8 @@ def streaming_then_failing(secret):
     return AssistantAgent("helper", client, model_client_stream=True)
 
 
-def last(heard):
-    return heard[-1]
+def last(texts):
+    return texts[-1]
 
 
 class Agents(AdapterContract):
@@ -96,10 +96,10 @@ class Teams(Agents):
 
 class Handoffs(InputRequiredContract):
     def asking(self):
-        def answer(heard):
-            if len(heard) == 1:
+        def answer(texts):
+            if len(texts) == 1:
                 return HandoffMessage(content="which city?", target="user", source="travel")
-            return heard[-1]
+            return texts[-1]
 
         def make() -> Swarm:
             travel = Custom(answer, "travel", produces=[HandoffMessage])

@@ -61,8 +61,8 @@ class Calling(Listening):
     """Calls its tool with all messages."""
 
     async def create(self, messages, **_):
-        heard = await super().create(messages)
-        return calling("inner", task=heard.content)
+        received = await super().create(messages)
+        return calling("inner", task=received.content)
 
 
 def listener(name="listener"):
@@ -132,8 +132,8 @@ async def test_conversations_are_isolated(make, is_shared, any_storage):
     async with running(build_app(make() if is_shared else factory, options=options)) as url:
         callers = (talk(url, f"caller{n}") for n in range(number))
         for conversations in await asyncio.gather(*callers):
-            for said, heard in conversations:
-                assert heard == said
+            for said, received in conversations:
+                assert received == said
 
 
 async def test_agents_behind_tools_and_filters_are_isolated():

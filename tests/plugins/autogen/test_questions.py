@@ -59,10 +59,10 @@ def swarm(member):
 def asks(answer, word="hi"):
     """Return an agent that asks the user for a name when the last message is `word`."""
 
-    def answered(heard):
-        if heard[-1] == word:
+    def answered(received):
+        if received[-1] == word:
             return HandoffMessage(content="Name?", target="user", source="custom")
-        return answer(heard)
+        return answer(received)
 
     return Custom(answered, produces=[HandoffMessage])
 
@@ -91,7 +91,7 @@ async def test_a_handoff_to_the_user_waits_for_the_answer(kind, is_shared):
 async def test_other_teams_continue_with_the_answer():
     def make():
         ends = HandoffTermination("user") | TextMentionTermination("Hello")
-        member = asks(lambda heard: f"Hello {heard[-1]}")
+        member = asks(lambda received: f"Hello {received[-1]}")
         return RoundRobinGroupChat([member], termination_condition=ends)
 
     adapter = adapt(make)
@@ -104,10 +104,10 @@ class Name(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("parts", "heard"),
+    ("parts", "received"),
     [([Data({"name": "Bob"})], 'hi / {"name":"Bob"}'), (["Bob", PNG], "hi / Bob")],
 )
-async def test_an_answer_with_data_or_an_image_reaches_a_swarm(parts, heard):
+async def test_an_answer_with_data_or_an_image_reaches_a_swarm(parts, received):
     def make():
         return Swarm(
             [asks(" / ".join)],
@@ -118,7 +118,7 @@ async def test_an_answer_with_data_or_an_image_reaches_a_swarm(parts, heard):
 
     adapter = adapt(make, input_type=Name)
     question = only(await ask(adapter, "hi"), InputRequired)
-    assert answer(await reply(adapter, question, *parts)).startswith(heard)
+    assert answer(await reply(adapter, question, *parts)).startswith(received)
 
 
 async def test_usage_counts_the_whole_task():
@@ -154,10 +154,10 @@ async def test_an_abandoned_question_leaves_the_state_unchanged():
 
 
 async def test_a_resumed_run_that_fails_closes_the_question():
-    def fail_or_join(heard):
-        if heard[-1] == "fail":
+    def fail_or_join(received):
+        if received[-1] == "fail":
             raise RuntimeError("no")
-        return " ".join(heard)
+        return " ".join(received)
 
     adapter = adapt(lambda: asks(fail_or_join, "ask"))
     question = only(await ask(adapter, "ask"), InputRequired)
@@ -177,7 +177,7 @@ async def test_an_invalid_answer_leaves_the_question_open():
 
 def with_proxy(*, name="human", **options):
     ends = TextMentionTermination("APPROVE", sources=[name])
-    writer = Custom(lambda heard: f"draft {len(heard)}", "writer")
+    writer = Custom(lambda received: f"draft {len(received)}", "writer")
     return RoundRobinGroupChat(
         [writer, UserProxyAgent(name, **options)], termination_condition=ends
     )

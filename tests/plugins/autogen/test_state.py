@@ -12,10 +12,10 @@ KEY = StateKey("ann", "one")
 OTHER = StateKey("ann", "two")
 
 
-def all_of(heard):
-    if heard[-1] == "fail":
+def all_of(texts):
+    if texts[-1] == "fail":
         raise RuntimeError("secret detail")
-    return " ".join(heard)
+    return " ".join(texts)
 
 
 class Recorded(StateStore):

@@ -47,14 +47,14 @@ def process(url, target, agent="agent", **options):
     return Process(url, adapt(target, **options), agent)
 
 
-def all_of(heard):
-    return " ".join(heard)
+def all_of(received):
+    return " ".join(received)
 
 
 def reviewed(kind=RoundRobinGroupChat, **options):
     """Return a team whose writer follows the instructions of the user."""
     ends = TextMentionTermination("APPROVE", sources=["human"])
-    writer = Custom(lambda heard: f"draft {len(heard)} after {heard[-1]}", "writer")
+    writer = Custom(lambda received: f"draft {len(received)} after {received[-1]}", "writer")
     return kind([writer, UserProxyAgent("human")], termination_condition=ends, **options)
 
 
@@ -70,8 +70,8 @@ def selected():
 def handing():
     """Return a swarm whose agent hands over to a user proxy."""
 
-    def answered(heard):
-        said = f"heard {len(heard)}: {heard[-1]}"
+    def answered(received):
+        said = f"heard {len(received)}: {received[-1]}"
         return HandoffMessage(content=said, target="human", source="writer")
 
     ends = TextMentionTermination("APPROVE", sources=["human"])
@@ -80,11 +80,11 @@ def handing():
 
 
 async def test_a_conversation_continues_after_a_restart(url):
-    heard = []
+    received = []
     for text in ("one", "two", "three"):
         async with process(url, lambda: Custom(all_of)) as adapter:
-            heard.append(answer(await ask(adapter, text)))
-    assert heard == ["one", "one two", "one two three"]
+            received.append(answer(await ask(adapter, text)))
+    assert received == ["one", "one two", "one two three"]
 
 
 async def test_owners_contexts_and_agents_are_isolated(url):
@@ -140,7 +140,7 @@ async def test_a_user_proxy_is_answered_after_a_restart(url, make):
 
 def approved():
     """Return a team that ends when the user approves, and after five messages at most."""
-    writer = Custom(lambda heard: f"the draft after {heard[-1]}", "writer")
+    writer = Custom(lambda received: f"the draft after {received[-1]}", "writer")
     ends = TextMentionTermination("APPROVE", sources=["human"]) | MaxMessageTermination(5)
     return RoundRobinGroupChat([writer, UserProxyAgent("human")], termination_condition=ends)
 
@@ -185,7 +185,7 @@ async def test_a_user_proxy_in_a_swarm_hands_the_answer_back(url):
 
 async def test_turns_of_a_team_count_across_a_question(url):
     def team():
-        writer = Custom(lambda heard: f"draft {len(heard)}", "writer")
+        writer = Custom(lambda received: f"draft {len(received)}", "writer")
         return RoundRobinGroupChat([writer, UserProxyAgent("human")], max_turns=3)
 
     async with process(url, team) as adapter:

@@ -76,5 +76,5 @@ ENDLESS = ";a=" + '"x";a=' * 2_000 + " !"
     ids=["media type", "markup", "tokens", "empty lines"],
 )
 async def test_texts_by_which_patterns_look_back_for_hours(edit, found):
-    told = await found_in(edit)
-    assert found in told if found else not told
+    reports = await found_in(edit)
+    assert found in reports if found else not reports

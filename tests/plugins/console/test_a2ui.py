@@ -84,11 +84,11 @@ FORM = messages(
 
 async def booker(request: AgentRequest):
     """Book a journey."""
-    told = [part.value for part in request.parts if isinstance(part, Data)]
-    if not told:
+    action_data = [part.value for part in request.parts if isinstance(part, Data)]
+    if not action_data:
         yield Output([Data(FORM), Text("What shall I book?")])
         return
-    yield json.dumps(told[0])
+    yield json.dumps(action_data[0])
     about = {"surfaceId": "s"}
     changed = {**about, "path": "/who/name", "value": "Booked!"}
     yield Output([Data([{"version": "v0.9.1", "updateDataModel": changed}])])
@@ -127,10 +127,10 @@ async def test_a_form_is_filled_in_and_its_action_sent(open_page, agents):
         message = request.post_data_json["params"]["message"]
         [part] = message["parts"]
         assert part["metadata"] == {"mimeType": "application/a2ui+json"}
-        [told] = part["data"]
-        assert told["version"] == "v0.9.1"
-        assert told["action"].pop("timestamp")
-        assert told["action"] == {
+        [action_data] = part["data"]
+        assert action_data["version"] == "v0.9.1"
+        assert action_data["action"].pop("timestamp")
+        assert action_data["action"] == {
             "name": "book",
             "surfaceId": "s",
             "sourceComponentId": "send",
@@ -321,8 +321,8 @@ async def test_every_field_is_filled_in(open_page, agents):
         async with page.expect_request("**/agents/shower/") as asking:
             await send.click()
         request = await asking.value
-        [told] = request.post_data_json["params"]["message"]["parts"][0]["data"]
-        filled = told["action"]["context"]["all"]
+        [action_data] = request.post_data_json["params"]["message"]["parts"][0]["data"]
+        filled = action_data["action"]["context"]["all"]
         assert filled.pop("cities")
         assert filled == {
             "name": "Ada",

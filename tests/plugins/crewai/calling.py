@@ -28,11 +28,11 @@ class Desk:
     """A remote agent that records its requests."""
 
     def __init__(self) -> None:
-        self.heard: list[AgentRequest] = []
+        self.received: list[AgentRequest] = []
 
     async def answer(self, request: AgentRequest):
         """Answer what it is asked."""
-        self.heard.append(request)
+        self.received.append(request)
         text = request.text
         if "fail" in text:
             raise RuntimeError("hunter2")
@@ -52,7 +52,7 @@ class Desk:
     @property
     def texts(self) -> list[str]:
         """The prompts of all calls."""
-        return [request.text for request in self.heard]
+        return [request.text for request in self.received]
 
 
 @asynccontextmanager

@@ -29,8 +29,8 @@ async def test_the_agent_receives_the_conversation_and_data():
     model = Scripted("Final Answer: ok")
     history = (Turn("user", [Text("I am Ann")]), Turn("agent", [Text("Hello Ann")]))
     await ask(adapt(agent(model)), Data({"n": 3}), history=history)
-    told = [model.seen[0].index(text) for text in ("I am Ann", "Hello Ann", '{"n":3}')]
-    assert told == sorted(told)
+    positions = [model.seen[0].index(text) for text in ("I am Ann", "Hello Ann", '{"n":3}')]
+    assert positions == sorted(positions)
 
 
 async def test_conversations_are_isolated():

@@ -49,7 +49,7 @@ async def kickoff(crew, how, **inputs):
 async def test_tasks_include_the_context_of_earlier_ones(how):
     async with desk() as (there, remote):
         member = member_of(remote)
-        local = agent(Scripted(lambda prompt: f"Final Answer: local saw {'heard' in prompt}"))
+        local = agent(Scripted(lambda prompt: f"Final Answer: local saw {'received' in prompt}"))
         tasks = [task(member, "one {topic}"), task(local, "two"), task(member, "three")]
         result = await kickoff(Crew(agents=[member, local], tasks=tasks), how, topic="cats")
     assert [output.raw.split(" ")[0] for output in result.tasks_output] == [
@@ -60,7 +60,7 @@ async def test_tasks_include_the_context_of_earlier_ones(how):
     assert there.texts[0].startswith("one cats")
     assert "This is the context you're working with:\n" in there.texts[1]
     assert "local saw True" in there.texts[1]
-    assert there.heard[0].context_id != there.heard[1].context_id
+    assert there.received[0].context_id != there.received[1].context_id
     assert len(member.replies) == 2
     assert result.token_usage.total_tokens == 22
 
@@ -99,7 +99,7 @@ async def test_a_failure_is_raised_and_not_retried(how):
         member = member_of(remote)
         with pytest.raises(RemoteTaskError) as failure:
             await kickoff(Crew(agents=[member], tasks=[task(member, "fail")]), how)
-    assert len(there.heard) == 1
+    assert len(there.received) == 1
     assert "hunter2" not in str(failure.value)
 
 
@@ -122,7 +122,7 @@ async def test_a_manager_delegates_to_it_and_answers_its_question():
         )
         result = await crew.akickoff()
     assert result.raw.startswith("Booked Rome")
-    assert len(there.heard) == 1  # the answer went on with the same task
+    assert len(there.received) == 1  # the answer went on with the same task
 
 
 async def test_a_served_crew_sends_the_question_to_its_caller():
@@ -138,7 +138,7 @@ async def test_a_served_crew_sends_the_question_to_its_caller():
             )
             await events.aclose()
         await adapter.aclose()
-    assert len(there.heard) == 4
+    assert len(there.received) == 4
 
 
 async def test_outside_of_a_server_a_question_is_the_output():
@@ -158,7 +158,7 @@ async def test_its_answer_can_be_reviewed():
             assert first.parts[0].value["agent"] == "Desk"
             assert (await events.asend(request("shorter"))).prompt.startswith("heard shorter")
             assert answer([await events.asend(request("ok"))]).strip() == "heard shorter"
-    assert there.heard[0].context_id == there.heard[1].context_id
+    assert there.received[0].context_id == there.received[1].context_id
 
 
 async def test_each_kickoff_starts_new_conversations():
@@ -168,7 +168,7 @@ async def test_each_kickoff_starts_new_conversations():
         await crew.akickoff()
         await crew.akickoff()
         assert len(member.replies) == 1
-    assert there.heard[0].context_id != there.heard[1].context_id
+    assert there.received[0].context_id != there.received[1].context_id
 
 
 async def test_its_tasks_are_reported_like_those_of_other_agents():

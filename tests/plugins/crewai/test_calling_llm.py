@@ -141,21 +141,21 @@ async def test_a_failed_task_is_not_retried(how):
     async with desk() as (there, agent):
         with pytest.raises(RemoteTaskError) as failure:
             await kickoff(crew_of(A2ALLM(agent=agent)), how, {"topic": "fail"})
-    assert len(there.heard) == 1
+    assert len(there.received) == 1
     assert "hunter2" not in str(failure.value)
 
 
 async def test_a_refusal_that_mentions_rate_limits_is_not_retried():
-    heard = []
+    received = []
 
     async def refuse(request):
-        heard.append(request)
+        received.append(request)
         yield Rejected("rate limit: too many requests")
 
     async with served(refuse) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteTaskError):
             await asyncio.to_thread(A2ALLM(agent=agent).call, "cats")
-    assert len(heard) == 1
+    assert len(received) == 1
 
 
 async def test_a_lost_connection_is_not_retried_blindly():

@@ -54,7 +54,7 @@ async def test_a_tool_for_each_skill():
         (same,) = await asyncio.to_thread(A2ATool.per_skill, remote)
         assert tool.name == same.name
         await asyncio.to_thread(tool.run, message="hello")
-    assert there.heard[0].metadata["skill_id"] == about.skills[0].id
+    assert there.received[0].metadata["skill_id"] == about.skills[0].id
 
 
 @pytest.mark.parametrize("how", ["kickoff", "akickoff"])
@@ -76,7 +76,7 @@ async def test_each_run_of_a_tool_has_its_own_conversation():
         runs = await asyncio.gather(*(ask(adapter, city) for city in cities))
         await adapter.aclose()
     assert [answer(events) for events in runs] == [f"Booked {city}." for city in cities]
-    assert len({heard.context_id for heard in there.heard}) == 8
+    assert len({received.context_id for received in there.received}) == 8
 
 
 async def test_an_agent_outside_of_crews_answers_a_question():
@@ -92,11 +92,11 @@ async def test_outside_of_runs_each_call_is_a_new_conversation():
         asked = await asyncio.to_thread(tool.run, message="book")
         assert asked.endswith("with the whole request, this included.)")
         assert (await tool.arun(message="hello")).startswith("heard hello")
-    assert len({heard.context_id for heard in there.heard}) == 2
+    assert len({received.context_id for received in there.received}) == 2
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "expected"),
     [
         ("hello", ["heard hello"]),
         ("data", ['"title":"Moby"']),
@@ -104,15 +104,15 @@ async def test_outside_of_runs_each_call_is_a_new_conversation():
         ("fail", ["The agent did not do it", "Try something else"]),
     ],
 )
-async def test_results_for_the_model(message, told):
+async def test_results_for_the_model(message, expected):
     async with desk() as (there, remote):
         tool = await from_url(remote)
         results = [await asyncio.to_thread(tool.run, message=message)]
         results.append(await tool.arun(message=message))
     for result in results:
-        assert all(text in result for text in told)
+        assert all(text in result for text in expected)
         assert "hunter2" not in result
-    assert len(there.heard) == 2
+    assert len(there.received) == 2
 
 
 async def test_the_same_question_is_asked_again():
@@ -129,8 +129,8 @@ async def test_the_same_question_is_asked_again():
 async def test_an_unreachable_agent_is_reported_to_the_model():
     nobody = RemoteAgent(build_card(ABOUT, "http://127.0.0.1:9"))
     tool = A2ATool(agent=nobody, name="nobody", description="Nobody.")
-    told = await asyncio.to_thread(tool.run, message="hello")
-    assert "The agent did not do it: the agent cannot be reached" in told
+    expected = await asyncio.to_thread(tool.run, message="hello")
+    assert "The agent did not do it: the agent cannot be reached" in expected
 
 
 async def test_the_hook_creates_one():
@@ -143,6 +143,6 @@ async def test_requests_contain_only_the_message():
     async with desk() as (there, remote):
         tool = await from_url(remote)
         await asyncio.to_thread(tool.run, message="hello")
-    (heard,) = there.heard
-    assert isinstance(heard, AgentRequest)
-    assert dict(heard.metadata) == {}
+    (received,) = there.received
+    assert isinstance(received, AgentRequest)
+    assert dict(received.metadata) == {}

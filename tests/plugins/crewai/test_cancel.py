@@ -22,7 +22,7 @@ from tests.plugins.crewai.support import (
     task,
     tool_call,
 )
-from tests.support.outliving import Blocking, check_that_it_is_told
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
 class Note(BaseTool):
@@ -115,4 +115,4 @@ async def test_a_model_that_blocks_a_thread_is_logged(planning, caplog):
     blocking = Blocking()
     target = crew(lambda _: blocking())
     target.planning, target.planning_llm = planning, Scripted(lambda _: blocking())
-    await check_that_it_is_told(target, blocking, caplog)
+    await check_it_learns_of_cancellation(target, blocking, caplog)

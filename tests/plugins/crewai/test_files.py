@@ -80,6 +80,6 @@ async def test_a_remote_agent_receives_the_files_of_its_crew():
         for worker in (member, writer):
             target = Crew(agents=[worker], tasks=[task(worker)])
             await ask(adapt(target), "cats", NOTE)
-    for heard in there.heard:
-        (file,) = [part for part in heard.parts if isinstance(part, File)]
+    for received in there.received:
+        (file,) = [part for part in received.parts if isinstance(part, File)]
         assert (file.filename, file.content) == ("note.txt", b"cats purr")

@@ -189,13 +189,13 @@ def replying(is_stored, tmp_path):
 
     async def reply(*texts):
         async with aclosing(adapter.stream(request("cats"))) as events:
-            heard = [await question(events)]
-            if not heard[0].durable:
-                return heard + [await events.asend(request(text)) for text in texts]
+            questions = [await question(events)]
+            if not questions[0].durable:
+                return questions + [await events.asend(request(text)) for text in texts]
         for text in texts:
-            known = {"resuming": True, "resume_metadata": heard[-1].metadata}
-            heard.append((await ask(adapter, text, **known))[0])
-        return heard
+            known = {"resuming": True, "resume_metadata": questions[-1].metadata}
+            questions.append((await ask(adapter, text, **known))[0])
+        return questions
 
     return reply
 

@@ -115,10 +115,10 @@ async def test_tokens_are_reported_only_on_request():
     target = crew("Thought: hmm\nFinal Answer: cats purr")
     silent = await ask(adapt(target), "cats", wants_progress=True)
     assert "hmm" not in str(silent)
-    told = await ask(adapt(target, tokens=True), "cats", wants_progress=True)
-    tokens = [e.data["token"] for e in told if isinstance(e, Progress) and "token" in e.data]
+    received = await ask(adapt(target, tokens=True), "cats", wants_progress=True)
+    tokens = [e.data["token"] for e in received if isinstance(e, Progress) and "token" in e.data]
     assert "".join(tokens) == "Thought: hmm\nFinal Answer: cats purr "
-    assert answer(told) == "cats purr"
+    assert answer(received) == "cats purr"
 
 
 async def test_thoughts_and_prompts_are_not_sent():

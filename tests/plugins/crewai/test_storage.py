@@ -76,11 +76,11 @@ class KeptReview(Silent):
 
 @pytest.mark.parametrize("kind", [Notes, Steps])
 async def test_a_conversation_continues_after_a_restart(url, kind):
-    heard = []
+    answers = []
     for text in ("cats", "dogs"):
         async with process(url, kind) as adapter:
-            heard.append(answer(await ask(adapter, text)))
-    assert heard == ["cats", "cats, dogs"]
+            answers.append(answer(await ask(adapter, text)))
+    assert answers == ["cats", "cats, dogs"]
 
 
 async def test_an_abandoned_run_stores_nothing(url):
@@ -105,8 +105,8 @@ async def test_owners_contexts_and_agents_are_isolated(url):
     for name in ("first", "second"):
         assert await say("hi", name) == [f"hi {name} {o} {c}" for o, c in places]
     for name in ("first", "second"):
-        told = [f"hi {name} {o} {c}, ho {name} {o} {c}" for o, c in places]
-        assert await say("ho", name) == told
+        expected = [f"hi {name} {o} {c}, ho {name} {o} {c}" for o, c in places]
+        assert await say("ho", name) == expected
 
 
 async def test_questions_are_answered_after_restarts(url):

@@ -56,12 +56,12 @@ def speaker(*script, **fields):
     return agent(Scripted(*script, stream=True), **fields)
 
 
-def heard(events):
+def streamed(events):
     return [event.text for event in events if isinstance(event, TextDelta)]
 
 
 def whole(events):
-    return "".join(heard(events)) + answer(events)
+    return "".join(streamed(events)) + answer(events)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def whole(events):
 )
 async def test_the_answer_is_streamed(script, tools):
     events = await ask(adapt(make(*script, tools=tools)), "cats")
-    assert len(heard(events)) > 3
-    assert "".join(heard(events)).strip() == LONG
+    assert len(streamed(events)) > 3
+    assert "".join(streamed(events)).strip() == LONG
     assert not any(isinstance(event, Output) for event in events)
 
 
@@ -95,7 +95,7 @@ async def test_reasoning_is_not_streamed(text, alone):
     target = speaker(text) if alone else make(text)
     events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
-    assert len(heard(events)) > 3
+    assert len(streamed(events)) > 3
     assert whole(events) == LONG
 
 
@@ -117,7 +117,7 @@ async def test_a_short_answer_is_sent_once(text):
 )
 async def test_an_answer_that_may_change_later_is_not_streamed(fields):
     events = await ask(adapt(make('{"line": "a line that is long enough"}', **fields)), "cats")
-    assert not heard(events)
+    assert not streamed(events)
     assert sum(isinstance(event, Output) for event in events) == 1
 
 
@@ -125,7 +125,7 @@ async def test_a_draft_is_shown_only_to_its_reviewer():
     run = adapt(make(LONG, human_input=True)).stream(request("cats"))
     assert LONG in (await question(run)).prompt
     events = [await run.asend(request("ok")), *[event async for event in run]]
-    assert not heard(events)
+    assert not streamed(events)
     assert answer(events) == LONG
 
 
@@ -137,7 +137,7 @@ async def test_a_callback_after_the_kickoff_can_change_the_answer():
     target = make(LONG)
     target.after_kickoff_callbacks = [sign]
     events = await ask(adapt(target), "cats")
-    assert not heard(events)
+    assert not streamed(events)
     assert answer(events) == f"{LONG} Yours, crew"
 
 
@@ -149,7 +149,7 @@ async def test_the_manager_of_a_hierarchy_is_streamed():
     target.manager_llm = Scripted(*said, stream=True)
     events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
-    assert len(heard(events)) > 3
+    assert len(streamed(events)) > 3
     assert whole(events) == LONG
 
 
@@ -171,8 +171,8 @@ async def test_an_agent_with_tools_of_the_model_api_is_streamed(alone, script, a
         target = talker if alone else Crew(agents=[talker], tasks=[task(talker)])
         events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
-    assert len(heard(events)) > 3
-    assert "".join(heard(events)).strip() == answered
+    assert len(streamed(events)) > 3
+    assert "".join(streamed(events)).strip() == answered
     assert not any(isinstance(event, Output) for event in events)
 
 
@@ -222,15 +222,15 @@ async def test_a_client_receives_the_stream_and_the_text_is_stored_once():
 )
 async def test_an_agent_outside_of_crews_is_streamed(script, tools):
     events = await ask(adapt(speaker(*script, tools=tools)), "cats")
-    assert len(heard(events)) > 3
-    assert "".join(heard(events)).strip() == LONG
+    assert len(streamed(events)) > 3
+    assert "".join(streamed(events)).strip() == LONG
     assert not any(isinstance(event, Output) for event in events)
 
 
 async def test_an_agent_with_a_guardrail_is_not_streamed():
     target = speaker(LONG, guardrail=lambda output: (True, output.raw.upper()))
     events = await ask(adapt(target), "cats")
-    assert not heard(events)
+    assert not streamed(events)
     assert answer(events) == LONG.upper()
 
 
@@ -276,7 +276,7 @@ class ByModel(Flow):
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)
-    assert len(heard(events)) > 3
+    assert len(streamed(events)) > 3
     assert whole(events) == LONG
 
 
@@ -327,7 +327,7 @@ class Guarded(Flow):
 @pytest.mark.parametrize("flow", [Changed, Twice, Again, Replaced, Guarded])
 async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
     events = await ask(adapt(flow), "cats")
-    assert not heard(events)
+    assert not streamed(events)
     assert "secret" not in str(events)
     assert answer(events).lower() == LONG.lower()
 

@@ -32,7 +32,7 @@ async def test_everything_is_passed_on():
         RemoteAgent(url) as agent,
     ):
         asked = await text_of(api, "ASK")
-        told = await text_of(api, "ASK", assistant(asked), "Rome")
+        result = await text_of(api, "ASK", assistant(asked), "Rome")
         parts, direct = await text_of(api, "PARTS"), (await agent.send("PARTS")).parts
         tool = await chunks_of(api, "TOOL")
         usage = (await agent.send("COUNT")).usage
@@ -41,7 +41,7 @@ async def test_everything_is_passed_on():
         with pytest.raises(RemoteTaskError, match="failed"):
             await agent.send("BOOM")
     assert asked == "Which city?"
-    assert told.startswith("took Rome in ")
+    assert result.startswith("took Rome in ")
     assert parts.startswith('text\n\n{"a":1}\n\n[f.pdf](https://x.example/f.pdf)')
     assert len(direct) == 4
     assert (joined(tool), "add" in joined(tool, "reasoning_content")) == ("added", True)

@@ -289,8 +289,8 @@ async def test_initial_metadata_lists_the_active_extensions(served):
         ),
     ):
         for invocation in calls:
-            told = dict(await invocation.initial_metadata())
-            assert told[name] == PROGRESS_EXTENSION
+            initial = dict(await invocation.initial_metadata())
+            assert initial[name] == PROGRESS_EXTENSION
     plain = served.stub.SendMessage(message("a"), metadata=VERSION)
     assert "a2a-extensions" not in dict(await plain.initial_metadata())
     assert {tuple(request.extensions) for request in served.agent.seen} == {

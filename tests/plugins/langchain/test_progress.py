@@ -184,7 +184,9 @@ async def test_the_answer_is_the_same_with_progress(runnable):
     adapter = adapt(runnable)
     parts = [Data({"n": 1})] if runnable is double else ["hi"]
     plain = await ask(adapter, *parts)
-    told = await ask(adapter, *parts, wants_progress=True)
+    reported = await ask(adapter, *parts, wants_progress=True)
     kinds = (Output, TaskMetadata)
-    assert deltas(told) == deltas(plain)
-    assert [e for e in told if isinstance(e, kinds)] == [e for e in plain if isinstance(e, kinds)]
+    assert deltas(reported) == deltas(plain)
+    assert [e for e in reported if isinstance(e, kinds)] == [
+        e for e in plain if isinstance(e, kinds)
+    ]

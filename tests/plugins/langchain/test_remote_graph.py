@@ -32,14 +32,16 @@ COMPLETED, INPUT_REQUIRED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE
 
 def asked(body):
     """Return the recorded fields of a request's body."""
-    told = {
+    recorded = {
         key: value
         for key, value in (json.loads(body) if body else {}).items()
         if key in {"input", "command", "as_node", "on_disconnect", "assistant_id"}
     }
-    if "input" in told:
-        told["input"] = {"messages": [message["content"] for message in told["input"]["messages"]]}
-    return told
+    if "input" in recorded:
+        recorded["input"] = {
+            "messages": [message["content"] for message in recorded["input"]["messages"]]
+        }
+    return recorded
 
 
 class Replay:

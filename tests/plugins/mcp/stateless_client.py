@@ -25,7 +25,7 @@ class Client:
     def __init__(self, http, can):
         self.http = http
         self.can = can
-        self.told = []
+        self.progress = []
 
     async def post(self, method, *, headers=None, meta=None, **params):
         """Send a request; return the HTTP response."""
@@ -65,7 +65,7 @@ class Client:
             return answer.json()
         lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
         *news, last = [json.loads(line.removeprefix("data: ")) for line in lines]
-        self.told += [each["params"]["message"] for each in news]
+        self.progress += [each["params"]["message"] for each in news]
         return last
 
 

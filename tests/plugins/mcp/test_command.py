@@ -95,10 +95,10 @@ async def test_remote_agents_have_the_names_of_their_cards():
 
 async def test_everything_of_a_remote_agent_is_passed_on():
     user = User({"city": "Rome"}, None, {})
-    told = []
+    error = []
 
     async def progress(_done, _total, message):
-        told.append(message)
+        error.append(message)
 
     async with running(build_app(agents.ALL)) as url:
         names = ("fill_in", "authorise", "work", "fail", "refuse", "remember", "draw")
@@ -113,7 +113,7 @@ async def test_everything_of_a_remote_agent_is_passed_on():
             said = [await session.call_tool("remember", {"message": each}) for each in "ab"]
     assert filled.structuredContent == {"city": "Rome"}
     assert "authorisation is done" in text_of(allowed)
-    assert (text_of(worked), told) == ("done", ["half of it", "calls search", "search is done"])
+    assert (text_of(worked), error) == ("done", ["half of it", "calls search", "search is done"])
     assert failed.isError
     assert "hunter2" not in str(failed)
     assert refused.isError
@@ -175,7 +175,7 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "error"),
     [
         (["no_such_module:agent"], "there is no module"),
         (["http://127.0.0.1:9"], "cannot be reached"),
@@ -183,9 +183,9 @@ def run(*arguments):
         (["http://127.0.0.1:9", "--header", "nonsense"], "have the form"),
     ],
 )
-def test_errors_are_one_line(words, told):
+def test_errors_are_one_line(words, error):
     ended = run(*words)
-    assert told in ended.stderr
+    assert error in ended.stderr
     assert "Traceback" not in ended.stderr
     assert (ended.returncode == 0, ended.stdout) == (False, "")
 
@@ -213,8 +213,8 @@ async def test_sixteen_clients_of_remote_agents_are_never_mixed():
         async with over_http(url, elicitation_callback=user.answer) as session:
             for turn in range(2):
                 said = [f"{number}.{each}" for each in range(turn + 1)]
-                heard = await session.call_tool("remember", {"message": said[-1]})
-                assert text_of(heard) == " ".join(said)
+                remembered = await session.call_tool("remember", {"message": said[-1]})
+                assert text_of(remembered) == " ".join(said)
                 booked = await session.call_tool("book", {"message": f"{number}"})
                 assert text_of(booked) == f"booked city {number} for {number}"
 

@@ -68,9 +68,9 @@ async def test_unreadable_results_fail_without_affecting_the_next_call(how):
 async def test_progress_and_questions_are_clipped():
     async with served() as agent:
         events = [event async for event in agent.stream(misuse("progress"))]
-        [told] = [event.text for event in events if isinstance(event, Progress)]
-        assert len(told) <= 1_000
-        assert told.isprintable()
+        [notice] = [event.text for event in events if isinstance(event, Progress)]
+        assert len(notice) <= 1_000
+        assert notice.isprintable()
         talk = agent.conversation()
         asked = await talk.send(misuse("question"))
         assert len(asked.question) < 5_000

@@ -139,15 +139,15 @@ async def test_a_typed_result_has_an_output_schema():
 
 
 async def test_progress_is_reported():
-    told = []
+    error = []
 
     async def progress(done, _total, message):
-        told.append((done, message))
+        error.append((done, message))
 
     async with offered() as url, over_http(url) as session:
         result = await session.call_tool("work", {"message": "go"}, progress_callback=progress)
     assert text_of(result) == "done"
-    assert told == [(1, "half of it"), (2, "calls search"), (3, "search is done")]
+    assert error == [(1, "half of it"), (2, "calls search"), (3, "search is done")]
 
 
 async def test_a_question_is_answered_within_the_call():
@@ -203,7 +203,7 @@ async def test_a_declined_authorisation_ends_the_task():
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "error"),
     [
         ("nothing", {"message": "x"}, "unknown tool"),
         ("shout", {}, "pass at least one of"),
@@ -214,10 +214,10 @@ async def test_a_declined_authorisation_ends_the_task():
         ("refuse", {"message": "x"}, "not today"),
     ],
 )
-async def test_invalid_calls_are_tool_errors(tool, arguments, told):
+async def test_invalid_calls_are_tool_errors(tool, arguments, error):
     result = await call(tool, arguments)
     assert result.isError
-    assert told in text_of(result).lower()
+    assert error in text_of(result).lower()
 
 
 async def test_a_failure_reveals_nothing():
@@ -295,10 +295,10 @@ async def test_a_session_is_a_conversation_and_a_context_id_another():
 async def test_sixteen_clients_are_never_mixed():
     async def converse(url, number):
         user = User(*({"answer": f"city {number}"} for _ in range(3)))
-        heard = []
+        received = []
 
         async def progress(_done, _total, message):
-            heard.append(message)
+            received.append(message)
 
         async with over_http(url, elicitation_callback=user.answer) as session:
             for turn in range(3):
@@ -309,7 +309,7 @@ async def test_sixteen_clients_are_never_mixed():
                 booked = await session.call_tool("book", {"message": said})
                 assert text_of(booked) == f"booked city {number} for {said}"
                 await session.call_tool("work", {"message": said}, progress_callback=progress)
-            assert len(heard) == 9
+            assert len(received) == 9
 
     async with offered() as url:
         await asyncio.gather(*(converse(url, number) for number in range(16)))

@@ -66,7 +66,7 @@ async def test_a_prompt_is_what_it_says(toolbox):
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "error"),
     [
         ({"resource": "demo://nothing"}, "demo://nothing"),
         ({"resource": "no address"}, "resource"),
@@ -75,8 +75,8 @@ async def test_a_prompt_is_what_it_says(toolbox):
         ({"prompt": "greet"}, "name"),
     ],
 )
-async def test_unknown_names_are_refused(toolbox, message, told):
-    with pytest.raises(RemoteAgentError, match=told):
+async def test_unknown_names_are_refused(toolbox, message, error):
+    with pytest.raises(RemoteAgentError, match=error):
         await toolbox.send(Data(message))
 
 

@@ -83,8 +83,8 @@ async def test_tools_are_skills_and_results_have_their_types(target):
         assert (link.url, link.filename) == ("https://files.example/a.pdf", "a.pdf")
 
         events = [event async for event in agent.stream(call("steps", count=2))]
-        told = [event.text for event in events if isinstance(event, Progress)]
-        assert (events[-1].text, told) == ("done", ["step 1", "step 2"])
+        expected = [event.text for event in events if isinstance(event, Progress)]
+        assert (events[-1].text, expected) == ("done", ["step 1", "step 2"])
 
 
 async def test_files_keep_their_names_through_both_bridges():
@@ -97,7 +97,7 @@ async def test_files_keep_their_names_through_both_bridges():
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "expected"),
     [
         (call("nothing"), "unknown tool 'nothing'; the tools are add"),
         (Data({"tool": "add", "arguments": [1]}), "must be an object"),
@@ -106,9 +106,9 @@ async def test_files_keep_their_names_through_both_bridges():
         ("hello", "send one data part"),
     ],
 )
-async def test_messages_without_a_tool_call_are_refused(message, told):
+async def test_messages_without_a_tool_call_are_refused(message, expected):
     async with served(stdio(shared=True)) as agent:
-        with pytest.raises(RemoteRefusedError, match=told):
+        with pytest.raises(RemoteRefusedError, match=expected):
             await agent.send(message)
 
 

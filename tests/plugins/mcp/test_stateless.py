@@ -72,7 +72,7 @@ async def test_a_file_can_be_read_again():
 async def test_progress_comes_before_the_result():
     async with offered() as client:
         assert said(await client.call("work")) == "done"
-        assert client.told == ["half of it", "calls search", "search is done"]
+        assert client.progress == ["half of it", "calls search", "search is done"]
         assert said(await client.call("shout")) == "X"
         weather = await client.call("weather", "Oslo")
     assert weather["structuredContent"] == {"city": "Oslo", "degrees": 21}
@@ -153,7 +153,7 @@ async def test_a_forged_state_is_refused(state):
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "progress"),
     [
         ("shout", {}, "pass at least one of"),
         ("shout", {"message": 1}, "message"),
@@ -162,11 +162,11 @@ async def test_a_forged_state_is_refused(state):
         ("shout", {"message": "x", "task_id": "unknown"}, "not found"),
     ],
 )
-async def test_failures_are_tool_errors(tool, arguments, told):
+async def test_failures_are_tool_errors(tool, arguments, progress):
     async with offered() as client:
         failed = await client.call(tool, arguments)
     assert failed["isError"]
-    assert told in said(failed)
+    assert progress in said(failed)
     assert "hunter2" not in str(failed)
 
 
@@ -205,8 +205,10 @@ async def test_unknown_methods_and_versions():
         assert older.json()["error"]["code"] == -32022
         assert older.json()["error"]["data"] == {"supported": [VERSION], "requested": "1"}
         note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}
-        told = await client.http.post("/mcp", json=note, headers={"mcp-protocol-version": VERSION})
-        assert told.status_code == 202
+        progress = await client.http.post(
+            "/mcp", json=note, headers={"mcp-protocol-version": VERSION}
+        )
+        assert progress.status_code == 202
 
 
 async def test_sixteen_clients_are_never_mixed():
@@ -223,7 +225,7 @@ async def test_sixteen_clients_are_never_mixed():
                 booked = await client.call("book", requestState=state, inputResponses=city)
                 assert said(booked) == f"booked city {number} for {number}"
                 await client.call("work")
-            assert len(client.told) == 9
+            assert len(client.progress) == 9
 
     async with running(build_app(agents.ALL, dialects=["mcp"])) as url:
         await asyncio.gather(*(converse(url, number) for number in range(16)))

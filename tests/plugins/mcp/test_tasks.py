@@ -195,4 +195,4 @@ async def test_a_client_without_task_support_waits_for_the_result(long):
         waiting = asyncio.create_task(client.call("work", "gold"))
         long.goes_on.set()
         assert said(await waiting) == "found gold"
-        assert client.told == ["looking"]
+        assert client.progress == ["looking"]

@@ -41,20 +41,20 @@ async def test_a_client_of_mcp_2_calls_agents(python_2, mode, version):
 
     targets = {"book": agents.book, "work": agents.work, "long": long}
     app = build_app(targets, dialects=[McpTools(task_after_seconds=0.2)])
-    told = []
+    lines = []
     async with running(app) as url:
         process = await asyncio.create_subprocess_exec(
             python_2, HERE / "client_2.py", f"{url}/mcp", mode, stdout=subprocess.PIPE
         )
         async for line in process.stdout:
-            told.append(line.decode().strip())
-            if told[-1] == ("a task" if mode == "auto" else "done"):
+            lines.append(line.decode().strip())
+            if lines[-1] == ("a task" if mode == "auto" else "done"):
                 goes_on.set()
         assert await process.wait() == 0
     news = ["half of it", "calls search", "search is done"]
     task = ["a task"] if mode == "auto" else []
     answers = ["booked Rome for book", *news, "done", *task, "found long"]
-    assert told == [version, "book work long", *answers]
+    assert lines == [version, "book work long", *answers]
 
 
 async def test_a_server_of_mcp_2_is_served(python_2):

@@ -58,9 +58,9 @@ def weather(city: str, days: int) -> Weather:
 @server.tool()
 async def remember(text: str, times: int, context: Context) -> str:
     """Says all that was said in this session."""
-    heard = said.setdefault(id(context.session), [])
-    heard += [text] * times
-    return " ".join(heard)
+    known = said.setdefault(id(context.session), [])
+    known += [text] * times
+    return " ".join(known)
 
 
 @server.tool()

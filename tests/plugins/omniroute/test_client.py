@@ -149,8 +149,12 @@ async def test_every_recorded_answer_is_read(gateways, subtests):
                     assert reply.policy_verdict["allowed"] is True
                     assert reply.resilience_trace[0]["event"] == "primary_selected"
                 else:
-                    told = (reply.routing_explanation, reply.cost_envelope, reply.resilience_trace)
-                    assert told == ("", {}, ())
+                    reported = (
+                        reply.routing_explanation,
+                        reply.cost_envelope,
+                        reply.resilience_trace,
+                    )
+                    assert reported == ("", {}, ())
 
 
 def recorded_answer(exchange):

@@ -82,11 +82,11 @@ async def test_a_question_is_not_left_open():
 
 async def test_only_known_metadata_is_sent():
     async with serving() as http:
-        plain, told, cost = [
+        plain, metadata, cost = [
             (await result(http, asking(text)))["metadata"] for text in ("x", "TELL", "COST")
         ]
     assert plain == {}
-    assert told == {
+    assert metadata == {
         "model": "m-1",
         "routing_explanation": "Selected m-1",
         "usage": {"total_tokens": 3},

@@ -151,11 +151,11 @@ async def test_a_failure_names_its_reason_and_is_not_repeated(how, text, status,
 async def test_a_question_ends_the_turn_and_the_next_message_answers_it():
     async with calling() as api:
         asked = await text_of(api, "ASK")
-        told = await text_of(api, "ASK", assistant(asked), "Rome")
+        result = await text_of(api, "ASK", assistant(asked), "Rome")
         streamed = await chunks_of(api, "ASK")
         again = await chunks_of(api, "ASK", assistant(joined(streamed)), "Oslo")
     assert asked == joined(streamed) == "Which city?"
-    assert told.startswith("took Rome in ")
+    assert result.startswith("took Rome in ")
     assert joined(again).startswith("took Oslo in ")
 
 
@@ -169,11 +169,15 @@ async def test_parameters_that_an_agent_does_not_follow_are_named():
     tool = {"type": "function", "function": {"name": "f"}}
     async with calling() as api:
         raw = api.chat.completions.with_raw_response
-        told = await raw.create(
+        result = await raw.create(
             model="worker", messages=[user("x")], temperature=0.5, seed=1, tools=[tool]
         )
         plain = await raw.create(model="worker", messages=[user("x")])
-    assert set(told.headers["x-ignored-parameters"].split(", ")) == {"temperature", "seed", "tools"}
+    assert set(result.headers["x-ignored-parameters"].split(", ")) == {
+        "temperature",
+        "seed",
+        "tools",
+    }
     assert "x-ignored-parameters" not in plain.headers
 
 

@@ -30,10 +30,10 @@ async def test_langchain(uses_responses):
             model="worker", base_url=url, api_key="none", use_responses_api=uses_responses
         )
         asked = await model.ainvoke("ASK")
-        told = await model.ainvoke([("user", "ASK"), asked, ("user", "Rome")])
+        booked = await model.ainvoke([("user", "ASK"), asked, ("user", "Rome")])
         pieces = [chunk.text async for chunk in model.astream("hello")]
     assert asked.text == "Which city?"
-    assert told.text.startswith("took Rome in ")
+    assert booked.text.startswith("took Rome in ")
     assert "".join(pieces) == "worked on hello "
 
 

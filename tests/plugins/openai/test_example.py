@@ -29,9 +29,9 @@ async def test_serve_prints_the_address_for_front_ends():
         async with client(url) as api:
             models = [model.id async for model in api.models.list()]
             asked = await text_of(api, "A trip", model="travel")
-            told = await text_of(api, "A trip", assistant(asked), "Rome", model="travel")
+            plan = await text_of(api, "A trip", assistant(asked), "Rome", model="travel")
     finally:
         process.terminate()
         await asyncio.to_thread(process.ended)
     assert models == ["travel", "clock", "echo"]
-    assert (asked, told.startswith("A week in Rome")) == ("Which city?", True)
+    assert (asked, plan.startswith("A week in Rome")) == ("Which city?", True)

@@ -32,12 +32,12 @@ class Remembering:
 
     async def answer(self, request):
         """Say how many messages the context has had."""
-        heard = self.contexts.setdefault((request.owner, request.context_id), [])
-        heard.append(request.text)
-        yield f"{len(heard)}"
+        received = self.contexts.setdefault((request.owner, request.context_id), [])
+        received.append(request.text)
+        yield f"{len(received)}"
 
     @property
-    def heard(self):
+    def received(self):
         return list(self.contexts.values())
 
 
@@ -58,20 +58,20 @@ def agent():
 async def test_only_what_is_new_goes_to_the_agent(agent):
     async with calling(agent.answer, name="agent") as api:
         await turns(api, "a", "b", "c")
-    assert agent.heard == [["a", "b", "c"]]
+    assert agent.received == [["a", "b", "c"]]
 
 
 async def test_a_stream_goes_on_as_a_completion_does(agent):
     async with calling(agent.answer, name="agent") as api:
         said = joined(await chunks_of(api, "a", model="agent"))
         await text_of(api, "a", assistant(said), "b", model="agent")
-    assert agent.heard == [["a", "b"]]
+    assert agent.received == [["a", "b"]]
 
 
 async def test_an_unknown_history_is_handed_over_as_history(agent):
     async with calling(agent.answer, name="agent") as api:
         await text_of(api, "a", assistant("elsewhere"), "b", model="agent")
-    assert agent.heard == [["User: a\n\nAssistant: elsewhere\n\nUser: b"]]
+    assert agent.received == [["User: a\n\nAssistant: elsewhere\n\nUser: b"]]
 
 
 async def test_an_edited_message_branches_the_conversation(agent):
@@ -79,7 +79,7 @@ async def test_an_edited_message_branches_the_conversation(agent):
         said = await turns(api, "a", "b")
         await text_of(api, *said[:2], "edited", model="agent")
         await text_of(api, *said, "c", model="agent")
-    assert agent.heard == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: edited"]]
+    assert agent.received == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: edited"]]
 
 
 async def test_a_regenerated_answer_branches_and_both_branches_go_on(agent):
@@ -88,7 +88,7 @@ async def test_a_regenerated_answer_branches_and_both_branches_go_on(agent):
         again = await text_of(api, *said[:3], model="agent")
         await text_of(api, *said, "c", model="agent")
         await text_of(api, *said[:3], assistant(again), "d", model="agent")
-    assert agent.heard == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: b", "d"]]
+    assert agent.received == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: b", "d"]]
 
 
 async def test_system_messages_are_handed_over_once_and_when_they_change(agent):
@@ -100,7 +100,7 @@ async def test_system_messages_are_handed_over_once_and_when_they_change(agent):
         chat = ["a", assistant(first), "b"]
         second = await text_of(api, system("x"), *chat, model="agent")
         await text_of(api, system("y"), *chat, assistant(second), "c", model="agent")
-    assert agent.heard == [["System: x\n\nUser: a", "b", "System: y\n\nUser: c"]]
+    assert agent.received == [["System: x\n\nUser: a", "b", "System: y\n\nUser: c"]]
 
 
 async def test_reasoning_that_open_webui_keeps_in_the_text_is_left_out(agent):
@@ -108,15 +108,15 @@ async def test_reasoning_that_open_webui_keeps_in_the_text_is_left_out(agent):
     async with calling(agent.answer, name="agent") as api:
         first = await text_of(api, "a", model="agent")
         await text_of(api, "a", assistant(shown + first), "b", model="agent")
-    assert agent.heard == [["a", "b"]]
+    assert agent.received == [["a", "b"]]
 
 
 async def test_an_answer_that_failed_is_left_out_by_front_ends():
-    heard = []
+    received = []
 
     async def failing(request):
-        heard.append(request.text)
-        if len(heard) == 1:
+        received.append(request.text)
+        if len(received) == 1:
             raise RuntimeError
         yield "fine"
 
@@ -124,7 +124,7 @@ async def test_an_answer_that_failed_is_left_out_by_front_ends():
         with pytest.raises(openai.APIStatusError):
             await say(api, "a", model="agent")
         await say(api, "a", "b", model="agent")
-    assert heard == ["a", "a\n\nb"]
+    assert received == ["a", "a\n\nb"]
 
 
 async def test_a_refused_message_leaves_the_conversation_as_it_was(agent):
@@ -133,7 +133,7 @@ async def test_a_refused_message_leaves_the_conversation_as_it_was(agent):
         with pytest.raises(openai.BadRequestError):
             await say(api, *said, user(" "), model="agent")
         await text_of(api, *said, "b", model="agent")
-    assert agent.heard == [["a", "b"]]
+    assert agent.received == [["a", "b"]]
 
 
 async def test_histories_go_on_after_a_restart(agent, tmp_path):
@@ -142,7 +142,7 @@ async def test_histories_go_on_after_a_restart(agent, tmp_path):
         said = await turns(api, "a")
     async with calling(agent.answer, name="agent", options=options) as api:
         await text_of(api, *said, "b", model="agent")
-    assert agent.heard == [["a", "b"]]
+    assert agent.received == [["a", "b"]]
 
 
 async def test_callers_never_share_a_context(agent):
@@ -156,7 +156,7 @@ async def test_callers_never_share_a_context(agent):
         said = await turns(alice, "a", extra_headers=CHAT)
         await text_of(bob, *said, "b", model="agent", extra_headers=CHAT)
     assert [owner for owner, _ in agent.contexts] == ["alice", "bob"]
-    assert agent.heard == [["a"], ["User: a\n\nAssistant: 1\n\nUser: b"]]
+    assert agent.received == [["a"], ["User: a\n\nAssistant: 1\n\nUser: b"]]
 
 
 @pytest.mark.parametrize("headers", [{}, CHAT])
@@ -170,7 +170,7 @@ async def test_anonymous_callers_with_equal_chats_never_share_a_context(agent, h
         assert said == await turns(one, "a", extra_headers=headers)
         await text_of(one, *said, "c", model="agent", extra_headers=headers)
     history = "User: a\n\nAssistant: 1\n\nUser: b"
-    assert agent.heard == [["a"], ["a"], [history], [history], ["a", "c"]]
+    assert agent.received == [["a"], ["a"], [history], [history], ["a", "c"]]
 
 
 async def test_concurrent_chats_are_never_mixed_up(agent):
@@ -181,14 +181,14 @@ async def test_concurrent_chats_are_never_mixed_up(agent):
     async with calling(agent.answer, name="agent") as api:
         names = [f"chat-{n}" for n in range(20)]
         await asyncio.gather(*(chat(api, name) for name in names))
-    assert sorted(agent.heard) == sorted(["same", f"own {n}", f"last {n}"] for n in names)
+    assert sorted(agent.received) == sorted(["same", f"own {n}", f"last {n}"] for n in names)
 
 
 async def test_the_same_request_twice_at_once_uses_a_context_once(agent):
     async with calling(agent.answer, name="agent") as api:
         said = await turns(api, "a")
         await asyncio.gather(*(text_of(api, *said, "b", model="agent") for _ in range(2)))
-    assert sorted(agent.heard) == [["User: a\n\nAssistant: 1\n\nUser: b"], ["a", "b"]]
+    assert sorted(agent.received) == [["User: a\n\nAssistant: 1\n\nUser: b"], ["a", "b"]]
 
 
 @pytest.mark.parametrize("is_streamed", [True, False])
@@ -258,4 +258,4 @@ async def test_what_open_webui_asks_for_itself_never_reaches_the_agent(agent, na
         prompt = OPEN_WEBUI.format(name, "...")
         assert await text_of(api, prompt, model="agent", extra_headers=CHAT) == answer
         await text_of(api, *said, "b", model="agent", extra_headers=CHAT)
-    assert agent.heard == [["a", "b"]]
+    assert agent.received == [["a", "b"]]

@@ -22,11 +22,11 @@ async def until_there(file):
 
 def listener(work):
     async def answer(items):
-        heard = said(items)
-        if heard[-1] == "slow":
+        texts = said(items)
+        if texts[-1] == "slow":
             (work / "begun").touch()
             await until_there(work / "go")
-        return " ".join(heard)
+        return " ".join(texts)
 
     return Agent(name="listener", model=Fake(answer))
 

@@ -39,11 +39,11 @@ class Fake(Model):
         self._answer = answer
         self._streams = streams
         self.calls = 0
-        self.heard: list[list[Any]] = []
+        self.received: list[list[Any]] = []
 
     async def _output(self, given) -> list[Any]:
         items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-        self.heard.append(items)
+        self.received.append(items)
         self.calls += 1
         made = self._answer(items)
         if inspect.isawaitable(made):

@@ -50,4 +50,4 @@ async def test_concurrent_callers_are_isolated(any_storage):
     options = ServerOptions(storage=any_storage)
     async with running(build_app(listening(), options=options)) as url:
         talks = await asyncio.gather(*(talk(url, f"caller{n}") for n in range(CALLERS)))
-    assert [heard for _, heard in talks] == [said for said, _ in talks]
+    assert [answers for _, answers in talks] == [said for said, _ in talks]

@@ -66,11 +66,11 @@ async def test_conversations_continue():
 
 
 async def test_conversations_continue_after_a_restart(url):
-    heard = []
+    received = []
     for text in ("one", "two", "three"):
         async with process(url, listener()) as adapter:
-            heard.append(answer(await ask(adapter, text)))
-    assert heard == ["one", "one two", "one two three"]
+            received.append(answer(await ask(adapter, text)))
+    assert received == ["one", "one two", "one two three"]
 
 
 async def test_owners_contexts_and_agents_are_isolated(url):
@@ -80,11 +80,11 @@ async def test_owners_contexts_and_agents_are_isolated(url):
                 for owner in ("ann", "bob"):
                     for context_id in ("one", "two"):
                         words = f"{text}.{name}.{owner}.{context_id}"
-                        heard = answer(
+                        received = answer(
                             await ask(adapter, words, owner=owner, context_id=context_id)
                         )
                         before = f"{words.replace('ho.', 'hi.')} " if text == "ho" else ""
-                        assert heard == before + words
+                        assert received == before + words
 
 
 async def test_failed_runs_do_not_change_the_conversation():
@@ -94,7 +94,7 @@ async def test_failed_runs_do_not_change_the_conversation():
     with pytest.raises(RuntimeError):
         await ask(adapter, "two")
     await ask(adapter, "three")
-    assert said(model.heard[-1]) == ["one", "three"]
+    assert said(model.received[-1]) == ["one", "three"]
 
 
 async def test_memory_evicts_conversations():
@@ -114,7 +114,7 @@ async def test_tool_calls_are_part_of_the_conversation():
     adapter = adapt(Agent(name="helper", model=model, tools=[look]))
     await ask(adapter, "weather?")
     await ask(adapter, "sure?")
-    kinds = [item.get("type") or item["role"] for item in model.heard[-1]]
+    kinds = [item.get("type") or item["role"] for item in model.received[-1]]
     assert kinds == ["user", "function_call", "function_call_output", "message", "user"]
 
 
@@ -133,17 +133,17 @@ async def test_calls_that_need_approval_become_a_question():
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ("no", "Tool execution was not approved."),
         ("Take Oslo", "The user did not approve this call, and says: Take Oslo"),
         ("yes, but Oslo", "The user did not approve this call, and says: yes, but Oslo"),
     ],
 )
-async def test_only_a_plain_yes_approves(words, told):
+async def test_only_a_plain_yes_approves(words, expected):
     adapter = adapt(clerk("Rome"))
     await ask(adapter, "book")
-    assert answer(await reply(adapter, words)) == told
+    assert answer(await reply(adapter, words)) == expected
     assert BOOKED == []
 
 

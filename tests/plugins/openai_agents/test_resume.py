@@ -132,10 +132,10 @@ async def test_finished_turns_are_sent_again_but_not_run_again(url):
         process(url, Agent(name="helper", model=model, tools=[look])) as adapter,
     ):
         assert answer(await resumed(adapter)) == "Let me see.\n\nIt rains."
-        kinds = [item.get("type") or item["role"] for item in model.heard[0]]
+        kinds = [item.get("type") or item["role"] for item in model.received[0]]
         assert kinds == ["user", "message", "function_call", "function_call_output"]
         assert answer(await ask(adapter, "sure?", task_id="next")) == "Yes."
-        assert len(model.heard[1]) == 6
+        assert len(model.received[1]) == 6
 
 
 @pytest.mark.parametrize("handed", [lambda expert: expert, handoff])
@@ -197,12 +197,12 @@ async def test_text_before_a_question_is_not_sent_again(url):
 async def test_ended_runs_are_sent_again_but_not_run_again(url, answers, options):
     made = agent(*answers, tools=[look], **options)
     async with process(url, made) as adapter:
-        told = await ask(adapter, "weather?")
+        first_events = await ask(adapter, "weather?")
     model = Halting()
     async with process(url, Agent(name="helper", model=model, tools=[look], **options)) as adapter:
         again = await resumed(adapter)
-        assert answer(again) == answer(told)
-        assert rest(again) == rest(told)
+        assert answer(again) == answer(first_events)
+        assert rest(again) == rest(first_events)
     assert model.calls == 0
 
 
@@ -210,11 +210,11 @@ async def test_open_questions_are_asked_again(url):
     turn = [["Let me see.", calling("look")], ["Shall I?", calling("book", call_id="c2")]]
     first = request("trip?", message=Message(message_id="first"))
     async with process(url, agent(*turn, tools=[look, book])) as adapter:
-        told = await events_of(adapter.stream(first))
+        first_events = await events_of(adapter.stream(first))
     async with process(url, agent("Booked.", tools=[look, book])) as adapter:
         again = await events_of(adapter.resume(first))
-        assert answer(again) == answer(told) == "Let me see.\n\nShall I?"
-        assert only(again, InputRequired) == only(told, InputRequired)
+        assert answer(again) == answer(first_events) == "Let me see.\n\nShall I?"
+        assert only(again, InputRequired) == only(first_events, InputRequired)
         yes = request("yes", message=Message(message_id="second"), resuming=True)
         assert answer(await events_of(adapter.resume(yes))) == "Booked."
 

@@ -128,7 +128,7 @@ async def test_text_data_images_and_files_are_one_message():
     model = script("ok")
     parts = (Text("look"), Data({"n": 1}), PNG, PDF)
     await ask(adapt(Agent(name="helper", model=model)), *parts)
-    [[message]] = model.heard
+    [[message]] = model.received
     encoded = [base64.b64encode(content).decode() for content in (b"png", b"pdf")]
     assert message["content"] == [
         {"type": "input_text", "text": "look"},
@@ -149,7 +149,7 @@ async def test_text_data_images_and_files_are_one_message():
 async def test_text_and_data_are_plain_text():
     model = script("ok")
     await ask(adapt(Agent(name="helper", model=model)), "one", Data([2]))
-    assert model.heard == [[{"role": "user", "content": "one\n[2]"}]]
+    assert model.received == [[{"role": "user", "content": "one\n[2]"}]]
 
 
 @pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])

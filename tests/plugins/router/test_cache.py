@@ -23,13 +23,13 @@ async def test_a_repeated_question_is_free(tmp_path):
         reply = await agent.send("hello", metadata={"budget": 0})
     assert len(one.calls) == 1
     assert reply.text == ANSWER
-    told = reply.metadata
-    assert told["cost_envelope"] == {"estimated": 0, "actual": 0, "currency": "USD"}
-    assert told["usage"]["total_tokens"] == 0
-    assert [event["event"] for event in told["resilience_trace"]] == ["cache_hit"]
-    assert (told["model"], told["finish_reason"]) == ("one", "stop")
-    assert told["policy_verdict"]["allowed"]
-    assert told["routing_explanation"] == "one at openai from the cache: the first of all."
+    reported = reply.metadata
+    assert reported["cost_envelope"] == {"estimated": 0, "actual": 0, "currency": "USD"}
+    assert reported["usage"]["total_tokens"] == 0
+    assert [event["event"] for event in reported["resilience_trace"]] == ["cache_hit"]
+    assert (reported["model"], reported["finish_reason"]) == ("one", "stop")
+    assert reported["policy_verdict"]["allowed"]
+    assert reported["routing_explanation"] == "one at openai from the cache: the first of all."
     [log] = tmp_path.iterdir()
     line = json.loads(log.read_text().splitlines()[-1])
     assert (line["outcome"], line["model"], line["calls"]) == ("cached", "one", [])

@@ -138,6 +138,6 @@ async def test_tool_calls_and_results_are_passed_on():
         second = await agent.send([result], context_id=first.context_id, metadata=asked)
     assert second.text == ANSWER
     assert provider.calls[0]["tools"] == [WEATHER]
-    _, called, told = provider.calls[1]["messages"]
+    _, called, tool_message = provider.calls[1]["messages"]
     assert called["tool_calls"] == [CALL]
-    assert told == {"role": "tool", "content": "Sunny.", "tool_call_id": "call-1"}
+    assert tool_message == {"role": "tool", "content": "Sunny.", "tool_call_id": "call-1"}

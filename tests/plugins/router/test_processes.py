@@ -55,10 +55,10 @@ async def test_a_hundred_calls_at_once_to_two_processes_keep_a_budget_for_forty(
                     refused |= done
                 provider.gate.set()
                 replies = await asyncio.gather(*asking)
-                told = [await each.send("?", metadata=QUOTAS) for each in (one, two)]
+                reports = [await each.send("?", metadata=QUOTAS) for each in (one, two)]
     assert len(provider.calls) == len(replies) == 40
     assert all(isinstance(each.exception(), RemoteTaskError) for each in refused)
-    for each in told:
+    for each in reports:
         quota = each.data[0][0]["quotas"][0]
         assert quota["used"]["requests"] == 40
         assert quota["left"]["usd"] == pytest.approx(0)

@@ -36,16 +36,16 @@ async def test_the_first_deployment_answers_and_says_so():
     async with routed({"one": Provider(), "two": Provider()}) as agent:
         reply = await agent.send("hello there")
     assert reply.text == ANSWER
-    told = reply.metadata
-    (attempt,) = told["resilience_trace"]
+    reported = reply.metadata
+    (attempt,) = reported["resilience_trace"]
     milliseconds = attempt.pop("latency_ms")
     why = f"one at openai for $0.000000 in {milliseconds} ms: the first of all."
-    assert told["routing_explanation"] == why
+    assert reported["routing_explanation"] == why
     del attempt["timestamp"]
     about = {"provider": "openai", "model": "one", "reason": "the first of all"}
     assert attempt == {"event": "primary_selected", **about}
-    assert told["policy_verdict"]["allowed"] is True
-    assert told["model"] == "one"
+    assert reported["policy_verdict"]["allowed"] is True
+    assert reported["model"] == "one"
     assert reply.usage.total_tokens == 2 + 9
 
 
@@ -264,12 +264,13 @@ async def test_an_agent_that_asks_a_question_is_skipped():
 
 
 async def test_agents_get_the_configured_metadata():
-    async def told(request: AgentRequest):
+    async def priced(request: AgentRequest):
         yield str(request.metadata.get("model"))
 
-    async with deployed(told=told) as (found,):
+    async with deployed(priced=priced) as (found,):
         config = RouterConfig(
-            deployments=[{**found, "metadata": {"model": "small"}}], prices={"told": {"request": 1}}
+            deployments=[{**found, "metadata": {"model": "small"}}],
+            prices={"priced": {"request": 1}},
         )
         async with running(build_app(Router(config))) as url, RemoteAgent(url) as agent:
             assert (await agent.send("hello")).text == "small"

@@ -25,8 +25,8 @@ async def test_costs_match_the_providers_bills():
         for name, provider in providers.items()
         for sent, made in provider.bills
     )
-    told = sum(reply.metadata["cost_envelope"]["actual"] for reply in replies)
-    assert told == pytest.approx(billed, rel=0.01)
+    reported = sum(reply.metadata["cost_envelope"]["actual"] for reply in replies)
+    assert reported == pytest.approx(billed, rel=0.01)
 
 
 async def test_broken_answers_are_charged():
@@ -80,9 +80,9 @@ async def test_missing_usage_is_counted(usage):
 
 
 async def test_negative_cached_tokens_are_ignored():
-    told = {**usage(2, 9), "prompt_tokens_details": {"cached_tokens": -1_000_000}}
+    reported = {**usage(2, 9), "prompt_tokens_details": {"cached_tokens": -1_000_000}}
     prices = {"one": {"input": 1000, "cached": 100, "output": 2000}}
-    async with routed({"one": Provider(usage=told)}, prices=prices) as agent:
+    async with routed({"one": Provider(usage=reported)}, prices=prices) as agent:
         envelope = (await agent.send("hello there")).metadata["cost_envelope"]
     assert envelope["actual"] <= envelope["estimated"]
 
@@ -113,12 +113,12 @@ async def test_truncation_by_a_budget_is_reported():
             await agent.send("hello", metadata={"budget": 2})
     assert [call["max_tokens"] for call in one.calls] == [4, 2]
     assert reply.text == "the quick brown fox "
-    told = reply.metadata
-    assert told["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
-    assert told["finish_reason"] == "length"
+    reported = reply.metadata
+    assert reported["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
+    assert reported["finish_reason"] == "length"
     cut = "truncated after 4 tokens by the budget of $4"
-    assert cut in told["policy_verdict"]["reason"]
-    assert cut in told["routing_explanation"]
+    assert cut in reported["policy_verdict"]["reason"]
+    assert cut in reported["routing_explanation"]
     assert whole.metadata["finish_reason"] == "length"
     assert "cut" not in whole.metadata["policy_verdict"]["reason"]
 

@@ -45,7 +45,7 @@ class Seen:
 
     Attributes:
         sent: Texts of all messages by id.
-        told: Tasks of acknowledged messages by message id.
+        acked: Tasks of acknowledged messages by message id.
         recovered: Seconds until nothing was stuck after the second process listened.
         states: Number of tasks by final state.
         whole: Number of streams with all chunks, once and in order.
@@ -55,7 +55,7 @@ class Seen:
     """
 
     sent: dict[str, str] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)
+    acked: dict[str, str] = field(default_factory=dict)
     recovered: float = 0
     states: Counter[str] = field(default_factory=Counter)
     whole: int = 0
@@ -87,7 +87,7 @@ class Crash:
         self._is_killed = False
         self._hasty: set[str] = set()
         """Messages sent without waiting for the end of their tasks."""
-        self._heard = Counter[str]()
+        self._begun_streams = Counter[str]()
         """Number of active streams by kind."""
         self.seen = Seen()
 
@@ -148,14 +148,14 @@ class Crash:
                     self._hasty.add(message_id)
                 with suppress(httpx.HTTPError):
                     task = await self._send(http, message_id)
-                    self.seen.told[message_id] = task["id"]
-                if len(self.seen.told) >= self._kill_after:
+                    self.seen.acked[message_id] = task["id"]
+                if len(self.seen.acked) >= self._kill_after:
                     is_due.set()
 
         async def killer() -> None:
             await is_due.wait()
             while True:
-                if all(self._heard[kind] for kind in KINDS):
+                if all(self._begun_streams[kind] for kind in KINDS):
                     break
                 await asyncio.sleep(0.001)
             self._is_killed = True
@@ -176,29 +176,29 @@ class Crash:
     async def _streams(self, agent: RemoteAgent, kind: str) -> None:
         """Stream answers until the server has been killed."""
         while not self._is_killed:
-            heard, has_failed = "", False
+            streamed, has_failed = "", False
             began_before = not self._is_killed
             try:
                 async for event in agent.stream(f"{kind} {self._random.random()}"):
                     if isinstance(event, TextDelta):
-                        self._heard[kind] += not heard
-                        heard += event.text
+                        self._begun_streams[kind] += not streamed
+                        streamed += event.text
             except RemoteTaskError:
                 has_failed = True
             except RemoteAgentError as error:
                 self._expect(False, f"a stream ended by {error!r}")
                 return
             finally:
-                self._heard[kind] -= bool(heard)
+                self._begun_streams[kind] -= bool(streamed)
             was_cut_off = began_before and self._is_killed
             if has_failed:
                 self.seen.broken += 1
                 self._expect(kind == "tell", "what can be gone on with failed")
-                self._expect(COUNTED.startswith(heard), f"{kind} was heard as {heard!r}")
+                self._expect(COUNTED.startswith(streamed), f"{kind} was heard as {streamed!r}")
             else:
                 self.seen.whole += 1
                 self.seen.resumed += was_cut_off and kind == "count"
-                self._expect(heard == COUNTED, f"{kind} was heard as {heard!r}")
+                self._expect(streamed == COUNTED, f"{kind} was heard as {streamed!r}")
 
     async def _settled(self, http: httpx.AsyncClient) -> None:
         """Wait until no task is running, and check the acknowledged ones."""
@@ -207,9 +207,11 @@ class Crash:
             if set(found.values()) <= {*ENDED, WAITS}:
                 break
             await asyncio.sleep(0.1)
-        lost = set(self.seen.told.values()) - set(found)
+        lost = set(self.seen.acked.values()) - set(found)
         self._expect(not lost, f"lost: {lost}")
-        self.seen.states = Counter(found[task] for task in self.seen.told.values() if task in found)
+        self.seen.states = Counter(
+            found[task] for task in self.seen.acked.values() if task in found
+        )
 
     async def _send_again(self, http: httpx.AsyncClient) -> None:
         """Send every message again; those already started return their task."""
@@ -219,7 +221,7 @@ class Crash:
             while left:
                 message_id = left.pop()
                 task = await self._send(http, message_id)
-                known = self.seen.told.get(message_id, task["id"])
+                known = self.seen.acked.get(message_id, task["id"])
                 self._expect(task["id"] == known, f"message {message_id} has two tasks")
 
         await asyncio.gather(*(sender() for _ in range(SENDERS)))
@@ -284,7 +286,7 @@ def main() -> None:
             is_wrong = is_wrong or bool(seen.wrong)
             states = {name[len("TASK_STATE_") :].lower(): n for name, n in seen.states.items()}
             print(  # noqa: T201
-                f"{engine} seed {seed}: {len(seen.sent)} sent, {len(seen.told)} acknowledged "
+                f"{engine} seed {seed}: {len(seen.sent)} sent, {len(seen.acked)} acknowledged "
                 f"{states}, at rest after {seen.recovered:.1f} s; streams: {seen.whole} whole, of "
                 f"which {seen.resumed} over the kill, {seen.broken} ended by an error; "
                 f"{'; '.join(seen.wrong) or 'nothing wrong'}",

@@ -17,17 +17,17 @@ def note(text):
         file.write(f"{text}\n")
 
 
-def told(request):
+def described(request):
     """Return the history passed with a message."""
     return [turn.text for turn in request.history]
 
 
 async def book(request: AgentRequest):
     """Book a journey."""
-    note(f"begun {request.text} {request.metadata} {told(request)}")
+    note(f"begun {request.text} {request.metadata} {described(request)}")
     yield "Well, "
     city = yield InputRequired("Where to?")
-    note(f"city {city.text} {told(city)}")
+    note(f"city {city.text} {described(city)}")
     yield "nice. "
     question = "When?" if (WORK / "changed").exists() else f"When to {city.text}?"
     day = yield InputRequired(question)

@@ -46,7 +46,7 @@ def die(when):
 
 if __name__ == "__main__":
     storage, *when = sys.argv[1:]
-    if when and not (told := Path(when[1])).exists():
-        told.touch()
+    if when and not (mark := Path(when[1])).exists():
+        mark.touch()
         die(when[0])
     serve(Recalling(), port=0, options=ServerOptions(storage=storage))

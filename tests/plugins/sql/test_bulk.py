@@ -27,17 +27,17 @@ async def storage(database_url):
 
 def watched(storage, monkeypatch):
     """Return the results of bulk writes."""
-    told = []
+    outcomes = []
     bulk = storage.database.commits.bulk
 
     storage.database.lease._renewal.cancel()  # it is not written in bulk
 
     async def write(batch):
-        told.append(await type(bulk).write(bulk, batch))
-        return told[-1]
+        outcomes.append(await type(bulk).write(bulk, batch))
+        return outcomes[-1]
 
     monkeypatch.setattr(bulk, "write", write)
-    return told
+    return outcomes
 
 
 async def accepted(poet, number):
@@ -46,13 +46,13 @@ async def accepted(poet, number):
 
 
 async def test_messages_tasks_and_states_are_written_in_bulk(storage, monkeypatch):
-    told = watched(storage, monkeypatch)
+    outcomes = watched(storage, monkeypatch)
     poet = storage.of("poet")
     versions = await asyncio.gather(*(accepted(poet, number) for number in range(5)))
     await poet.tasks.put(task("t0"), "ann", versions[0], receivers=["config"])
     await poet.write_state("ann", "c", "kind", b"state")
-    assert told
-    assert all(told)
+    assert outcomes
+    assert all(outcomes)
     assert sorted(await ids(poet.tasks)) == [f"t{number}" for number in range(5)]
     assert await poet.read_state("ann", "c", "kind") == b"state"
 
@@ -60,14 +60,14 @@ async def test_messages_tasks_and_states_are_written_in_bulk(storage, monkeypatc
 async def test_a_conflict_affects_only_its_own_write(storage, monkeypatch):
     poet = storage.of("poet")
     version = await accepted(poet, 0)
-    told = watched(storage, monkeypatch)
+    outcomes = watched(storage, monkeypatch)
     again, new, stale = await asyncio.gather(
         poet.accept("ann", "message-0", b"digest", task("other")),
         accepted(poet, 1),
         poet.tasks.put(task("t0"), "ann", TaskVersion(1)),
         return_exceptions=True,
     )
-    assert told == [False]
+    assert outcomes == [False]
     assert isinstance(again, UsedMessage)
     assert isinstance(new, TaskVersion)
     assert isinstance(stale, Exception)
@@ -133,8 +133,8 @@ async def test_a_connection_that_fails_during_setup_is_closed(tmp_path, monkeypa
         patched.setattr(AsyncConnection, "get_raw_connection", fail)
         await poet.write_state("ann", "c", "kind", b"1")
     assert storage.database.engine.pool.checkedout() == 0
-    told = watched(storage, monkeypatch)
+    outcomes = watched(storage, monkeypatch)
     await poet.write_state("ann", "c", "kind", b"2")
-    assert told == [True]
+    assert outcomes == [True]
     assert await poet.read_state("ann", "c", "kind") == b"2"
     await storage.aclose(1)

@@ -108,10 +108,10 @@ async def test_old_tasks_are_pruned_whatever_their_agent_is_called(database_url)
     ],
 )
 def test_a_wrong_storage_is_one_line_without_the_password(command, url, says):
-    told = failed(USAGE, command, "--storage", url)
-    assert says in told
-    assert len(told.splitlines()) == 1
-    assert "secret" not in told
+    error = failed(USAGE, command, "--storage", url)
+    assert says in error
+    assert len(error.splitlines()) == 1
+    assert "secret" not in error
 
 
 def test_a_storage_is_required():

@@ -198,12 +198,12 @@ async def test_a_repeated_message_changes_no_config(storage):
 
 async def test_concurrent_repeats_start_one_task(storage):
     agent = storage.of("poet")
-    told = await asyncio.gather(
+    results = await asyncio.gather(
         *(agent.accept("ann", "m", b"digest", task(f"t{number}")) for number in range(20))
     )
-    used = {found.task_id for found in told if isinstance(found, UsedMessage)}
+    used = {found.task_id for found in results if isinstance(found, UsedMessage)}
     assert len(used) == 1
-    assert sum(isinstance(found, TaskVersion) for found in told) == 1
+    assert sum(isinstance(found, TaskVersion) for found in results) == 1
 
 
 async def test_states_of_contexts_are_isolated(storage):

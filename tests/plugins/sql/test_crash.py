@@ -11,6 +11,6 @@ from tests.plugins.sql.crash import Crash
 async def test_a_crash_loses_nothing_and_repeats_nothing(database_url, tmp_path):
     seen = await Crash(database_url, tmp_path, seed=1, tasks=120).run()
     assert seen.wrong == []
-    assert seen.told
+    assert seen.acked
     assert seen.whole >= seen.resumed > 0
     assert seen.broken > 0

@@ -45,11 +45,11 @@ async def test_a_write_with_an_outdated_version_is_refused(storage):
 async def test_of_concurrent_writers_one_wins(storage):
     store = store_of(storage)
     version = await put(store, task())
-    told = await asyncio.gather(
+    results = await asyncio.gather(
         *(put(store, task(context=str(n)), version=version) for n in range(8)),
         return_exceptions=True,
     )
-    lost = [error for error in told if isinstance(error, ConcurrentTaskModificationError)]
+    lost = [error for error in results if isinstance(error, ConcurrentTaskModificationError)]
     assert len(lost) == 7
 
 
@@ -105,8 +105,8 @@ async def test_a_refused_write_fails_alone(storage):
     # A time outside the column's range.
     bad = task("bad")
     bad.status.timestamp.seconds = 2**62
-    told = await asyncio.gather(*good, put(store, bad), return_exceptions=True)
-    assert [isinstance(result, Exception) for result in told] == [False] * 5 + [True]
+    results = await asyncio.gather(*good, put(store, bad), return_exceptions=True)
+    assert [isinstance(result, Exception) for result in results] == [False] * 5 + [True]
     assert len(await ids(store)) == 5
 
 

@@ -50,10 +50,10 @@ async def test_two_callers_continue_after_a_kill(command, tmp_path, agent):
     if agent == "by-thread":
         assert [texts(task) for task in done] == [["ann: Rome on Monday"], ["bob: Oslo on Monday"]]
         return
-    told = ["Well, ", "nice. "]
+    chunks = ["Well, ", "nice. "]
     assert [texts(task) for task in done] == [
-        [*told, "ann: Rome on Monday"],
-        [*told, "bob: Oslo on Monday"],
+        [*chunks, "ann: Rome on Monday"],
+        [*chunks, "bob: Oslo on Monday"],
     ]
     begun = [line for line in log(tmp_path) if line.startswith("begun ann")]
     assert begun == ["begun ann {'beside': 2.5, 'inside': 1} []"] * 2
@@ -96,5 +96,5 @@ async def test_a_replay_gets_the_same_history(command, tmp_path):
     known = [word for name in ("eve", "ann", "zoe") for word in (name, "Well, \nWhere to?")]
     of_ann = [line for line in log(tmp_path) if line.startswith(("begun ann", "city Rome"))]
     assert [line.partition("[")[2] for line in of_ann] == [
-        f"{told}"[1:] for told in 2 * [known[:2], known]
+        f"{chunks}"[1:] for chunks in 2 * [known[:2], known]
     ]

@@ -90,7 +90,7 @@ class Server:
 
 
 async def test_a_conversation_continues_after_a_restart(database_url):
-    heard = []
+    answers = []
     for text in "abc":
         app = build_app(Remembering(recall), options=ServerOptions(storage=database_url))
         transport = httpx.ASGITransport(app)
@@ -98,8 +98,8 @@ async def test_a_conversation_continues_after_a_restart(database_url):
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://agent") as http,
         ):
-            heard.append(spoken(await said(http, text)))
-    assert heard == ["", "a ", "a  b a "]
+            answers.append(spoken(await said(http, text)))
+    assert answers == ["", "a ", "a  b a "]
 
 
 async def test_callers_agents_and_contexts_are_isolated(storage):
@@ -108,8 +108,8 @@ async def test_callers_agents_and_contexts_are_isolated(storage):
         await asyncio.gather(
             *(s.say(f"{n}", owner=o, context_id=c) for n, (s, o, c) in enumerate(places))
         )
-        heard = await asyncio.gather(*(s.say("?", owner=o, context_id=c) for s, o, c in places))
-    assert [answer_of(task) for task in heard] == [f"{n} " for n in range(len(places))]
+        answers = await asyncio.gather(*(s.say("?", owner=o, context_id=c) for s, o, c in places))
+    assert [answer_of(task) for task in answers] == [f"{n} " for n in range(len(places))]
 
 
 async def test_it_is_bounded_and_skips_failures(storage):
@@ -119,9 +119,9 @@ async def test_it_is_bounded_and_skips_failures(storage):
         assert answer_of(await server.say("c")) == "b a "
     async with Server(storage, agent="small", limits=Limits(history_bytes=30)) as server:
         for text in ("x" * 20, "y" * 20, "z"):
-            heard = answer_of(await server.say(text))
-        assert heard.startswith("x" * 20)  # the previous answer, the only turn that fits
-        assert "y" not in heard
+            answers = answer_of(await server.say(text))
+        assert answers.startswith("x" * 20)  # the previous answer, the only turn that fits
+        assert "y" not in answers
 
 
 async def test_questions_and_answers_are_part_of_it(storage):
@@ -149,8 +149,8 @@ async def test_all_parts_round_trip(storage):
 async def test_concurrent_messages_are_stored_in_order(storage):
     async with Server(storage) as server:
         await asyncio.gather(*(server.say(f"m{n}") for n in range(8)))
-        told = answer_of(await server.say("?")).split()
-    firsts = [text for n, text in enumerate(told) if text not in told[:n]]
+        answered = answer_of(await server.say("?")).split()
+    firsts = [text for n, text in enumerate(answered) if text not in answered[:n]]
     assert firsts == [f"m{n}" for n in range(8)]
 
 
@@ -172,31 +172,31 @@ def spoken(task):
 @pytest.mark.timeout(300)
 async def test_a_crash_leaves_whole_turns_in_order(database_url):
     command = warm("-m", "tests.plugins.sql.served_history", database_url)
-    told = []
+    answered = []
     with launched(command) as (process, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             kill_after = random.Random(3).randrange(3, 9)
             with suppress(httpx.HTTPError):
                 while process.returncode is None:
-                    text = f"m{len(told)}"
+                    text = f"m{len(answered)}"
                     task = asyncio.create_task(said(http, text))
-                    if len(told) == kill_after:
+                    if len(answered) == kill_after:
                         await asyncio.sleep(0)
                         process.kill()
-                    told.append([text, spoken(await task)])
+                    answered.append([text, spoken(await task)])
     with launched(command) as (_, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             turns = json.loads(spoken(await said(http, "?")))
     assert [role for role, _ in turns] == ["user", "agent"] * (len(turns) // 2)
     pairs = [[user[1], agent[1]] for user, agent in zip(turns[::2], turns[1::2], strict=True)]
-    assert pairs[: len(told)] == told
-    assert len(pairs) <= len(told) + 1
+    assert pairs[: len(answered)] == answered
+    assert len(pairs) <= len(answered) + 1
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_the_end_repeats_no_turn(database_url, tmp_path, when):
-    module, told = "tests.plugins.sql.served_history", tmp_path / "told"
-    command = warm("-m", module, database_url, when, str(told))
+    module, answered = "tests.plugins.sql.served_history", tmp_path / "answered"
+    command = warm("-m", module, database_url, when, str(answered))
     with launched(command) as (process, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             with pytest.raises(httpx.HTTPError):

@@ -34,7 +34,7 @@ async def send(http, message_id):
 
 async def send_until_killed(url, process, kill_after):
     """Send messages continuously; return all, and the tasks of the acknowledged ones."""
-    sent, told = [], {}
+    sent, acknowledged = [], {}
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
 
         async def one():
@@ -44,8 +44,8 @@ async def send_until_killed(url, process, kill_after):
                 answer = await send(http, message_id)
             except httpx.HTTPError:
                 return
-            told[message_id] = answer["result"]["task"]["id"]
-            if len(told) == kill_after:
+            acknowledged[message_id] = answer["result"]["task"]["id"]
+            if len(acknowledged) == kill_after:
                 process.kill()
 
         async def sender():
@@ -53,7 +53,7 @@ async def send_until_killed(url, process, kill_after):
                 await one()
 
         await asyncio.gather(*(sender() for _ in range(6)))
-    return sent, told
+    return sent, acknowledged
 
 
 async def settled(http):
@@ -76,18 +76,18 @@ async def test_acknowledged_messages_are_kept_and_nothing_is_repeated(database_u
     command = warm("-m", "tests.plugins.sql.served", database_url, str(effects))
     with launched(command) as (process, url):
         kill_after = random.Random(seed).randrange(5, MESSAGES - 10)
-        sent, told = await send_until_killed(url, process, kill_after)
-    assert len(told) >= kill_after
+        sent, acknowledged = await send_until_killed(url, process, kill_after)
+    assert len(acknowledged) >= kill_after
     with launched(command) as (_, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             found = await settled(http)
-            assert set(told.values()) <= set(found)
-            assert {found[task] for task in told.values()} == {"TASK_STATE_COMPLETED"}
+            assert set(acknowledged.values()) <= set(found)
+            assert {found[task] for task in acknowledged.values()} == {"TASK_STATE_COMPLETED"}
             # All are repeated: started ones do not run again, the others start.
             for message_id in sent:
                 task = (await send(http, message_id))["result"]["task"]
-                assert task["id"] == told.get(message_id, task["id"])
+                assert task["id"] == acknowledged.get(message_id, task["id"])
                 assert task["status"]["state"] in TERMINAL
     done = Counter(effects.read_text().split())
     assert set(done.values()) == {1}
-    assert set(told) <= set(done)
+    assert set(acknowledged) <= set(done)

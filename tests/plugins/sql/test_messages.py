@@ -113,8 +113,8 @@ async def test_concurrent_repeats_are_refused_for_the_same_reason(storage, monke
 
     monkeypatch.setattr(type(storage.of("agent")), "accept", refuse)
     sends = (runtime.on_message_send(message(), CALLER) for _ in range(4))
-    told = await asyncio.gather(*sends, return_exceptions=True)
-    assert [type(error) for error in told] == [StorageUnavailableError] * 4
+    results = await asyncio.gather(*sends, return_exceptions=True)
+    assert [type(error) for error in results] == [StorageUnavailableError] * 4
     monkeypatch.undo()
     assert (await runtime.on_message_send(message(), CALLER)).status.state == COMPLETED
     assert calls == ["go"]
@@ -331,8 +331,8 @@ async def test_an_answer_repeated_while_it_is_processed_is_not_refused(storage):
     at_once = {"configuration": {"return_immediately": True}}
     answer = partial(message, "Rome", "an-answer", task_id=question.id, beside=at_once)
     for _ in range(3):
-        told = await runtime.on_message_send(answer(), CALLER)
-        assert told.status.state == TaskState.TASK_STATE_WORKING
+        results = await runtime.on_message_send(answer(), CALLER)
+        assert results.status.state == TaskState.TASK_STATE_WORKING
     may_go_on.set()
     waiting = message("Rome", "an-answer", task_id=question.id)
     assert (await runtime.on_message_send(waiting, CALLER)).status.state == COMPLETED

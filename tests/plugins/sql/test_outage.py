@@ -264,10 +264,10 @@ async def test_a_question_is_sent_once_it_is_stored(database_url):
             )
             await is_saving.wait()
             await asyncio.wait([sending], timeout=0.5)
-            is_told = sending.done() and "TASK_STATE_INPUT_REQUIRED" in sending.result().text
+            is_announced = sending.done() and "TASK_STATE_INPUT_REQUIRED" in sending.result().text
             may_save.set()
             await sending
-    assert not is_told
+    assert not is_announced
 
 
 async def test_sporadic_failures_are_retried(database_url):

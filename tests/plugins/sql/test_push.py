@@ -63,11 +63,11 @@ async def until(condition):
 
 def states_by_task(bodies):
     """Return the received states by task."""
-    told = {}
+    notified = {}
     for body in bodies:
         if state := state_in(body):
-            told.setdefault(task_in(body), []).append(state)
-    return told
+            notified.setdefault(task_in(body), []).append(state)
+    return notified
 
 
 def notifying_runtime(target, storage, limits=None, **push):
@@ -119,9 +119,9 @@ async def test_undelivered_notifications_are_delivered_after_a_kill(database_url
         box.is_open.set()
         with launched(command):
             await until(lambda: not outbox(database_url))
-    told = states_by_task(box.bodies)
-    assert set(told) == {task["id"] for task in done}
-    for states in told.values():
+    notified = states_by_task(box.bodies)
+    assert set(notified) == {task["id"] for task in done}
+    for states in notified.values():
         assert states == sorted(states, key=ORDER.index)
         assert "TASK_STATE_COMPLETED" in states
     assert {headers["x-a2a-notification-token"] for headers in box.headers} == {
@@ -194,8 +194,8 @@ async def test_excess_notifications_are_delivered_later(storage, database_url, m
         done = [await runtime.on_message_send(request, CALLER) for request in sent]
         box.is_open.set()
         await until(lambda: not outbox(database_url))
-    told = states_by_task(box.bodies)
-    assert {told[task.id][-1] for task in done} == {"TASK_STATE_COMPLETED"}
+    notified = states_by_task(box.bodies)
+    assert {notified[task.id][-1] for task in done} == {"TASK_STATE_COMPLETED"}
     await runtime.aclose()
 
 
@@ -335,9 +335,9 @@ async def test_every_orphaned_task_has_its_receiver(database_url, tmp_path):
                 }
             await until(lambda: not outbox(database_url))
     assert {task["id"]: name for name, task in again.items()} == stored
-    told = states_by_task(box.bodies)
-    assert set(told) == set(stored)
-    assert {states[-1] for states in told.values()} <= {
+    notified = states_by_task(box.bodies)
+    assert set(notified) == set(stored)
+    assert {states[-1] for states in notified.values()} <= {
         "TASK_STATE_COMPLETED",
         "TASK_STATE_FAILED",
     }

@@ -258,8 +258,8 @@ async def test_an_undelivered_reply_leaves_nothing_behind(agent):
     agent.go()
     with agent.running("reply") as (_, url):
         async with Caller(url) as ann:
-            told = await ann.send("hi", wait=True, message="the-message")
-            assert "new messageId" in told["error"]["message"]
+            refused = await ann.send("hi", wait=True, message="the-message")
+            assert "new messageId" in refused["error"]["message"]
             assert not (await ann.call("ListTasks", {}))["result"].get("tasks")
             answer = await ann.send("hi again", wait=True)
             assert answer["result"]["message"]["parts"] == [{"text": "one two"}]

@@ -52,8 +52,8 @@ class Caller:
 
     async def send(self, text, *, configuration=None, **about):
         sent = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}], **about}
-        told = await self("SendMessage", message=sent, configuration=configuration or {})
-        return told["task"]
+        result = await self("SendMessage", message=sent, configuration=configuration or {})
+        return result["task"]
 
     async def aclose(self):
         await self._http.aclose()

@@ -116,8 +116,8 @@ async def test_a_late_takeover_is_returned_next_time(database_url, table, look, 
             for _ in range(3):
                 with pytest.raises(StorageUnavailableError):
                     await ask()
-        assert len(await until_told(ask)) == 1
-        assert list(await until_told(ask)) == []
+        assert len(await until_reported(ask)) == 1
+        assert list(await until_reported(ask)) == []
 
 
 async def test_a_takeover_for_a_cancelled_caller_is_returned_to_the_next(database_url):
@@ -130,7 +130,7 @@ async def test_a_takeover_for_a_cancelled_caller_is_returned_to_the_next(databas
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-        assert len(await until_told(ask)) == 1
+        assert len(await until_reported(ask)) == 1
 
 
 async def test_a_waiting_takeover_fails_when_the_storage_closes(database_url, monkeypatch):
@@ -165,7 +165,7 @@ async def test_a_failed_takeover_without_callers_is_not_an_unretrieved_error(dat
     assert "never retrieved" not in caplog.text
 
 
-async def until_told(ask):
+async def until_reported(ask):
     async with asyncio.timeout(60):
         while True:
             try:

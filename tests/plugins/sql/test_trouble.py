@@ -56,11 +56,11 @@ async def test_messages_are_refused_and_nothing_starts(storage, caplog):
     outage = Outage(storage)
     outage.is_on = True
     with caplog.at_level(logging.ERROR):
-        told = await asyncio.gather(
+        results = await asyncio.gather(
             *(runtime.on_message_send(message(str(n), uuid(n)), CALLER) for n in range(10)),
             return_exceptions=True,
         )
-    assert {type(error) for error in told} == {StorageUnavailableError}
+    assert {type(error) for error in results} == {StorageUnavailableError}
     assert calls == []
     assert not storage.is_ready
     away = [record for record in caplog.records if "is unavailable" in record.getMessage()]

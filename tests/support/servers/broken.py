@@ -49,7 +49,7 @@ class BreakingStream:
         self.calls.append(call)
         if "message" in call.params:
             run = _Run(call)
-            self._runs[run.told.task_id] = run
+            self._runs[run.task_events.task_id] = run
             if not call.streams:
                 run.said = len(run.events)
                 return JSONResponse(call.result(run.task()))
@@ -76,12 +76,12 @@ class _Run:
     """A task: all its events, of which some have been sent."""
 
     def __init__(self, call: Call) -> None:
-        self.told = TaskEvents.answering(call)
+        self.task_events = TaskEvents.answering(call)
         self.chunks = pieces(f"pong: {call.text}")
         self.events = [
-            self.told.task(WORKING),
-            *(self.told.chunk(text, append=n > 0) for n, text in enumerate(self.chunks)),
-            self.told.status(COMPLETED),
+            self.task_events.task(WORKING),
+            *(self.task_events.chunk(text, append=n > 0) for n, text in enumerate(self.chunks)),
+            self.task_events.status(COMPLETED),
         ]
         self.said = 0
 
@@ -98,7 +98,7 @@ class _Run:
     def task(self) -> dict[str, Any]:
         """Return the current task."""
         state = COMPLETED if self.done else WORKING
-        return self.told.task(state, *self.chunks[: max(self.said - 1, 0)])
+        return self.task_events.task(state, *self.chunks[: max(self.said - 1, 0)])
 
 
 async def _results(call: Call, events: list[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:

@@ -45,9 +45,11 @@ class Hanging:
     async def _answer(self, call: Call) -> Response:
         if self._events is None or not call.streams:
             return _Silence(self.gone, None)
-        told = TaskEvents.answering(call)
-        chunks = (told.chunk(text, append=n > 0) for n, text in enumerate(pieces("pong: ping")))
-        events = [told.task(WORKING), *chunks][: self._events]
+        task_events = TaskEvents.answering(call)
+        chunks = (
+            task_events.chunk(text, append=n > 0) for n, text in enumerate(pieces("pong: ping"))
+        )
+        events = [task_events.task(WORKING), *chunks][: self._events]
         return _Silence(self.gone, [call.result(event) for event in events])
 
 
@@ -79,12 +81,12 @@ def endless_chunks(pause: float = 0.0) -> ASGIApp:
     """Streams chunks of 1 KiB without end, `pause` seconds apart."""
 
     async def lines(call: Call) -> AsyncIterator[str]:
-        told = TaskEvents.answering(call)
-        yield line(call.result(told.task(WORKING)))
-        yield line(call.result(told.chunk("x" * 1024, append=False)))
+        task_events = TaskEvents.answering(call)
+        yield line(call.result(task_events.task(WORKING)))
+        yield line(call.result(task_events.chunk("x" * 1024, append=False)))
         while True:
             await asyncio.sleep(pause)
-            yield line(call.result(told.chunk("x" * 1024)))
+            yield line(call.result(task_events.chunk("x" * 1024)))
 
     return _streaming(lines)
 

@@ -24,17 +24,19 @@ def chunks_without_task() -> ASGIApp:
     """Streams chunks with `append` from the first one on, without the Task."""
 
     async def answer(call: Call) -> Response:
-        told = TaskEvents.answering(call)
+        event = TaskEvents.answering(call)
         cut = pieces(f"pong: {call.text}")
 
         async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(told.status(WORKING))
+            yield call.result(event.status(WORKING))
             for piece in cut:
-                yield call.result(told.chunk(piece))
-            yield call.result(told.status(COMPLETED))
+                yield call.result(event.chunk(piece))
+            yield call.result(event.status(COMPLETED))
 
         return (
-            sse(events()) if call.streams else JSONResponse(call.result(told.task(COMPLETED, *cut)))
+            sse(events())
+            if call.streams
+            else JSONResponse(call.result(event.task(COMPLETED, *cut)))
         )
 
     return rpc_app(answer)
@@ -44,12 +46,12 @@ def task_then_message() -> ASGIApp:
     """Announces a task in its stream and finally answers with a Message."""
 
     async def answer(call: Call) -> Response:
-        told = TaskEvents.answering(call)
+        event = TaskEvents.answering(call)
         reply = message(f"pong: {call.text}")
 
         async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(told.task(WORKING))
-            yield call.result(told.status(WORKING, "thinking…"))
+            yield call.result(event.task(WORKING))
+            yield call.result(event.status(WORKING, "thinking…"))
             yield call.result(reply)
 
         return sse(events()) if call.streams else JSONResponse(call.result(reply))

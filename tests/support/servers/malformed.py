@@ -83,20 +83,22 @@ def wrong_rpc_id() -> ASGIApp:
 
 def empty_stream() -> ASGIApp:
     """Answers with a stream that ends without an event."""
-    return _stream(lambda call, told: [])
+    return _stream(lambda call, task_events: [])
 
 
 def not_json_in_stream() -> ASGIApp:
     """Streams a Task, followed by invalid JSON."""
-    return _stream(lambda call, told: [line(call.result(told.task(WORKING))), "data: <oops>\n\n"])
+    return _stream(
+        lambda call, task_events: [line(call.result(task_events.task(WORKING))), "data: <oops>\n\n"]
+    )
 
 
 def error_in_stream(code: int = -32603, text: str = "It broke") -> ASGIApp:
     """Streams a Task and a chunk, followed by a JSON-RPC error."""
     return _stream(
-        lambda call, told: [
-            line(call.result(told.task(WORKING))),
-            line(call.result(told.chunk("pong", append=False))),
+        lambda call, task_events: [
+            line(call.result(task_events.task(WORKING))),
+            line(call.result(task_events.chunk("pong", append=False))),
             "event: error\n" + line(call.error(code, text)),
         ]
     )
@@ -106,11 +108,11 @@ def stranger_in_stream() -> ASGIApp:
     """Answers `pong: ping` in a stream with a chunk of a foreign task."""
     stranger = TaskEvents("somebody-else", "elsewhere")
     return _stream(
-        lambda call, told: [
-            line(call.result(told.task(WORKING))),
-            line(call.result(told.chunk(f"pong: {call.text}", append=False))),
+        lambda call, task_events: [
+            line(call.result(task_events.task(WORKING))),
+            line(call.result(task_events.chunk(f"pong: {call.text}", append=False))),
             line(call.result(stranger.chunk("not for you", append=False))),
-            line(call.result(told.status(COMPLETED))),
+            line(call.result(task_events.status(COMPLETED))),
         ]
     )
 

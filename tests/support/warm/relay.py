@@ -20,8 +20,8 @@ def main(address, *arguments):
         body = json.dumps(order).encode()
         socket.send_fds(warm, [len(body).to_bytes(8)], [0, 1, 2])
         warm.sendall(body)
-        told = warm.makefile()
-        pid = int(told.readline())
+        report = warm.makefile()
+        pid = int(report.readline())
 
         def hand_on(number, _):
             with suppress(ProcessLookupError):  # already ended
@@ -30,7 +30,7 @@ def main(address, *arguments):
         for number in HANDED_ON:
             signal.signal(number, hand_on)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDED_ON)
-        code = int(told.readline())
+        code = int(report.readline())
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

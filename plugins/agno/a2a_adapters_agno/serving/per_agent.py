@@ -127,12 +127,12 @@ async def _events(
             if shapes is None:
                 shapes = _shapes(answer, sent)
                 yield event(call.id, shapes.status("working"))
-            for each in _told(shapes, news):
+            for each in _converted(shapes, news):
                 yield event(call.id, each)
     shapes = shapes or _shapes(answer, sent)
     news, reply = answer.finish()
     if reply.state == "completed":
-        for each in _told(shapes, news):
+        for each in _converted(shapes, news):
             yield event(call.id, each)
     rest = [part for part in with_text(reply) if not reply.text or not isinstance(part, Text)]
     if rest:
@@ -141,7 +141,7 @@ async def _events(
     yield event(call.id, shapes.task(reply))
 
 
-def _told(shapes: TaskShapes, news: Sequence[object]) -> list[dict[str, Any]]:
+def _converted(shapes: TaskShapes, news: Sequence[object]) -> list[dict[str, Any]]:
     events = []
     for each in news:
         match each:

@@ -85,11 +85,11 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
             return result.raw
     """
     methods = flow.flow_definition().methods
-    heard = {name for method in methods.values() for name in _names(method.listen)}
+    triggers = {name for method in methods.values() for name in _names(method.listen)}
     return frozenset(
         name
         for name, method in methods.items()
-        if name not in heard
+        if name not in triggers
         and not (method.router or method.human_feedback)
         and _returns_model_text(getattr(type(flow), name, None))
     )

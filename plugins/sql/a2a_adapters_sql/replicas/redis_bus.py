@@ -65,16 +65,16 @@ class RedisBus(BatchBus):
             await channel.subscribe(_CHANNEL + self._process_id)
             is_asked = False
             while True:
-                heard = await channel.get_message(timeout=BEAT_SECONDS)
-                if heard is None:
+                received = await channel.get_message(timeout=BEAT_SECONDS)
+                if received is None:
                     if is_asked:
                         raise TimeoutError
                     await channel.ping()
-                elif heard["type"] == "subscribe":  # also after a reconnect
+                elif received["type"] == "subscribe":  # also after a reconnect
                     self._begin()
-                elif heard["type"] == "message":
-                    self._hear(heard["data"].decode(errors="replace"))
-                is_asked = heard is None
+                elif received["type"] == "message":
+                    self._hear(received["data"].decode(errors="replace"))
+                is_asked = received is None
                 end_if_cancelled()
 
     async def _send(self) -> None:

@@ -95,8 +95,8 @@ async def test_many_conversations_share_a_client():
                 result = await helper.run(task=f"{caller}.{turn}")
             return result.messages[-1].content
 
-        heard = await asyncio.gather(*(talk(f"caller{number}") for number in range(16)))
-        assert heard == [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(16)]
+        answers = await asyncio.gather(*(talk(f"caller{number}") for number in range(16)))
+        assert answers == [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(16)]
 
 
 async def test_conversations_with_identical_messages_are_isolated():

@@ -263,7 +263,7 @@ async def test_many_threads_of_one_graph(serve):
 
 
 @pytest.mark.parametrize(
-    ("reply", "heard"),
+    ("reply", "expected"),
     [
         ("a", "a[]"),
         ({"choice": "a"}, "[{'choice': 'a'}]"),
@@ -273,7 +273,7 @@ async def test_many_threads_of_one_graph(serve):
         (HumanMessage("b"), "b[]"),
     ],
 )
-async def test_content_of_questions_and_replies(serve, reply, heard):
+async def test_content_of_questions_and_replies(serve, reply, expected):
     graph = graph_of(InMemorySaver(), agent=A2ARunnable(serve(asks_with_data)))
     asked = question(await graph.ainvoke(saying("go"), thread("t")))
     assert asked["question"].startswith("Which?")
@@ -282,7 +282,7 @@ async def test_content_of_questions_and_replies(serve, reply, heard):
     config = thread("t")
     (pending,) = (await graph.aget_state(config)).interrupts
     state = await graph.ainvoke(Command(resume={pending.id: reply}), config)
-    assert last(state) == heard
+    assert last(state) == expected
 
 
 async def test_failures_end_the_node():

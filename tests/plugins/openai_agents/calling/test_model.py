@@ -90,8 +90,8 @@ async def test_sessions_are_conversations(talk):
             return result if talk is run else result[1]
 
         results = await asyncio.gather(*(converse(f"caller{n}") for n in range(40)))
-    told = [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(40)]
-    assert [result.final_output for result in results] == told
+    expected = [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(40)]
+    assert [result.final_output for result in results] == expected
 
 
 async def test_passed_items_are_conversations():

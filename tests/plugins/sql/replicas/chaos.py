@@ -47,7 +47,7 @@ class Seen:
         kills: Number of killed and replaced processes.
         pauses: Number of processes suspended beyond their lease.
         restarts: Number of database restarts.
-        told: Work reported by the agent.
+        reported: Work reported by the agent.
         recovered: Seconds until no task was running.
         wrong: Descriptions of violations.
     """
@@ -59,7 +59,7 @@ class Seen:
     pauses: int = 0
     restarts: int = 0
     recovered: float = 0
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
 
@@ -104,8 +104,8 @@ class Chaos:
         if (failed := self.seen.states["do failed"]) > self._blows * SENDERS:
             self.seen.wrong.append(f"{failed} failed, more than those that were hit")
         done = Counter(line for line in self._log() if line.startswith("did"))
-        if self.seen.told - done.keys():
-            self.seen.wrong.append(f"told and not done: {self.seen.told - done.keys()}")
+        if self.seen.reported - done.keys():
+            self.seen.wrong.append(f"reported but not done: {self.seen.reported - done.keys()}")
         if twice := [line for line, times in done.items() if times > 1]:
             self.seen.wrong.append(f"done twice: {twice}")
         return self.seen
@@ -176,7 +176,7 @@ class Chaos:
         parts = [part["text"] for a in task.get("artifacts", []) for part in a["parts"]]
         whole = COUNTED if kind == "count" else f"did do {message_id}"
         if kind == "do" and state == "TASK_STATE_COMPLETED":
-            self.seen.told.add(whole)
+            self.seen.reported.add(whole)
         is_right = "".join(parts) == whole if state == "TASK_STATE_COMPLETED" else kind == "do"
         if state not in ENDED or not is_right:
             self.seen.wrong.append(f"{kind} is {state} with {parts}")

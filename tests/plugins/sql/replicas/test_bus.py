@@ -159,10 +159,10 @@ async def test_a_binary_payload_is_only_a_loss(ends, carrier):
 
 @pytest.mark.parametrize("url_of_bus", ["amqp://ann:secret@host", "redis://ann:secret@[host"])
 def test_an_invalid_bus_url_is_refused_without_quoting_it(url, url_of_bus):
-    with pytest.raises(ConfigurationError, match="the bus must be a URL") as told:
+    with pytest.raises(ConfigurationError, match="the bus must be a URL") as refused:
         storage_at(url, bus=url_of_bus)
-    assert "secret" not in str(told.value)
-    assert told.value.__cause__ is None
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
 
 
 @pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
@@ -216,9 +216,9 @@ async def test_a_frozen_carrier_is_detected_soon(ends, carrier):
 
 async def test_an_unreachable_bus_is_reported_without_its_password(url):
     storage = storage_at(url, bus="redis://ann:secret@127.0.0.1:1/0")
-    with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:1") as told:
+    with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:1") as refused:
         await storage.start()
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("storage", ["memory:", "sqlite:///agents.db"])

@@ -45,9 +45,9 @@ async def test_forty_callers_at_three_processes_get_their_own_history_in_order(r
     with ExitStack() as stack:
         urls = [stack.enter_context(replicas.running(LEASE))[1] for _ in range(3)]
         async with httpx.AsyncClient(timeout=200) as http:
-            told = await asyncio.gather(
+            answers = await asyncio.gather(
                 *(talk(http, urls, caller, start) for start, caller in enumerate(CALLERS))
             )
-    for caller, answer in zip(CALLERS, told, strict=True):
+    for caller, answer in zip(CALLERS, answers, strict=True):
         said = [f"recall {caller} {number}" for number in range(MESSAGES)]
         assert answer == "\n".join(said)

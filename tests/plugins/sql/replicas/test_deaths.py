@@ -13,7 +13,7 @@ from tests.plugins.sql.replicas.test_shared import (
     ANN,
     COMPLETED,
     WORKING,
-    heard,
+    streamed,
     text_of,
     two_over,
     until,
@@ -42,7 +42,7 @@ async def test_readers_follow_a_task_beyond_the_death_of_its_process(replicas):
     await end_lease(one.storage, only=True)
     other.say("a ", "b ", "end")
     events += [event async for event in stream]
-    assert heard(events) == "a b "
+    assert streamed(events) == "a b "
     assert events[-1].status.state == COMPLETED
     assert other.agent.calls == ["go"]
 
@@ -72,7 +72,7 @@ async def test_readers_of_a_stopping_process_move_on(replicas):
     await one.runtime.aclose()
     await one.storage.aclose(1)
     events += [event async for event in stream]
-    assert heard(events) == "a "
+    assert streamed(events) == "a "
     assert events[-1].status.state == COMPLETED
 
 

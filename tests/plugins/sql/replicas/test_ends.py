@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from a2a_adapters_sql.task_rows import SaveTask
 
-from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, until
+from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, streamed, until
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
@@ -29,7 +29,7 @@ async def ending(replica, hold):
     async def page():
         return live.page
 
-    while heard(events) != "a ":
+    while streamed(events) != "a ":
         events.append(await anext(stream))
     await until(page, lambda page: not page.is_dirty and not page.is_saving)
     is_due, may_go = hold(replica, SaveTask)

@@ -18,7 +18,7 @@ from tests.plugins.sql.replicas.test_shared import (
     COMPLETED,
     Replica,
     Steps,
-    heard,
+    streamed,
     text_of,
     two_over,
     until,
@@ -93,7 +93,7 @@ async def test_a_lost_streamed_message_is_repeated(replicas):
     other.runtime._peers._lose()
     one.say("end")
     events = [await beginning] + [event async for event in stream]
-    assert heard(events) == "heard that "
+    assert streamed(events) == "heard that "
     assert events[-1].status.state == COMPLETED
 
 
@@ -150,7 +150,7 @@ async def test_it_is_read_from_there_as_soon_as_its_task_is_announced(url):
         await asyncio.wait([beginning], timeout=0.1)
         one.say("a ", "end")
         events = [await beginning] + [event async for event in stream]
-        assert heard(events) == "a "
+        assert streamed(events) == "a "
         assert events[-1].status == (await first).status
 
 
@@ -170,7 +170,7 @@ async def test_it_is_read_beyond_a_takeover(url):
         await until(resumed, bool)
         other.say("a ", "end")
         events = [await beginning] + [event async for event in stream]
-        assert heard(events) == "a "
+        assert streamed(events) == "a "
         assert events[-1].status.state == COMPLETED
         assert {event.id for event in events if isinstance(event, Task)} == {task.id}
 
@@ -226,7 +226,7 @@ async def test_it_is_read_during_a_takeover(url, kind, monkeypatch):
         other.say("a ", "end")
         events += [event async for event in stream]
         await again.aclose()
-        assert heard(events) == "a "
+        assert streamed(events) == "a "
         assert events[-1].status.state == COMPLETED
 
 
@@ -243,9 +243,9 @@ async def test_during_a_bus_outage_remote_tasks_are_refused_and_streams_wait():
                 other.send("more", task, message_id="message-2"),
                 anext(other.follow(task)),
             ]
-            for told in await asyncio.gather(*asking, return_exceptions=True):
-                assert isinstance(told, StorageUnavailableError), told
-                assert "cannot be reached" in str(told)
+            for error in await asyncio.gather(*asking, return_exceptions=True):
+                assert isinstance(error, StorageUnavailableError), error
+                assert "cannot be reached" in str(error)
             assert other.storage.away == "bus"
             one.say("end")
         events = [event async for event in stream]

@@ -17,7 +17,7 @@ from tests.plugins.sql.replicas.test_shared import (
     WORKING,
     Replica,
     Steps,
-    heard,
+    streamed,
     text_of,
     until,
 )
@@ -83,7 +83,7 @@ async def test_a_streamed_message_waits_for_its_turn(replicas):
     assert one.agent.calls == ["first"]
     one.say("end", "b ", "end")
     events += [event async for event in stream]
-    assert heard(events) == "b "
+    assert streamed(events) == "b "
     assert events[-1].status.state == COMPLETED
 
 

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.timeout(5 * 60)
 
 async def test_transaction_mode_is_refused_at_startup():
     refused = pytest.raises(ConfigurationError, match="PgBouncer's transaction mode")
-    with pgbouncer("transaction") as url, refused as told:
+    with pgbouncer("transaction") as url, refused as error:
         await storage_at(url).start()
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 async def test_in_session_mode_a_task_elsewhere_is_read_and_cancelled():

@@ -70,5 +70,5 @@ async def test_callers_are_isolated(agent, servers):
             for caller, client in (("ann", ann), ("bob", bob))
             for number in range(CONVERSATIONS)
         ]
-        for words, heard in await asyncio.gather(*talks):
-            assert heard == " ".join(words)
+        for words, answer in await asyncio.gather(*talks):
+            assert answer == " ".join(words)

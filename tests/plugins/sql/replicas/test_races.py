@@ -15,7 +15,7 @@ from starlette.responses import Response
 from a2a_adapters import Limits, PushOptions
 from a2a_adapters.protocol.messages import new_uuid
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
-from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
+from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, streamed, text_of, until
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
 from tests.support.inbox import OPEN, Inbox, inbox, notifying, state_in
@@ -62,9 +62,11 @@ async def read(replica, request):
 async def test_an_answer_sent_to_two_processes_counts_once(replicas, caplog):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id=f"answer-{t.id}") for t in tasks for r in replicas]
-    told = await asyncio.gather(*sending)
-    assert {(task.status.state, text_of(task)) for task in told} == {(COMPLETED, "answered now ")}
-    assert [task.id for task in told[::2]] == [task.id for task in told[1::2]]
+    results = await asyncio.gather(*sending)
+    assert {(task.status.state, text_of(task)) for task in results} == {
+        (COMPLETED, "answered now ")
+    }
+    assert [task.id for task in results[::2]] == [task.id for task in results[1::2]]
     assert calls(replicas) == ["now"] * QUESTIONS
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
@@ -72,15 +74,15 @@ async def test_an_answer_sent_to_two_processes_counts_once(replicas, caplog):
 async def test_concurrent_answers_with_a_short_id_do_not_fail(replicas, caplog):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id="m") for t in tasks for r in replicas]
-    told = await asyncio.gather(*sending, return_exceptions=True)
-    assert_one_each(told)
+    results = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(results)
     assert calls(replicas) == ["now"] * QUESTIONS
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-def assert_one_each(told):
+def assert_one_each(results):
     """Assert that one was answered, and the other refused because the task was terminal."""
-    for pair in zip(told[::2], told[1::2], strict=True):
+    for pair in zip(results[::2], results[1::2], strict=True):
         [refused] = [each for each in pair if isinstance(each, Exception)]
         [task] = [each for each in pair if not isinstance(each, Exception)]
         assert isinstance(refused, UnsupportedOperationError)
@@ -95,8 +97,8 @@ async def test_of_two_concurrent_answers_one_is_refused(replicas, caplog):
         for task in tasks
         for replica, text in zip(replicas, ["this", "that"], strict=True)
     ]
-    told = await asyncio.gather(*sending, return_exceptions=True)
-    assert_one_each(told)
+    results = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(results)
     assert len(calls(replicas)) == QUESTIONS
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
@@ -108,8 +110,8 @@ async def test_a_streamed_answer_sent_to_two_processes_counts_once(replicas, cap
         for task in tasks
         for replica in replicas
     ]
-    told = await asyncio.gather(*sending)
-    assert {heard(events) for events in told} == {"answered now "}
+    results = await asyncio.gather(*sending)
+    assert {streamed(events) for events in results} == {"answered now "}
     assert calls(replicas) == ["now"] * QUESTIONS
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
@@ -196,8 +198,8 @@ async def test_concurrent_cancellations_of_a_task(replicas, caplog):
         for task in tasks
         for replica in replicas
     ]
-    told = await asyncio.gather(*sending, return_exceptions=True)
-    for pair in zip(told[::2], told[1::2], strict=True):
+    results = await asyncio.gather(*sending, return_exceptions=True)
+    for pair in zip(results[::2], results[1::2], strict=True):
         assert any(not isinstance(each, Exception) for each in pair)
         for each in pair:
             if isinstance(each, Exception):
@@ -225,12 +227,12 @@ async def test_a_task_that_ends_during_cancellations_is_terminal_for_all(replica
     monkeypatch.setattr(directory, "locate", late)
     request = CancelTaskRequest(id=task.id)
     cancelling = [other.runtime.on_cancel_task(request, ANN) for _ in range(MANY)]
-    told = asyncio.gather(*cancelling, return_exceptions=True)
+    results = asyncio.gather(*cancelling, return_exceptions=True)
     await all_look.wait()
     one.say("end")
     await until(lambda: one.get(task), lambda task: task.status.state == COMPLETED)
     is_over.set()
-    assert {type(each) for each in await told} == {TaskNotCancelableError}
+    assert {type(each) for each in await results} == {TaskNotCancelableError}
 
 
 async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas, caplog):
@@ -244,8 +246,8 @@ async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas, 
             other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN),
         )
     ]
-    told = await asyncio.gather(*sending, return_exceptions=True)
-    for task, answered, cancelled in zip(tasks, told[::2], told[1::2], strict=True):
+    results = await asyncio.gather(*sending, return_exceptions=True)
+    for task, answered, cancelled in zip(tasks, results[::2], results[1::2], strict=True):
         state = (await one.get(task)).status.state
         assert (await other.get(task)).status.state == state
         if state == CANCELED:

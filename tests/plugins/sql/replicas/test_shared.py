@@ -159,7 +159,7 @@ def text_of(task):
     return "".join(part.text for artifact in task.artifacts for part in artifact.parts)
 
 
-def heard(events):
+def streamed(events):
     """Return the text of events."""
     text = ""
     for event in events:
@@ -209,9 +209,9 @@ async def test_a_remote_stream_has_every_event_once_and_in_order(replicas, caplo
     events += [event async for event in stream]
     assert isinstance(events[0], Task)
     # On a busy machine the bus may lose its connection; readers then get the whole task again.
-    told_anew = sum(isinstance(event, Task) for event in events[1:])
-    assert told_anew <= caplog.text.count("the bus lost its connection")
-    assert heard(events) == "".join(words)
+    snapshots = sum(isinstance(event, Task) for event in events[1:])
+    assert snapshots <= caplog.text.count("the bus lost its connection")
+    assert streamed(events) == "".join(words)
     assert events[-1].status.state == COMPLETED
     with pytest.raises(UnsupportedOperationError):
         await anext(other.follow(task))
@@ -225,7 +225,7 @@ async def test_a_large_event_arrives_whole(replicas):
     large = "ü" * 300_000
     one.say(large, "end")
     events += [event async for event in stream]
-    assert heard(events) == large
+    assert streamed(events) == large
 
 
 async def test_a_cancellation_stops_the_process_that_runs_the_task(replicas):
@@ -259,7 +259,7 @@ async def test_an_answer_may_be_streamed_from_another_process(replicas):
     one.say("more ", "end")
     request = message("that", message_id="message-2", task_id=asked.id)
     events = [event async for event in other.runtime.on_message_send_stream(request, ANN)]
-    assert heard(events) == "heard that more "
+    assert streamed(events) == "heard that more "
     assert events[-1].status.state == COMPLETED
 
 
@@ -274,7 +274,7 @@ async def test_a_durable_question_is_answered_and_followed_at_any_process(replic
     assert other.agent.calls == ["now"]
     assert await one.get(asked) == done
     events += [event async for event in stream]
-    assert heard(events) == "answered now "
+    assert streamed(events) == "answered now "
     assert events[-1].status.state == COMPLETED
 
 
@@ -288,9 +288,9 @@ async def test_a_message_sent_to_both_concurrently_starts_one_task(replicas):
         copy.CopyFrom(request)
         return await replica.runtime.on_message_send(copy, ANN)
 
-    told = await asyncio.gather(*(send(r, request) for request in sent for r in replicas))
-    assert [task.id for task in told[::2]] == [task.id for task in told[1::2]]
-    assert {task.status.state for task in told} == {COMPLETED}
+    results = await asyncio.gather(*(send(r, request) for request in sent for r in replicas))
+    assert [task.id for task in results[::2]] == [task.id for task in results[1::2]]
+    assert {task.status.state for task in results} == {COMPLETED}
     done = [*replicas[0].agent.calls, *replicas[1].agent.calls]
     assert sorted(done) == sorted(f"go {number}" for number in range(10))
 
@@ -305,15 +305,15 @@ async def test_a_message_repeated_at_another_process_is_read_remotely(replicas):
     events += [event async for event in stream]
     assert {event.id for event in events if isinstance(event, Task)} == {task.id}
     await first.aclose()
-    assert heard(events) == "a b "
+    assert streamed(events) == "a b "
 
 
 @pytest.mark.parametrize("text", ["ask", "later"])
 async def test_a_message_repeated_at_another_process_is_read_to_the_question(replicas, text):
     one, other = replicas
     asked = await one.runtime.on_message_send(message(text), ANN)
-    [told] = [event async for event in other.runtime.on_message_send_stream(message(text), ANN)]
-    assert told == asked
+    [results] = [event async for event in other.runtime.on_message_send_stream(message(text), ANN)]
+    assert results == asked
 
 
 async def test_push_configs_may_be_set_at_any_process(replicas):

@@ -10,7 +10,7 @@ from a2a_adapters_sql.replicas import batches, notify
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import ReaderBehindError
-from tests.plugins.sql.replicas.test_shared import LIMITS, Replica, Steps, heard, until
+from tests.plugins.sql.replicas.test_shared import LIMITS, Replica, Steps, streamed, until
 from tests.support.postgresql import new_database
 
 CHUNK = 10_000
@@ -76,7 +76,7 @@ async def test_the_agent_waits_for_a_remote_reader():
         assert made < CHUNKS // 2
         events += [event async for event in stream]
         assert one.agent.made == CHUNKS
-        assert heard(events) == "begun " + "".join(map(_chunk, range(CHUNKS)))
+        assert streamed(events) == "begun " + "".join(map(_chunk, range(CHUNKS)))
 
 
 async def test_a_stalled_remote_reader_is_dropped_without_blocking_others():

@@ -21,7 +21,7 @@ from tests.plugins.sql.replicas.test_shared import (
     WORKING,
     Replica,
     Steps,
-    heard,
+    streamed,
     text_of,
     until,
 )
@@ -125,7 +125,7 @@ async def test_a_streamed_answer_waits_for_a_message_at_another_process(replicas
     await until(runs_of(one), lambda runs: len(runs) == 2)
     one.say("first ", "end", "then ", "end")
     events = [await beginning] + [event async for event in stream]
-    assert heard(events) == "answered now then "
+    assert streamed(events) == "answered now then "
     assert (one.agent.calls, other.agent.calls) == (["beside", "now"], [])
 
 
@@ -211,8 +211,8 @@ async def test_concurrently_stored_answers_and_messages_never_run_concurrently(a
         await asyncio.gather(answer_is_due.wait(), message_is_due.wait())
         may_answer.set()
         may_begin.set()
-        told = await asyncio.gather(answering, second)
-        assert {task.status.state for task in told} == {COMPLETED}
+        tasks = await asyncio.gather(answering, second)
+        assert {task.status.state for task in tasks} == {COMPLETED}
         assert sorted([*one.agent.calls, *other.agent.calls]) == ["beside", "now"]
         other.agent.calls.clear()
 
@@ -222,13 +222,13 @@ async def test_concurrent_answers_and_messages_never_run_concurrently(alone):
     for number in range(ROUNDS):
         talk = f"many {number}"
         questions = [await asked(one, talk), await asked(other, talk)]
-        told = await asyncio.gather(
+        tasks = await asyncio.gather(
             *(sent(one, f"message-{n}", talk) for n in range(2)),
             one.send("first", questions[1], message_id=f"first-{talk}"),
             other.send("second", questions[0], message_id=f"second-{talk}"),
             sent(other, "message-2", talk),
         )
-        assert {task.status.state for task in told} == {COMPLETED}
+        assert {task.status.state for task in tasks} == {COMPLETED}
         calls = sorted([*one.agent.calls, *other.agent.calls])
         assert calls == ["first", "message-0", "message-1", "message-2", "second"]
         one.agent.calls.clear()
