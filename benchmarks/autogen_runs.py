@@ -28,7 +28,7 @@ MAKERS = {"autogen agent": make_agent, "autogen team": make_team}
 
 async def main(kind: str, runs: str) -> None:
     make = MAKERS[kind]
-    await make().run(task="hello")  # what is imported on first use does not count
+    await make().run(task="hello")  # excludes imports on first use
     started = time.perf_counter()
     for _ in range(int(runs)):
         async for _event in make().run_stream(task="hello"):

@@ -28,7 +28,7 @@ PATHS = {"JSON-RPC": "/", "HTTP+JSON": "/message:send"}
 CALLS = Path(__file__).with_name("grpc_calls.py")
 SERVERS = {"ours": "grpc", "sdk": "sdk-grpc"}
 AGENTS = {"echo": "grpc send", "stream": "grpc stream"}
-"""What is measured of each agent."""
+"""The measurements of each agent."""
 
 
 def bindings(figures: Figures, rounds: int, seconds: float) -> None:

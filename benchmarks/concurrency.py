@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = (1, 4, 16, 64, 256)
 CALLS, EVENTS = 500, 6400
-"""How much is sent at each number of connections: about a second of a2a-sdk's handler."""
+"""Messages per number of connections: about a second of work for a2a-sdk's handler."""
 LINES = {
     "echo, JSON-RPC": "echo",
     "echo, HTTP+JSON": "rest",

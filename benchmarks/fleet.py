@@ -223,7 +223,7 @@ async def fleet(arguments: list[str], count: int, rate: float) -> AsyncGenerator
 
 
 async def measured(count: int, rate: float, lease: float, sweep: float, seconds: float) -> str:
-    """Return a row of the table: what a fleet of `count` processes costs PostgreSQL."""
+    """Return a row of the table: the load of `count` processes on PostgreSQL."""
     most = CONNECTIONS_OF_A_PROCESS * count + 100
     with postgresql(most) as (url, pid), redis() as bus:
         arguments = [url, bus, str(lease), str(sweep)]

@@ -187,7 +187,7 @@ class Sender(_Connection):
 
 
 def body_of(received: bytes) -> bytes | None:
-    """Return the body of the first message in what was received, None before it is whole."""
+    """Return the body of the first received message, None until it is complete."""
     head, _, rest = received.partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
     return rest[: int(length[1])] if length and len(rest) >= int(length[1]) else None

@@ -92,7 +92,7 @@ def free_port() -> int:
 
 
 def python(*arguments: str | Path, executable: str = sys.executable) -> str:
-    """Return what a script prints."""
+    """Return the output of a script."""
     command = [executable, *arguments]
     environment = {**os.environ, "COLUMNS": "100"}
     done = subprocess.run(

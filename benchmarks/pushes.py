@@ -59,19 +59,19 @@ class _Receiver:
     def __init__(self) -> None:
         self.notifications = 0
         self.ended = 0
-        """How many told the end of a task."""
+        """Number of notifications about the end of a task."""
         self._news = asyncio.Event()
         self._is_open = False
         self._waiting: list[asyncio.Transport] = []
 
     def open(self) -> None:
-        """Answer from now on, and what has come already."""
+        """Answer the received and all further notifications."""
         self._is_open = True
         for transport in self._waiting:
             transport.write(_ANSWER)
 
     async def has_ended(self, tasks: int) -> None:
-        """Wait until the ends of so many tasks were told."""
+        """Wait for notifications about the ends of that many tasks."""
         while self.ended < tasks:
             self._news.clear()
             await self._news.wait()

@@ -123,7 +123,7 @@ async def direct(url: str, model: str) -> int:
 
 
 async def routed(agent: RemoteAgent, **metadata: str) -> tuple[int, list[dict]]:
-    """Call a model through a router; return the pieces of its answer, and what was tried."""
+    """Call a model through a router; return the pieces of its answer and the attempts."""
     pieces, reply = 0, None
     async for event in agent.stream(MESSAGE, metadata=metadata):
         pieces, reply = pieces + isinstance(event, TextDelta), event

@@ -181,7 +181,7 @@ def tools(figures: report.Figures, rounds: int) -> None:
 
 
 def expected(name: str):
-    """Return what an answer must hold; fasta2a answers before the task is done."""
+    """Return the expected content of an answer; fasta2a answers before the task is done."""
     return load.ACCEPTED if name == "fasta2a" else load.COMPLETED
 
 

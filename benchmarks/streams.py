@@ -25,10 +25,10 @@ from report import machine
 WARM_UP_ROUNDS = 2
 MOST_GROWTH = 0.10
 MOST_SLOWDOWN = 1.5
-"""How much longer others may take beside a reader that has stopped; shared machines are noisy."""
+"""Tolerated slowdown of others beside a stopped reader; shared machines are noisy."""
 SECONDS = 300
 UNREAD = "20000"
-"""How many chunks the reader that stopped is sent: more than a subscriber may fall behind."""
+"""Chunks sent to the stopped reader: more than a subscriber may fall behind."""
 
 
 @dataclass

@@ -40,12 +40,12 @@ class Way:
 
     @property
     def files(self) -> int:
-        """How many files were passed."""
+        """Number of files passed."""
         return len(set(self.visits))
 
     @property
     def returns(self) -> int:
-        """How many visits were to a file visited before."""
+        """Number of visits to a file visited before."""
         return len(self.visits) - self.files
 
     def _note(self, frame: FrameType, event: str, _argument: object) -> None:
@@ -66,7 +66,7 @@ async def spell(_text: str):
 
 
 class State(TypedDict):
-    """What the graph keeps."""
+    """State of the graph."""
 
     text: str
 

@@ -35,7 +35,7 @@ def make_team() -> RoundRobinGroupChat:
     drafts = ReplayChatCompletionClient([DRAFT, SECOND_DRAFT])
     remarks = ReplayChatCompletionClient(["Short. Is it what you want?", "Better."])
     writer = AssistantAgent("writer", drafts, description="Writes.", model_client_stream=True)
-    critic = AssistantAgent("critic", remarks, description="Tells what is missing.")
+    critic = AssistantAgent("critic", remarks, description="Says what is missing.")
     caller = UserProxyAgent("caller")
     done = TextMentionTermination("APPROVE", sources=["caller"])
     return RoundRobinGroupChat([writer, critic, caller], termination_condition=done)

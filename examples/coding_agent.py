@@ -65,7 +65,7 @@ class Scripted:
 
 
 def greeting(folder: str) -> str | None:
-    """Return what the agent has written."""
+    """Return the file that the agent has written."""
     file = Path(folder, "greeting.txt")
     return file.read_text() if file.exists() else None
 

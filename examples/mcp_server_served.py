@@ -20,7 +20,7 @@ tools = FastMCP("Travel desk", instructions="Counts, and books rooms.", log_leve
 
 
 class Choice(BaseModel):
-    """Where to go."""
+    """A destination."""
 
     city: str
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CACHED_BYTES = 32 * 1024 * 1024
 SLICE_BYTES = 64 * 1024
-"""How much is given to a connection at a time: it buffers what its client does not read."""
+"""Bytes passed to a connection at a time, since it buffers all that its client has not read."""
 
 
 class Answers:

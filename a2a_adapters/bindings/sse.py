@@ -25,7 +25,7 @@ _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": keep-alive\n\n"
 
 _REFUSAL_SECONDS = 3.0
-"""How long an error may still replace a stream without updates."""
+"""Time in which an error may still replace a stream without updates."""
 
 
 @dataclass(frozen=True, slots=True)

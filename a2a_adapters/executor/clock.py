@@ -91,7 +91,7 @@ class RunClock:
         loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(loop)
         self.last = loop.time()
-        """When the last event came, by the time of the loop."""
+        """Time of the last event, by the loop's clock."""
         self._deadline = self.last + self._limits.run_seconds
         self.context = copy_context()
         """The context variables of the run, for `stop`."""
@@ -112,7 +112,7 @@ class RunClock:
 
     @property
     def due(self) -> float:
-        """When the time is up unless an event comes, by the time of the loop."""
+        """End of the time limit without further events, by the loop's clock."""
         return min(self.last + self._limits.idle_seconds, self._deadline)
 
     def stop(self, now: float) -> None:

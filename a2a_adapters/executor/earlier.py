@@ -44,7 +44,7 @@ class CutOff:
     """The state of the answer to a task's last message when its process died."""
 
     artifacts: int
-    """How many artifacts the task had before."""
+    """Number of artifacts of the task before this run."""
     said: str
     """The text."""
 

@@ -59,10 +59,10 @@ Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
 
 _STOP_SECONDS = 1.0
-"""How long a stopped agent may take to end before its task does without it."""
+"""Time that a stopped agent has to end before its task ends without it."""
 
 _CLOSE_SECONDS = 5.0
-"""How long an agent may clean up after its task has ended."""
+"""Time that an agent has to clean up after its task has ended."""
 
 logger = logging.getLogger(__name__)
 

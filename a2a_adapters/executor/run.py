@@ -88,7 +88,7 @@ class ParkedRun:
     cancelled: CancelFlag
     calls: TaskCalls
     number: int
-    """How many questions its task had asked before this one."""
+    """Number of earlier questions of its task."""
     tool_calls: dict[str, str]
     """Its unfinished tool calls, see `Run`."""
     expiry: asyncio.TimerHandle

@@ -1,4 +1,4 @@
-"""Metrics of a runtime as plain numbers, which cost nothing if nobody reads them."""
+"""Metrics of a runtime as plain numbers, which cost nothing unless they are read."""
 
 from __future__ import annotations
 

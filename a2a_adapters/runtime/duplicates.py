@@ -42,8 +42,8 @@ _LONGEST_SEARCHED = 256
 _PAUSE_SECONDS = 0.5
 
 _GONE = (
-    "This message has come before, and nothing is left of its answer; if it is to be answered "
-    "again, send it under a new messageId"
+    "This message was received before, and its answer was deleted; to have it answered again, "
+    "send it under a new messageId"
 )
 
 
@@ -123,7 +123,7 @@ class Duplicates:
     async def answer(
         self, first: Duplicate, context: ServerCallContext, *, until_begun: bool
     ) -> Task | Message:
-        """Return what the first arrival returned, or wait for it."""
+        """Return the result of the first arrival, waiting for it if necessary."""
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
         live = await self._begun(first, context)

@@ -70,7 +70,7 @@ class LiveTask:
         self._grow = grow
         self._uncounted = 0
         self.grown = 0
-        """How many bytes of its answer are reserved."""
+        """Number of reserved bytes of its answer."""
         self.task_id = task_id
         self.context_id = context_id
         self.user = user
@@ -85,9 +85,9 @@ class LiveTask:
         self.runs: set[asyncio.Task[None]] = set()
         """Messages being answered or waiting for their turn."""
         self.holders = 0
-        """How many requests are about to use it."""
+        """Number of requests about to use it."""
         self.unanswered = 0
-        """How many runs may still end the task."""
+        """Number of runs that may still end the task."""
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
         """The state of the task; unspecified before it is announced."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 STOPPED = "The server was stopped."
 
 _NOTED_IDS = 10_000
-"""How many message ids are remembered to log their reuse."""
+"""Number of message ids remembered to log their reuse."""
 
 logger = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""
 
 _SAVE_SECONDS = 4.0
-"""How long a listing waits for unsaved tasks."""
+"""Maximum time that a listing waits for unsaved tasks."""
 
 _TOO_LARGE = "The answer is too large beside all others that are being written; try again later."
 
@@ -309,7 +309,7 @@ class LiveTasks:
 
     @property
     def owned(self) -> int:
-        """How many tasks run here, or wait here for their callers."""
+        """Number of tasks that run, or wait for their callers, in this process."""
         return sum(bool(live.runs) for live in self._by_id.values()) + len(self._waiting)
 
     def all(self) -> list[LiveTask]:

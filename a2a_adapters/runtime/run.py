@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class Stage(IntEnum):
-    """How far a message has come."""
+    """The progress of a message."""
 
     ARRIVED = 0
     """It is being checked and stored."""
@@ -75,7 +75,7 @@ class Run(TextQueue):
         self.stage = Stage.ARRIVED
         self.error: A2AError | None = None
         self.began_at = 0.0
-        """When its turn came, by `time.monotonic`; 0 before."""
+        """Start of its turn, by `time.monotonic`; 0 before."""
         self.is_abandoned = False
         """Whether it was abandoned: its events are dropped."""
         self.on_end: Callable[[], None] | None = None

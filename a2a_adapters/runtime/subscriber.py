@@ -26,7 +26,7 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 _SMALL_BYTES = 64 * 1024
-"""What every reader may have queued, however large the backlog is."""
+"""Bytes that every reader may have queued, however large the total backlog is."""
 
 
 class Subscriber:

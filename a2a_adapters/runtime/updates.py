@@ -63,7 +63,7 @@ class Update:
         self.size = event.ByteSize()
         """About how many bytes it takes."""
         self.readers = 0
-        """How many subscribers hold it."""
+        """Number of subscribers that hold it."""
         self._json: bytes | None = None
         self._others: dict[Encode, bytes] | None = None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 PRUNE_SECONDS = 300.0
-"""How often old and surplus data is deleted."""
+"""Interval between deletions of old and surplus data."""
 
 
 class Upkeep:

@@ -41,7 +41,7 @@ class ServerOptions:
     """Options of a server. The defaults suit an agent on a developer's machine.
 
     Attributes:
-        authentication: Authenticates callers, as the card announces; by default nobody has to.
+        authentication: Authenticates callers, as the card announces. Default: none required.
         extended_description: Returns the description for an authenticated caller, given the public
             one and the caller's name. Needs `authentication`.
         allowed_hosts: Additional host names that requests to a loopback address may have in `Host`

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE_SECONDS = 4.0
-"""How long a request waits for the storage before it is refused."""
+"""Time that a request waits for the storage before it is refused."""
 
 REPLY = "reply"
 """The kind of state that holds a reply without a task, by the message's id."""
@@ -54,10 +54,10 @@ class Undelivered(NamedTuple):
 
 
 class SharedQuota(Protocol):
-    """What the callers of one agent take at one process: memory, or requests."""
+    """Usage by the callers of one agent at one process: bytes of memory, or requests."""
 
     others: Mapping[str, int]
-    """What each owner takes at the other processes."""
+    """Usage by each owner at the other processes."""
 
     def shares(self) -> Mapping[str, int]:
         """Return the usage of the owners who take much here."""
@@ -143,7 +143,7 @@ class AgentStorage(StateStorage):
 
         Args:
             quota: The quota.
-            what: What is counted; by default bytes of memory.
+            what: The counted unit; by default bytes of memory.
         """
 
     async def undelivered(self) -> Sequence[Undelivered]:
@@ -184,7 +184,7 @@ class Storage(ABC):
     """Its metrics for Prometheus, if any."""
 
     away: str = ""
-    """What is unavailable: `storage`, or `bus` (the link to other processes); else empty."""
+    """The unavailable part: `storage`, or `bus` (the link to other processes); else empty."""
 
     @property
     def is_ready(self) -> bool:

@@ -24,7 +24,7 @@ from a2a_adapters import (
 
 @dataclass
 class Echo:
-    """An agent that repeats what it hears, word by word."""
+    """An agent that repeats each message, word by word."""
 
     times: int = 1
     pause: float = 0.0
@@ -39,7 +39,7 @@ class EchoAdapter(Adapter):
     def describe(self) -> AgentDescription:
         """Describe the agent for its card."""
         times = f"{self._echo.times} time(s)"
-        return AgentDescription(name="Echo", description=f"Repeats what it hears, {times}.")
+        return AgentDescription(name="Echo", description=f"Repeats each message, {times}.")
 
     def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
         """Check the message before the task exists, then answer."""

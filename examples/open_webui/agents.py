@@ -25,5 +25,5 @@ def clock(_text: str) -> str:
 
 
 def echo(text: str) -> str:
-    """Repeat what is said."""
+    """Repeat the message."""
     return text

@@ -97,7 +97,7 @@ class Echo(Adapter):
 
     def describe(self) -> AgentDescription:
         """Return the description."""
-        return AgentDescription(name="Echo", description="Repeats what it hears.")
+        return AgentDescription(name="Echo", description="Repeats each message.")
 
     async def stream(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
         """Repeat a message."""

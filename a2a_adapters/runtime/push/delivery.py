@@ -24,7 +24,7 @@ _REQUESTS_PER_SERVER = 8
 _RECEIVERS = 10_000
 _RECEIVERS_PER_SERVER = 1_000
 _MOST_READ = 1 << 16
-"""How much of an answer is read to reuse its connection."""
+"""Maximum bytes of an answer read in order to reuse its connection."""
 
 _TRY_AGAIN = frozenset({408, 425, 429})
 

@@ -247,7 +247,7 @@ def _is_state(update: AnyUpdate) -> bool:
 
 
 _AT_ONCE = 1000
-"""How many deliveries are resumed at a time, so that a full host does not block others."""
+"""Maximum number of concurrent resumed deliveries, so that a slow host does not block others."""
 
 _PAUSE_SECONDS = 0.5
 """Between attempts to read a task."""

@@ -44,7 +44,7 @@ class KeySet:
         parts = urlsplit(url)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
             raise ConfigurationError(
-                "keys are fetched by https only: whoever could change them would be admitted"
+                "keys are fetched over https only: anyone who could change them would be admitted"
             )
         self._url = url
         self._keys: dict[str | None, PyJWK] = {}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class By(StrEnum):
-    """What each tool represents."""
+    """The unit that each tool represents."""
 
     AGENT = "agent"
     SKILL = "skill"

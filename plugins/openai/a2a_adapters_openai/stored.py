@@ -202,7 +202,7 @@ def _response(frame: Frame, task: Task, number: int) -> dict[str, Any]:
 
 
 def _question(task: Task, number: int) -> str:
-    """Return what the agent asked after the user's message of that number."""
+    """Return the agent's question after the user's message of that number."""
     asked = 0
     for message in task.history:
         asked += message.role == Role.ROLE_USER

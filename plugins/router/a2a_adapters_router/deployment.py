@@ -45,7 +45,7 @@ class Deployment(BaseModel, extra="forbid", frozen=True):
         agent: URL of an A2A agent, instead of `litellm_params`.
         token: Bearer token for the agent.
         metadata: Sent to the agent with each message.
-        provider: Who is paid. Default: the prefix of litellm's model, or "a2a".
+        provider: The provider that is paid. Default: the prefix of litellm's model, or "a2a".
         base_model: Name in litellm's price list, if other than in `litellm_params`.
         price: Price in USD. Default: that in `prices`, else litellm's.
         max_tokens: Maximum length of an answer. Default: litellm's value.

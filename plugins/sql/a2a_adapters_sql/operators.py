@@ -35,7 +35,7 @@ class KeptTask(NamedTuple):
     owner: str
     stored: StoredTask
     process: str
-    """Where it runs: the name of a process, any process, or nothing if it has ended."""
+    """Its location: the name of a process, any process, or nothing if it has ended."""
     attempts: int
     """Number of times it was resumed, excluding orderly shutdowns."""
 

@@ -34,9 +34,9 @@ class LeftTask(NamedTuple):
     owner: str
     stored: StoredTask
     takeovers: int = 0
-    """How many processes have died with it."""
+    """Number of processes that died while running it."""
     attempts: int = 0
-    """How many of these had resumed it; see `CountAttempt`."""
+    """Number of these that had resumed it; see `CountAttempt`."""
     process: str = ""
     """The name of its last process, if that is known."""
 

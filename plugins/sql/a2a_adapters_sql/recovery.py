@@ -35,11 +35,11 @@ _COMES_FIRST = (
     "try again later"
 )
 _NO_LONGER_WAITING = (
-    "The agent was restarted and waits for no answer any more; please start a new task."
+    "The agent was restarted and no longer waits for an answer; please start a new task."
 )
 
 _MOST_TAKEOVERS = 30
-"""A task may be what kills its processes, even before it has any effect."""
+"""A task may crash its processes, even before it has any effect."""
 
 logger = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class OrphanRecovery(Recovery):
         return _STOPPED_AGAIN if self._ends_processes(left) else _STOPPED
 
     def _ends_processes(self, left: LeftTask) -> bool:
-        """Whether a task may be what kills the processes that work on it."""
+        """Whether a task may be crashing the processes that work on it."""
         has_failed = left.attempts >= self._limits.recovery_attempts
         return has_failed or left.takeovers > _MOST_TAKEOVERS
 

@@ -213,7 +213,7 @@ class SqlPage(StoredPage):
 
     Args:
         store: The tasks of the agent.
-        context: The caller's.
+        context: The caller.
         stored: The task as it was read; None if it is new.
     """
 

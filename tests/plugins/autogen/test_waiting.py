@@ -26,5 +26,5 @@ async def test_a_question_held_in_memory_fails_with_its_process(tmp_path, team):
             ended = await http.ended(waiting["id"])
             again = await http.send("write", wait=True)
     assert ended["status"]["state"] == "TASK_STATE_FAILED"
-    assert "waits for no answer any more" in reason(ended)
+    assert "no longer waits for an answer" in reason(ended)
     assert asked(again) == first, "the conversation is as it was before"

@@ -138,7 +138,7 @@ async def test_arguments_are_read_from_data_and_text(function, sent, answer):
         (two, ("Rome", {"dayz": 5}), "dayz: "),
         (two, ("Rome", {"days": "many"}), "days: "),
         (two, ("Rome", {"city": "Oslo"}), "days: "),
-        (several, ("now", {"when": "2026-01-02"}), "not clear what the text is"),
+        (several, ("now", {"when": "2026-01-02"}), "the meaning of the text is unclear"),
         (point, ("", {"x": 1}, {"x": 2}), "at"),
     ],
 )

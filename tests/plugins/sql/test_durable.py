@@ -81,7 +81,7 @@ async def test_a_changed_question_fails_clearly(command, tmp_path):
         async with caller(url) as http:
             task = await http.send("Monday", task=task["id"], wait=True)
     assert task["status"]["state"] == "TASK_STATE_FAILED"
-    assert "does not ask what it asked before" in reason(task)
+    assert "no longer asks the same question" in reason(task)
 
 
 async def test_a_replay_gets_the_same_history(command, tmp_path):

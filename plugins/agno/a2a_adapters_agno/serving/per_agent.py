@@ -120,7 +120,7 @@ async def _about_task(call: Call, agent: DialectAgent, context: ServerCallContex
 async def _events(
     call: Call, agent: DialectAgent, sent: SendMessageRequest, context: ServerCallContext
 ) -> AsyncGenerator[bytes]:
-    """Yield the events of an answer: how it goes, its text, how it has ended, and all once more."""
+    """Yield the events of an answer: progress, text, the final status, and the whole task."""
     answer, shapes = Answer(), None
     async with aclosing(agent.follow(sent, context, answer)) as following:
         async for news in following:

@@ -25,10 +25,10 @@ Refuse: TypeAlias = Callable[[], Awaitable[Rejected | None]]
 """Returns the reason not to start a run, if there is one."""
 
 MAX_RUNS = 16
-"""How many runs an adapter has at a time by default."""
+"""Default for the maximum number of concurrent runs of an adapter."""
 
 MAX_ASKING = 200
-"""How many runs may wait for their callers in a thread each by default."""
+"""Default for the maximum number of threads in which runs wait for their callers."""
 
 _THREAD = "a2a-adapters-crewai"
 _WORKING_THREADS = 256

@@ -52,7 +52,7 @@ _ANSWER = "Final Answer:"
 _TOOL = "Observation:"
 _THOUGHTS = ("Thought:", _ANSWER, "Action:")
 _HELD = max(len(_ANSWER), len(_TOOL))
-"""How many characters are held back at the end, where one of the words above may begin."""
+"""Number of characters held back at the end, where one of the words above may begin."""
 
 _SEPARATOR = "\n\n"
 """Separates text before a tool call from the text after it."""

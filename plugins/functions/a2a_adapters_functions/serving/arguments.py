@@ -108,7 +108,7 @@ class Arguments:
             is_text = value is None or self._takes_text(self._schemas[free[0]])
             given[free[0]] = text if is_text else value
         elif not self._takes_request:
-            raise InvalidInputError(f"it is not clear what the text is. {self._usage()}")
+            raise InvalidInputError(f"the meaning of the text is unclear. {self._usage()}")
 
     def _takes_text(self, schema: Mapping[str, Any]) -> bool:
         schema = self._resolved(schema)

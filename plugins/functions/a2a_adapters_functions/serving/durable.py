@@ -76,7 +76,7 @@ async def asking(
 
 def _other_question() -> ResumeError:
     return ResumeError(
-        "The agent was restarted and does not ask what it asked before; please start a new task."
+        "The agent was restarted and no longer asks the same question; please start a new task."
     )
 
 

@@ -66,7 +66,7 @@ KEEPALIVE_SECONDS = 15.0
 """Silence on a connection with open calls before the server pings it, so that proxies keep it."""
 
 _CLOSE_SECONDS = 1.0
-"""How long open calls get to end when the server stops, after their tasks have ended."""
+"""Time for open calls to end when the server stops, after their tasks have ended."""
 
 _ANONYMOUS = UnauthenticatedUser()
 

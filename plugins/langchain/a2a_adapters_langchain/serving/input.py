@@ -161,7 +161,7 @@ def _unchanged(validate: Check) -> Check:
 
 
 def _checked(validate: Check) -> Check:
-    """Tell the caller what is wrong, without details of the server."""
+    """Return an error for the caller, without details of the server."""
 
     def check(value: Any) -> Any:
         try:

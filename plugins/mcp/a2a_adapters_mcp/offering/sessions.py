@@ -26,7 +26,7 @@ class Session:
 
     Attributes:
         caller: The caller it counts for; "" counts for none.
-        user: Starlette's user who may use it; None without authentication.
+        user: Starlette's user that owns it; None without authentication.
         id: Its id, "" until it is assigned.
     """
 

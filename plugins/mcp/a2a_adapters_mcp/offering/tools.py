@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectAgent
 
 By: TypeAlias = Literal["agent", "skill"]
-"""What each tool represents."""
+"""The unit that each tool represents."""
 
 _LONGEST_SUFFIX = 5
 _SKILL = "skill"

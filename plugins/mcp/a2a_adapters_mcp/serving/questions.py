@@ -21,7 +21,7 @@ _TRUE, _FALSE = {"yes", "y", "true", "ok"}, {"no", "n", "false"}
 
 
 class UnclearAnswerError(Exception):
-    """An answer is invalid; the text says what is expected."""
+    """An answer is invalid; the text states the expected format."""
 
 
 def question(params: ElicitRequestParams, hint: str = "") -> InputRequired:

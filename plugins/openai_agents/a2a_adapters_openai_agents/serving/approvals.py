@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON
 
-_CHOICES = "Please reply with approve, or with reject and what is to be done instead."
+_CHOICES = "Please reply with approve, or with reject and an alternative."
 _SAYS = "The user did not approve this call, and says: {}"
 
 

@@ -52,7 +52,7 @@ class PeerLostError(Exception):
     """Another process or part of its answer was lost.
 
     Args:
-        was_heard: Whether it has acknowledged the call.
+        was_heard: Whether it acknowledged the call.
     """
 
     def __init__(self, *, was_heard: bool) -> None:
