@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from a2a.types import Message
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
@@ -15,22 +15,26 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
+from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import Stage
-from a2a_adapters.runtime.subscriber import Subscription
+from a2a_adapters.runtime.subscriber import Subscription, leaving
 from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection
 
     from a2a.server.context import ServerCallContext
     from a2a.types import SendMessageRequest, Task
 
     from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.run import Run
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage
+
+    _Accept: TypeAlias = Callable[
+        [SendMessageRequest, ServerCallContext, Subscriber | None], Awaitable[Run | Duplicate]
+    ]
 
 _SHORTEST_ID = 8
 """Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
@@ -113,17 +117,51 @@ class Arrival:
 
 
 class Duplicates:
-    """Answers messages that have begun a task or a reply before."""
+    """Answers messages that have begun a task or a reply before.
 
-    def __init__(self, tasks: LiveTasks, storage: AgentStorage, figures: Figures) -> None:
+    The first arrival may be taken back while a duplicate waits for it: stored too late, say, and
+    refused. The duplicate is then accepted in its place.
+    """
+
+    def __init__(
+        self, accept: _Accept, tasks: LiveTasks, storage: AgentStorage, figures: Figures
+    ) -> None:
+        self._accept = accept
         self._live = tasks
         self._storage = storage
         self._figures = figures
 
     async def answer(
+        self, first: Duplicate, params: SendMessageRequest, context: ServerCallContext
+    ) -> Task | Message:
+        """Return what the first arrival returned, or wait for it.
+
+        Raises:
+            TaskNotFoundError: Its answer was not kept.
+        """
+        until_begun = params.configuration.return_immediately
+        try:
+            return await self._wait(first, context, until_begun=until_begun)
+        except TaskNotFoundError:
+            run = await self._accept_again(first, params, context)
+        if isinstance(run, Duplicate):
+            return await self._wait(run, context, until_begun=until_begun)
+        return await run.wait(until_begun=until_begun)
+
+    async def _accept_again(
+        self,
+        first: Duplicate,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber | None = None,
+    ) -> Run | Duplicate:
+        if params.message.task_id != first.task_id:  # not a follow-up
+            params.message.task_id = ""
+        return await self._accept(params, context, subscriber)
+
+    async def _wait(
         self, first: Duplicate, context: ServerCallContext, *, until_begun: bool
     ) -> Task | Message:
-        """Return the result of the first arrival, waiting for it if necessary."""
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
         live = await self._begun(first, context)
@@ -155,14 +193,31 @@ class Duplicates:
         return live
 
     async def read(
-        self, first: Duplicate, context: ServerCallContext, subscriber: Subscriber
+        self,
+        first: Duplicate,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber,
     ) -> Subscription:
         """Return the stream of the first arrival, from now on.
 
         Raises:
+            TaskNotFoundError: Its answer was not kept.
             StorageUnavailableError: Its end cannot be stored in time, or another process has it.
             ConversationElsewhereError: Another process answers it.
         """
+        try:
+            return await self._follow(first, context, subscriber)
+        except TaskNotFoundError:
+            run = await self._accept_again(first, params, context, subscriber)
+        if isinstance(run, Duplicate):
+            return await self._follow(run, context, subscriber)
+        leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
+        return Subscription(subscriber, self._figures, subscriber, leave)
+
+    async def _follow(
+        self, first: Duplicate, context: ServerCallContext, subscriber: Subscriber
+    ) -> Subscription:
         live = first.run.live if first.run else await self._begun(first, context)
         if first.run and first.run.has_answered:
             await live.page.written()

@@ -132,7 +132,7 @@ class Runtime(StreamingHandler):
         self.messages = Messages(executor, self.admission, own, self.live, self.figures, self._push)
         self.recovery = own.recovery(self) if isinstance(own, RecoverableStorage) else Recovery()
         self.messages.recovery = self.recovery
-        self._duplicates = Duplicates(self.live, own, self.figures)
+        self._duplicates = Duplicates(self.messages.accept, self.live, own, self.figures)
         self._upkeep = Upkeep()
         self._backlog = Backlog(self.limits.subscribers_bytes)
 
@@ -142,11 +142,10 @@ class Runtime(StreamingHandler):
         """Answer a message; wait until its task is settled, unless asked to return at once."""
         with OperationGuard("SendMessage"):
             run = await self.messages.accept(params, context)
-            until_begun = params.configuration.return_immediately
             if isinstance(run, Duplicate):
-                result = await self._duplicates.answer(run, context, until_begun=until_begun)
+                result = await self._duplicates.answer(run, params, context)
             else:
-                result = await run.wait(until_begun=until_begun)
+                result = await run.wait(until_begun=params.configuration.return_immediately)
             if isinstance(result, Task):
                 return apply_history_length(result, params.configuration)
             return result
@@ -161,7 +160,7 @@ class Runtime(StreamingHandler):
             subscriber = self.reader(context, params.configuration)
             run = await self.messages.accept(params, context, subscriber)
             if isinstance(run, Duplicate):
-                return await self._duplicates.read(run, context, subscriber)
+                return await self._duplicates.read(run, params, context, subscriber)
             leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
             return Subscription(subscriber, self.figures, subscriber, leave)
 

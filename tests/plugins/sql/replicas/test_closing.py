@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a_adapters_sql.records import AcceptMessage
+from a2a_adapters_sql.records import AcceptMessage, ForgetMessage
 from a2a_adapters_sql.schema import tasks
 from a2a_adapters_sql.task_rows import HANDED_OVER
 from sqlalchemy import select
@@ -102,6 +102,38 @@ async def test_a_message_stored_during_shutdown_is_not_started(replicas, hold):
     other.say("a ", "end")
     assert text_of(await sent(other, "late", "talk")) == "a "
     assert (one.agent.calls, other.agent.calls) == ([], ["late"])
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_duplicate_replaces_a_first_arrival_that_is_taken_back(replicas, hold, is_stream):
+    one, other = replicas
+    is_stored, may_store = hold(one, AcceptMessage)
+    first = sent(one, "again", "talk")
+    await is_stored.wait()
+    is_undone, may_undo = hold(one, ForgetMessage)
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    may_store.set()
+    await is_undone.wait()
+    find = other.core.live.find
+
+    async def find_too_late(task_id, context):
+        may_undo.set()
+        await asyncio.wait({first})
+        return await find(task_id, context)
+
+    other.core.live.find = find_too_late
+    request = message("again", "again-talk", context_id="talk")
+    duplicate = asyncio.ensure_future(
+        last_of(other.runtime.on_message_send_stream(request, ANN))
+        if is_stream
+        else other.runtime.on_message_send(request, ANN)
+    )
+    other.say("a ", "end")
+    await duplicate
+    assert other.agent.calls == ["again"]
+    with pytest.raises(ServerBusyError):
+        await first
+    await closing
 
 
 async def test_a_stopping_process_recovers_no_tasks(replicas, hold):
