@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage
 
-    _Accept: TypeAlias = Callable[
-        [SendMessageRequest, ServerCallContext, Subscriber | None], Awaitable[Run | Duplicate]
-    ]
-
 _SHORTEST_ID = 8
 """Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
 
@@ -74,6 +70,10 @@ class Duplicate(NamedTuple):
     """Its run, if that is in this process and has not ended."""
     name: str
     """The key under which a reply without a task is stored."""
+
+
+_Accept: TypeAlias = "Callable[..., Awaitable[Run | Duplicate]]"
+"""`Messages.accept`."""
 
 
 @dataclass(eq=False, slots=True)

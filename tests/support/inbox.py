@@ -23,6 +23,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, user_message
+from tests.support.processes import PATIENCE
 
 OPEN = OutboundPolicy(allow_private=True)
 BINDINGS = ["JSONRPC", "HTTP+JSON"]
@@ -57,7 +58,7 @@ class Inbox:
         return Response(status_code=answer) if isinstance(answer, int) else answer
 
     async def until(self, condition):
-        async with asyncio.timeout(60), self._news:
+        async with asyncio.timeout(PATIENCE), self._news:
             await self._news.wait_for(lambda: self.bodies and condition(self.bodies))
 
     async def until_over(self):
@@ -108,7 +109,9 @@ async def inbox(box=None):
 @asynccontextmanager
 async def agent(target, binding="JSONRPC", *, user="", limits=None, task_store=None, **push):
     options = ServerOptions(
-        push=PushOptions(**{"outbound": OPEN, "pause_seconds": 0.01} | push),
+        push=PushOptions(
+            **{"outbound": OPEN, "pause_seconds": 0.01, "attempt_seconds": PATIENCE} | push
+        ),
         limits=limits or Limits(),
         task_store=task_store,
     )

@@ -20,6 +20,7 @@ from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
 from tests.support.inbox import OPEN, Inbox, inbox, notifying, state_in
 from tests.support.postgresql import new_database
+from tests.support.processes import PATIENCE
 
 QUESTIONS = 8
 MANY = 40
@@ -171,7 +172,9 @@ async def test_the_end_is_notified_last_if_another_process_ends_the_task(
     url, monkeypatch, text, first, status
 ):
     """It ends while the question, or the start before it, is being delivered or retried."""
-    push = PushOptions(outbound=OPEN, pause_seconds=0.01, interval_seconds=first)
+    push = PushOptions(
+        outbound=OPEN, pause_seconds=0.01, interval_seconds=first, attempt_seconds=PATIENCE
+    )
     limits = Limits(sweep_seconds=0.1, shutdown_seconds=5)
     one, other = Replica(url, limits=limits, push=push), Replica(url, limits=limits, push=push)
     async with inbox(Late(status)) as box, other.running(), one.running():
