@@ -32,7 +32,7 @@ AGENTS = {"echo": "grpc send", "stream": "grpc stream"}
 
 
 def bindings(figures: Figures, rounds: int, seconds: float) -> None:
-    """Measure all bindings, in rounds that are interleaved."""
+    """Measure all bindings in interleaved rounds."""
     with start("ours", "echo") as server:
         for _ in range(rounds):
             for binding, path in PATHS.items():
@@ -53,14 +53,14 @@ def bindings(figures: Figures, rounds: int, seconds: float) -> None:
 
 @contextlib.contextmanager
 def running(name: str, agent: str) -> Iterator[tuple[Process, int]]:
-    """Run an agent of a server; yield it and its port of gRPC."""
+    """Run an agent on a server; yield the server and its gRPC port."""
     port = free_port()
     with start(SERVERS[name], agent, GRPC_PORT=str(port)) as process:
         yield process, port
 
 
 def http_rate(server: Process, path: str) -> float:
-    """Return how many calls a server answers in a second of its processor."""
+    """Return the number of calls answered per second of CPU time."""
     before = server.processor_seconds()
     port, expected = server.port, load.COMPLETED
     uvloop.run(load.send(port, CALLS_PER_ROUND, CONNECTIONS, expected, path=path))
@@ -70,7 +70,7 @@ def http_rate(server: Process, path: str) -> float:
 def grpc_rate(
     server: tuple[Process, int], agent: str, seconds: float, callers: int = CONNECTIONS
 ) -> float:
-    """Return how much a server does in a second of its processor."""
+    """Return the work of a server per second of its CPU time."""
     process, port = server
     before = process.processor_seconds()
     arguments = agent, str(port), str(seconds), str(callers)

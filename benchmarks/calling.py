@@ -28,7 +28,9 @@ async def main(echo_port: str, stream_port: str) -> None:
     model = A2AChatModel(agent=echo)
     async with httpx.AsyncClient(headers={"A2A-Version": "1.0"}) as client:
         invoked, posted = [], []
-        for _ in range(WARM_UP_CALLS + CALLS):  # in turns, for the machine is not always as fast
+        for _ in range(
+            WARM_UP_CALLS + CALLS
+        ):  # alternately, because the speed of the machine varies
             invoked.append(await milliseconds(model.ainvoke("hello")))
             posted.append(await milliseconds(post(client, echo)))
     rate = await chunks_per_second(f"http://127.0.0.1:{stream_port}")
@@ -59,7 +61,7 @@ async def chunks_per_second(url: str) -> float:
 
 
 async def connections(url: str) -> int:
-    """Return how many connections many calls at once make."""
+    """Return the number of connections of many concurrent calls."""
     made = 0
     connect = AsyncioNetwork.connect_tcp
 

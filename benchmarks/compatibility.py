@@ -42,12 +42,12 @@ LIBRARIES = [
     "aiosqlite",
     "redis",
 ]
-WITH = {"grpcio": "a2a-sdk[grpc]", "openai": "openai-agents"}  # come with another requirement
+WITH = {"grpcio": "a2a-sdk[grpc]", "openai": "openai-agents"}  # required by another library
 NAME = re.compile(r"[a-z0-9-]+")
 INTRODUCTION = """\
 # Compatibility
 
-Which versions of Python and of the frameworks are allowed, and which ones the tests run with.
+The supported versions of Python and the frameworks, and the versions used by the tests.
 `make compatibility` writes this page from the settings of the package and of its test environments.
 
 """
@@ -68,7 +68,10 @@ def page() -> str:
     text = INTRODUCTION
     text += f"**Python**: {project['requires-python'].replace('>=', '')} or newer; tested with "
     text += f"{', '.join(pythons)}.\n\n## Libraries\n\n"
-    text += "A dash: not in that environment. Empty: whatever version other libraries need.\n\n"
+    text += (
+        "A dash means that an environment does not have the library. Where there is no version, "
+    )
+    text += "other\nlibraries determine it.\n\n"
     text += f"| library | allowed | {' | '.join(environments)} |\n"
     text += f"|---|---|{'---|' * len(environments)}\n"
     everything = core | {name: spec for each in allowed.values() for name, spec in each.items()}
@@ -81,7 +84,7 @@ def page() -> str:
         "\n## Environments\n\n| environment | command | versions | extras |\n|---|---|---|---|\n"
     )
     for name, (extras, pins, lowest) in environments.items():
-        versions = "the lowest that are allowed" if lowest else "`constraints.txt`"
+        versions = "the lowest allowed versions" if lowest else "`constraints.txt`"
         if pins:
             versions += ", but " + ", ".join(f"{each} {pin}" for each, pin in pins.items())
         text += f"| {name} | {TARGETS[name]} | {versions} | {', '.join(sorted(extras))} |\n"
@@ -89,15 +92,15 @@ def page() -> str:
 
 
 COMBINATIONS = """\
-- **CrewAI** needs version 2 of `openai`. `openai-agents` 0.20 is the last version for it, and pip
-  chooses that one beside CrewAI. Agents in environments of their own can use any versions and call
-  each other over A2A.
-- **AutoGen** needs version 5 of `protobuf`, and so 1.71 of `grpcio-tools` and `grpcio-reflection`.
-  Version 1.71 of `grpcio-tools` has no wheel for Python 3.14: there, pip needs a C++ compiler to
-  install the extras `autogen` and `grpc` into one environment.
-- **Version 2 of `mcp`** is not allowed by the extra `mcp`: CrewAI, `autogen-ext` and
-  `langchain-mcp-adapters` do not work with it yet. MCP clients and servers in other processes can
-  use any version, because each connection negotiates the protocol's.
+- **CrewAI** needs `openai` 2. The last version of `openai-agents` that supports it is 0.20, which
+  pip selects when CrewAI is installed. Agents in separate environments can use any versions and
+  call each other over A2A.
+- **AutoGen** needs `protobuf` 5, and therefore `grpcio-tools` and `grpcio-reflection` 1.71.
+  `grpcio-tools` 1.71 has no wheel for Python 3.14, where pip needs a C++ compiler to install the
+  extras `autogen` and `grpc` into one environment.
+- **`mcp` 2** is excluded by the extra `mcp`, because CrewAI, `autogen-ext` and
+  `langchain-mcp-adapters` do not support it yet. MCP clients and servers in other processes can
+  use any version, because each connection negotiates the protocol version.
 """
 
 

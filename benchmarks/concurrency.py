@@ -34,7 +34,7 @@ LINES = {
 
 
 def concurrency(figures: Figures, rounds: int) -> None:
-    """Measure all, in rounds that are interleaved between servers."""
+    """Measure all servers in interleaved rounds."""
     with contextlib.ExitStack() as stack:
         ports = {
             (name, agent): stack.enter_context(start(name, agent)).port
@@ -45,7 +45,7 @@ def concurrency(figures: Figures, rounds: int) -> None:
             for count in CONNECTIONS:
                 for (name, agent), port in ports.items():
                     figures[f"{agent} {count}", name].append(http(port, agent, count))
-                # The SDK's is JSON-RPC's: a binding is chosen, and JSON-RPC is its fastest.
+                # The SDK is measured over JSON-RPC, its fastest binding.
                 port = ports["ours", "echo"]
                 figures[f"rest {count}", "ours"].append(http(port, "rest", count))
                 figures[f"rest {count}", "sdk"].append(figures[f"echo {count}", "sdk"][-1])
@@ -59,7 +59,7 @@ def concurrency(figures: Figures, rounds: int) -> None:
 
 
 def http(port: int, agent: str, connections: int) -> float:
-    """Return how many calls are answered, or events come, per second."""
+    """Return the number of answered calls, or received events, per second."""
     if agent == "stream":
         chunks = EVENTS // connections
         return uvloop.run(load.stream_rate(port, connections, chunks))

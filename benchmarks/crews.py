@@ -18,7 +18,7 @@ WARM_UP_RUNS = 3
 
 
 class Model(BaseLLM):
-    """Answers the same after some time."""
+    """Gives the same answer after some time."""
 
     seconds: float
 
@@ -39,7 +39,7 @@ def make_crew(seconds: float) -> Crew:
 
 
 async def direct(runs: int) -> float:
-    """Return the milliseconds of one `akickoff`, with the copy that two runs at once need."""
+    """Return the milliseconds of one `akickoff`, including the copy that concurrent runs need."""
     crew = make_crew(0)
     took = []
     for _ in range(WARM_UP_RUNS + runs):

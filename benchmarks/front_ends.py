@@ -67,14 +67,14 @@ def main() -> None:
 
 
 async def rate(port: int, make, ended: re.Pattern[bytes]) -> float:
-    """Return how many chunks of text arrive in a second on many streams at once."""
+    """Return the number of chunks received per second on many concurrent streams."""
     requests = [make(str(CHUNKS)) for _ in range(STREAMS)]
     _, took = await load.read_streams(port, STREAMS, requests, ended)
     return STREAMS * CHUNKS / took
 
 
 async def first(port: int, make, ended: re.Pattern[bytes]) -> list[float]:
-    """Return how long streams, one after the other, take to their first word."""
+    """Return the time to the first word of sequential streams."""
     requests = [make("3") for _ in range(FIRST_TOKENS)]
     [connection], _ = await load.read_streams(port, 1, requests, ended)
     return connection.first

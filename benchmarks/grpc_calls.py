@@ -1,7 +1,7 @@
 """Calls an agent over gRPC: `python grpc_calls.py AGENT PORT SECONDS CALLERS`.
 
-Prints the number of `SendMessage` calls that were answered with a completed task in that time, or
-the number of events of all streams.
+Prints the number of `SendMessage` calls answered with a completed task in that time, or the number
+of events of all streams.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def request(text: str) -> SendMessageRequest:
 
 
 async def call(stub: A2AServiceStub, end: float) -> int:
-    """Call until a time; return how often."""
+    """Call until a time; return the number of calls."""
     count = 0
     while time.perf_counter() < end:
         answer = await stub.SendMessage(request("hello"), metadata=_VERSION)
@@ -48,7 +48,7 @@ async def call(stub: A2AServiceStub, end: float) -> int:
 
 
 async def read(stub: A2AServiceStub, end: float) -> int:
-    """Read streams until a time; return how many events they had."""
+    """Read streams until a time; return the number of events."""
     count = 0
     while time.perf_counter() < end:
         stream = stub.SendStreamingMessage(request(str(CHUNKS)), metadata=_VERSION)

@@ -33,7 +33,7 @@ FROM a2a_tasks, numbers
 
 
 def fill(url: str, count: int) -> int:
-    """Copy the only task, and return when it changed."""
+    """Copy the only task, and return the time of its last change."""
     file = url.removeprefix("sqlite:///")
     connect = sqlite3.connect(file) if file != url else psycopg.connect(url)
     with contextlib.closing(connect) as connection:
@@ -41,7 +41,7 @@ def fill(url: str, count: int) -> int:
         connection.execute(COPY.format(count=count))
         connection.commit()
     if file == url:
-        with psycopg.connect(url, autocommit=True) as connection:  # as its server does in time
+        with psycopg.connect(url, autocommit=True) as connection:  # as the server does eventually
             connection.execute("VACUUM ANALYZE a2a_tasks")
     return changed
 
@@ -69,9 +69,9 @@ async def measure(port: int, url: str, count: int) -> None:
             "GetTask": {"id": task_id},
             "first page": {},
             "of 100": {"pageSize": 100},
-            "a page in the middle": {"pageToken": encode_list_tasks_cursor(middle)},
+            "a middle page": {"pageToken": encode_list_tasks_cursor(middle)},
             "by state": {"status": "TASK_STATE_COMPLETED"},
-            "of a state that none has": {"status": "TASK_STATE_WORKING"},
+            "of a state without tasks": {"status": "TASK_STATE_WORKING"},
             "of a conversation": {"contextId": f"{task_id}-7"},
         }
         for name, params in lists.items():

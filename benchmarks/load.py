@@ -18,7 +18,7 @@ COMPLETED = re.compile(rb'"TASK_STATE_COMPLETED"')
 ACCEPTED = re.compile(rb'"TASK_STATE_(SUBMITTED|WORKING|COMPLETED)"')
 TIMEOUT = 120
 TOKEN = "9f2c4c1e5b7a4d0c8e6f3a2b1c0d9e8f"
-"""Sent to every server; only one of them asks for it."""
+"""Sent to every server, although only one requires it."""
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _EVENT = b"data: {"
 _FIRST_WORD = b'"word0 "'
@@ -35,7 +35,7 @@ P = TypeVar("P", bound="_Connection")
 async def throughput(
     port: int, seconds: float, connections: int, expect: re.Pattern[bytes]
 ) -> float:
-    """Return how many `SendMessage` calls are answered with `expect` per second."""
+    """Return the number of `SendMessage` calls answered with `expect` per second."""
     count, took = await answered(port, seconds, connections, expect)
     return count / took
 
@@ -43,9 +43,9 @@ async def throughput(
 async def answered(
     port: int, seconds: float, connections: int, expect: re.Pattern[bytes], hook: str = ""
 ) -> tuple[int, float]:
-    """Return how many `SendMessage` calls are answered with `expect`, and how long that took.
+    """Return the number of `SendMessage` calls answered with `expect`, and the duration.
 
-    The tasks' changes are pushed to `hook`, if there is one.
+    The tasks' changes are pushed to `hook`, if given.
     """
 
     def until() -> Iterator[bytes]:
@@ -66,9 +66,9 @@ async def send(
     text: str = "hello",
     path: str = "/",
 ) -> float:
-    """Send `count` messages and return how long that took.
+    """Send `count` messages and return the duration.
 
-    They are calls of JSON-RPC at the root, and of HTTP+JSON at any other path.
+    Uses JSON-RPC at the root, and HTTP+JSON at any other path.
     """
     requests = (request("SendMessage", text, path) for _ in range(count))
     started = time.perf_counter()
@@ -77,7 +77,7 @@ async def send(
 
 
 async def stream_rate(port: int, streams: int, chunks: int) -> float:
-    """Return how many events per second arrive on `streams` streams at once."""
+    """Return the number of events received per second on `streams` concurrent streams."""
     requests = [request("SendStreamingMessage", str(chunks)) for _ in range(streams)]
     done, took = await read_streams(port, streams, requests)
     events = sum(c.events for c in done)
@@ -87,7 +87,7 @@ async def stream_rate(port: int, streams: int, chunks: int) -> float:
 
 
 async def first_token(port: int, runs: int) -> list[float]:
-    """Return how long each of `runs` streams, one after the other, took to its first word."""
+    """Return the time to the first word of each of `runs` sequential streams."""
     requests = [request("SendStreamingMessage", "3") for _ in range(runs)]
     (connection,), _ = await read_streams(port, 1, requests)
     return connection.first
@@ -96,7 +96,7 @@ async def first_token(port: int, runs: int) -> list[float]:
 async def read_streams(
     port: int, streams: int, requests: Iterable[bytes], ended: re.Pattern[bytes] = COMPLETED
 ) -> tuple[list[Reader], float]:
-    """Read the streams that answer `requests`, so many at once; return how long that took."""
+    """Read the streams that answer `requests` with limited concurrency; return the duration."""
     started = time.perf_counter()
     done = await _run(port, streams, requests, lambda: Reader(ended))
     return done, time.perf_counter() - started
@@ -121,7 +121,7 @@ async def _run(
 
 def request(method: str, text: str, path: str = "/", hook: str = "") -> bytes:
     number = next(_numbers)
-    message_id = f"{number:032x}"  # as long as those of real clients, which are remembered
+    message_id = f"{number:032x}"  # as long as those of real clients, which servers store
     message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
     params: dict[str, object] = {"message": message}
     if hook:
@@ -132,7 +132,7 @@ def request(method: str, text: str, path: str = "/", hook: str = "") -> bytes:
 
 
 class _Connection(asyncio.Protocol):
-    """Sends the next request when the answer to the last one is whole."""
+    """Sends the next request when the last answer is complete."""
 
     def __init__(self) -> None:
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -166,7 +166,7 @@ class _Connection(asyncio.Protocol):
 
 
 class Sender(_Connection):
-    """Reads answers that tell their length."""
+    """Reads answers with a Content-Length."""
 
     def __init__(self, expect: re.Pattern[bytes]) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ def body_of(received: bytes) -> bytes | None:
 
 
 class Reader(_Connection):
-    """Reads chunked streams of events; keeps how many came and when the first word did."""
+    """Reads chunked event streams; records the number of events and the time of the first word."""
 
     def __init__(self, ended: re.Pattern[bytes]) -> None:
         super().__init__()
@@ -211,7 +211,7 @@ class Reader(_Connection):
         self.events += seen.count(_EVENT)
         rest = seen.rpartition(_EVENT)[2]
         if not rest.endswith(_END_OF_CHUNKS):
-            self._buffer = rest  # less than one event, which may go on
+            self._buffer = rest  # part of an event
             return
         if self._waiting or not self._ended.search(rest):
             self._fail(seen)

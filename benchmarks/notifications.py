@@ -1,6 +1,6 @@
 """Measures the rate of notifications of one PostgreSQL: `python benchmarks/notifications.py`.
 
-Several connections commit one `NOTIFY` after the other, as the bus between server processes does
+Several connections commit one `NOTIFY` after another, as the bus between server processes does
 for each batch; every listener receives all of them. For comparison, the same connections commit
 rows.
 """
@@ -21,7 +21,7 @@ BYTES_OF_TIME = 20
 
 
 async def commits(url: str, statement: str, seconds: float, took: list[float]) -> int:
-    """Commit a statement again and again; return how often."""
+    """Commit a statement repeatedly; return the number of commits."""
     count = 0
     async with await psycopg.AsyncConnection.connect(url) as connection:
         end = time.perf_counter() + seconds
@@ -35,7 +35,7 @@ async def commits(url: str, statement: str, seconds: float, took: list[float]) -
 
 
 async def listen(url: str, ready: asyncio.Barrier, lags: list[float]) -> None:
-    """Note how late each notification comes."""
+    """Record the delay of each notification."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute("LISTEN bench")
         await ready.wait()
@@ -68,7 +68,7 @@ async def main(seconds: float) -> None:
     with postgresql() as url:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             await connection.execute("CREATE TABLE bench (body text)")
-        print("| senders | listeners | commits/s | heard after p50, p99 |\n|---:|---:|---:|---:|")
+        print("| senders | listeners | commits/s | delay p50, p99 |\n|---:|---:|---:|---:|")
         for senders in (1, 8, 32):
             for listeners in (0, 1, 10, 50):
                 print(await measured(url, senders, listeners, seconds), flush=True)

@@ -21,7 +21,7 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 async def p99(
     port: int, rate: float, seconds: float, connections: int, expect: re.Pattern[bytes]
 ) -> float:
-    """Return within how many seconds 99% of `rate` requests per second are answered."""
+    """Return the 99th percentile of response times, in seconds, at `rate` requests per second."""
     count = int(rate * seconds)
     began = time.perf_counter()
     times = (began + number / rate for number in range(count))
@@ -31,7 +31,7 @@ async def p99(
 
 
 async def _answers(port: int, times: Iterator[float], expect: re.Pattern[bytes]) -> list[float]:
-    """Send the next request that is due, until there is none; return how long each took."""
+    """Send requests when they are due; return their response times."""
     took = []
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for due in times:

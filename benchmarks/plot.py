@@ -14,7 +14,7 @@ _STEPS = 5
 
 
 def svg(title: str, label: str, places: Sequence[int], lines: Mapping[str, Sequence[float]]) -> str:
-    """Return a plot of lines that begin at 0; each has a value for every place."""
+    """Return a plot of lines whose axis begins at 0; each has a value for every position."""
     step = ceil(max(max(values) for values in lines.values()) / _STEPS)
     top = step * _STEPS
 
@@ -42,7 +42,7 @@ def svg(title: str, label: str, places: Sequence[int], lines: Mapping[str, Seque
 
 
 def spread(heights: Sequence[float], apart: float = 16) -> list[float]:
-    """Return the heights, in their order, with as much between them as texts need."""
+    """Return the heights in their order, spaced so that labels do not overlap."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     found = list(heights)
     for above, below in pairwise(order):

@@ -29,7 +29,7 @@ FRAMEWORKS = {
     "tools": ("mcp", HERE.parent / ".venv" / "bin" / "python"),
     "crews": ("crewai", HERE.parent / ".venv-crewai" / "bin" / "python"),
 }
-"""Frameworks that pin what everybody uses, and where `make test` installs them."""
+"""Frameworks with pinned dependencies, and the environments in which `make test` installs them."""
 SAME = ["a2a-sdk", "httptools", "pydantic", "starlette", "uvicorn", "uvloop"]
 START_SECONDS = 60
 STOP_SECONDS = 10
@@ -43,12 +43,12 @@ class Process:
     port: int
 
     def rss(self) -> int:
-        """Return the bytes of memory it holds."""
+        """Return its memory usage in bytes."""
         pages = int(Path(f"/proc/{self.popen.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def processor_seconds(self) -> float:
-        """Return how long it has been running on a processor."""
+        """Return its CPU time in seconds."""
         # The name, which is in brackets, may hold spaces; utime and stime are 14th and 15th.
         fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
@@ -85,7 +85,7 @@ def _wait(popen: subprocess.Popen[bytes], port: int, log: str) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens at."""
+    """Return an unused port."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
@@ -105,8 +105,8 @@ def python(*arguments: str | Path, executable: str = sys.executable) -> str:
 def interpreter(name: str) -> str:
     """Return the Python that has the server's package, "" if it cannot be installed.
 
-    A peer may need versions that we do not, so it gets an environment of its own if it is
-    not in ours; what both have is of the same version there.
+    A peer that is not in our environment gets a separate one, because it may need other versions;
+    packages in both have the same version.
     """
     if name in FRAMEWORKS:
         module, installed = FRAMEWORKS[name]
@@ -131,7 +131,7 @@ def interpreter(name: str) -> str:
 
 
 def installed_version(name: str) -> str:
-    """Return the version of a peer's package, wherever it is installed."""
+    """Return the version of a peer's package in the environment where it is installed."""
     code = f"from importlib.metadata import version; print(version({name!r}))"
     command = [interpreter(name), "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

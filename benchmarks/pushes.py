@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 DELIVERY_SECONDS = 120
 ROUND_SECONDS = 0.6
-"""A server delivers to about a thousand tasks of one receiver at once."""
+"""Tasks per round; a server delivers to about a thousand tasks of one receiver at once."""
 
 
 def pushes(figures: Figures, rounds: int) -> None:
@@ -54,7 +54,7 @@ async def _round(figures: Figures, name: str, process: Process) -> None:
 
 
 class _Receiver:
-    """Makes the protocols of connections, and counts what comes over them."""
+    """Creates the protocols of connections, and counts the notifications."""
 
     def __init__(self) -> None:
         self.notifications = 0
@@ -77,7 +77,7 @@ class _Receiver:
             await self._news.wait()
 
     def receive(self, body: bytes, transport: asyncio.Transport) -> None:
-        """Count a notification, and answer it in time."""
+        """Count a notification, and answer it when due."""
         self.notifications += 1
         self.ended += bool(load.COMPLETED.search(body))
         self._news.set()

@@ -45,7 +45,9 @@ def frame(*choices: dict, **more: object) -> str:
 
 
 def answer(tokens: int) -> str:
-    said = (f"word{n} " for n in range(tokens))  # litellm takes the same again and again for a loop
+    said = (
+        f"word{n} " for n in range(tokens)
+    )  # litellm would take repeated equal calls for a loop
     words = (frame({"delta": {"content": each}, "index": 0}) for each in said)
     end = frame({"delta": {}, "index": 0, "finish_reason": "stop"})
     used = {"prompt_tokens": 4, "completion_tokens": tokens, "total_tokens": tokens + 4}
@@ -53,7 +55,7 @@ def answer(tokens: int) -> str:
 
 
 async def complete(request: Request) -> Response:
-    """Answer with so many tokens as the model's name says; "fails" fails."""
+    """Answer with the number of tokens in the model's name; the model "fails" fails."""
     model = (await request.json())["model"]
     if model == "fails":
         return Response("{}", 500)
@@ -166,7 +168,7 @@ async def stream(router: RemoteAgent) -> int:
 
 
 async def fallback(router: RemoteAgent) -> float:
-    """Return how many milliseconds a call takes, without its first attempt, which fails."""
+    """Return the duration of a call in milliseconds, without its failed first attempt."""
     began = time.perf_counter()
     _, trace = await routed(router, combo="fallback")
     took = (time.perf_counter() - began) * 1e3
@@ -192,14 +194,14 @@ def table(rows: dict[str, str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, help="the page to write the table to")
+    parser.add_argument("--write", type=Path, help="page to update with the table")
     parser.add_argument("--provide", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.provide:
         provide()
         return
     os.environ["BENCH_KEY"] = "none"
-    logging.disable()  # of the attempts that fail
+    logging.disable()  # of the failed attempts
     with provider() as url, tempfile.TemporaryDirectory() as folder:
         databases = {"memory": "memory:", "SQLite": f"sqlite:///{folder}/router.db"}
         text = table(asyncio.run(measure(url, databases)))

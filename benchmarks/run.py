@@ -45,7 +45,7 @@ def main() -> None:
     names = [name for name in options.servers if interpreter(name)]
     figures: report.Figures = defaultdict(list)
     DATA.mkdir(parents=True, exist_ok=True)
-    gc.disable()  # the client's own pauses are not the server's
+    gc.disable()  # exclude the client's own pauses
     with running(names, "echo") as echo, running(names, "stream") as stream:
         for number in range(options.rounds):
             say(f"round {number + 1} of {options.rounds}")
@@ -91,7 +91,7 @@ def speed(
     """Measure one server once."""
     rate = run(load.throughput(echo.port, seconds, CONNECTIONS, expected(name)))
     figures["send", name].append(rate)
-    if name != "starlette":  # which is faster than this project's client keeps a pace
+    if name != "starlette":  # faster than our client can keep pace with
         paced = pace.p99(echo.port, LOAD * rate, seconds, PACED_CONNECTIONS, expected(name))
         figures["p99", name].append(run(paced) * 1e3)
     figures["stream", name].append(run(load.stream_rate(stream.port, STREAMS, CHUNKS)))
@@ -100,7 +100,7 @@ def speed(
 
 
 def memory(name: str) -> float:
-    """Return how many KiB a new server grows for each task it has finished."""
+    """Return the growth of a new server per finished task, in KiB."""
     with start(name, "echo") as server:
         run(load.send(server.port, WARM_UP_TASKS, CONNECTIONS, expected(name)))
         before = server.rss()
@@ -131,7 +131,7 @@ def autogen(figures: report.Figures, rounds: int) -> None:
 
 
 def added_to_autogen(kind: str, server: Process) -> float:
-    """Return how many milliseconds a run takes longer than `run_stream` without a server."""
+    """Return the milliseconds that a server adds to `run_stream`."""
     script = HERE / "autogen_runs.py"
     direct = float(python(script, kind, str(AUTOGEN_RUNS), executable=interpreter("autogen")))
     served = run(load.send(server.port, AUTOGEN_RUNS, 1, load.COMPLETED)) / AUTOGEN_RUNS

@@ -1,7 +1,7 @@
 """The compared servers, one function each: `python servers.py NAME AGENT PORT`.
 
-Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
-many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
+Every server runs the same three agents: `echo` repeats the text, `stream` answers with the number
+of words given by the text, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
 runs those of `autogen_runs.py` and `tool_calls.py`, too. Servers that store tasks find the
 database's URL in STORAGE.
 """
@@ -20,25 +20,25 @@ import uvicorn
 
 
 async def echo(text: str) -> str:
-    """Say what was said."""
+    """Repeat the text."""
     return text
 
 
 async def stream(text: str) -> AsyncGenerator[str]:
-    """Say as many words as asked for, and let others run after each, as a model's client does."""
+    """Yield the requested number of words; let others run after each, as a model's client does."""
     for number in range(int(text)):
         yield f"word{number} "
         await asyncio.sleep(0)
 
 
 async def waiting(_text: str) -> AsyncGenerator[str]:
-    """Say one word, and nothing more."""
+    """Yield one word, and nothing more."""
     yield "word0 "
     await asyncio.Event().wait()
 
 
 async def outputs(text: str):
-    """Make as many results as asked for."""
+    """Yield the requested number of results."""
     from a2a_adapters import Output, Text
 
     for number in range(int(text)):
@@ -85,7 +85,7 @@ def ours_with_tokens(agent: str):
 
     users = {f"token-of-user-{number}": f"user {number}" for number in range(1000)}
     tokens = BearerTokens({**users, TOKEN: "caller"})
-    limits = Limits(requests_per_minute=1_000_000)  # the limit is kept, and not reached
+    limits = Limits(requests_per_minute=1_000_000)  # the limit applies, but is not reached
     return ours(agent, ServerOptions(authentication=tokens, limits=limits))
 
 
@@ -212,7 +212,7 @@ def sdk_handler(agent: str, task_store):
     url = "http://127.0.0.1/"
     card = AgentCard(
         name=agent,
-        description="An agent that is measured.",
+        description="An agent under measurement.",
         version="1.0.0",
         supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC")],
         skills=[AgentSkill(id=agent, name=agent, description=agent, tags=[agent])],
@@ -284,7 +284,7 @@ def fasta2a(agent: str):
 
 
 def starlette(agent: str):
-    """No protocol at all: parse the request, send the JSON that an A2A server sends."""
+    """No protocol: parse the request, and send the JSON that an A2A server sends."""
     from starlette.applications import Starlette
     from starlette.responses import JSONResponse, StreamingResponse
     from starlette.routing import Route

@@ -1,6 +1,6 @@
-"""Measures large loads: `python sizes.py` prints the figures.
+"""Measures many open streams in one process, and many results in one task.
 
-Many open streams in one process, and many results in one task.
+`python sizes.py` prints the figures.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def sizes(figures: Figures, rounds: int) -> None:
 
 
 def allow_files() -> None:
-    """Let this process, and those it starts, have a connection for every stream."""
+    """Allow this process and its children a connection for every stream."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(_FILES, hard)), hard))
 
 
 async def with_open_streams(server: Process) -> int:
-    """Return the bytes of memory of a server with all streams open."""
+    """Return the memory of a server with all streams open, in bytes."""
     writers: list[asyncio.StreamWriter] = []
     async with asyncio.timeout(_SECONDS):
         for _ in range(0, STREAMS, STREAMS_AT_ONCE):

@@ -41,7 +41,7 @@ SERVE = """\
 import sys
 from a2a_adapters import serve
 def echo(text: str) -> str:
-    "Say what was said."
+    "Repeat the text."
     return text
 serve(echo, port=int(sys.argv[1]))
 """
@@ -49,7 +49,7 @@ _SECONDS = 60
 
 
 def starts(figures: Figures, rounds: int) -> None:
-    """Measure all of them, in rounds that are interleaved."""
+    """Measure all of them in interleaved rounds."""
     with start("ours", "echo") as server:
         for _ in range(rounds):
             for figure, statement in IMPORTS.items():
@@ -70,7 +70,7 @@ def first_use(server: Process) -> float:
 
 
 def time_serve() -> float:
-    """Return how long a script that serves a function takes to its first answer."""
+    """Return the time to the first answer of a script that serves a function."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "agent.py"
         script.write_text(SERVE, encoding="utf-8")
@@ -85,7 +85,7 @@ def time_serve() -> float:
 
 
 async def answered(port: int) -> None:
-    """Ask until there is an answer."""
+    """Retry until there is an answer."""
     async with asyncio.timeout(_SECONDS):
         while True:
             with contextlib.suppress(OSError):

@@ -31,11 +31,11 @@ CONNECTIONS = 16
 STREAMS, CHUNKS = 16, 1000
 STORAGES = ("memory", "sqlite", "postgresql")
 SERVERS = dict.fromkeys(STORAGES, "stored") | {"sdk on postgresql": "sdk-stored"}
-"""The server of each storage, as `servers.py` knows it."""
+"""The name of each storage's server in `servers.py`."""
 
 
 def storages(figures: Figures, rounds: int, seconds: float) -> None:
-    """Measure every storage, in rounds that are interleaved."""
+    """Measure every storage in interleaved rounds."""
     with tempfile.TemporaryDirectory() as folder, postgresql() as url:
         urls = {name: url_of(name, folder, url) for name in SERVERS}
         for name in list(SERVERS)[1:]:
@@ -86,7 +86,7 @@ def running(agent: str, urls: dict[str, str]) -> Iterator[dict[str, Process]]:
 
 
 def statements(server: str) -> int:
-    """Return how many statements one stream takes, from its message to its end."""
+    """Return the number of statements of one stream, from its message to its end."""
     import servers
     from a2a_adapters_sql.bulk import Bulk
     from sqlalchemy import Engine, event

@@ -33,7 +33,7 @@ UNREAD = "20000"
 
 @dataclass
 class Stream:
-    """One stream as it was received."""
+    """A received stream."""
 
     raw: bytearray = field(default_factory=bytearray)
     first: float = 0.0
@@ -57,7 +57,7 @@ def check(stream: Stream, chunks: int) -> str:
     task, *updates, ended = stream.events()
     words = [u["artifactUpdate"]["artifact"]["parts"][0].get("text", "") for u in updates]
     expected = [f"word{number} " for number in range(chunks)]
-    assert [word for word in words if word] == expected, "a chunk is lost, doubled or displaced"
+    assert [word for word in words if word] == expected, "a chunk is lost, repeated or out of order"
     assert updates[-1]["artifactUpdate"]["lastChunk"], "the artifact is not closed"
     assert ended["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
     return task["task"]["id"]
@@ -80,7 +80,7 @@ async def receive(port: int, chunks: int) -> Stream:
 
 
 async def receive_all(port: int, streams: int, chunks: int) -> tuple[list[Stream], float]:
-    """Read that many streams at once; return them and how long it took."""
+    """Read that many concurrent streams; return them and the duration."""
     began = time.perf_counter()
     async with asyncio.timeout(SECONDS):
         received = await asyncio.gather(*(receive(port, chunks) for _ in range(streams)))
@@ -91,11 +91,11 @@ async def correctness(port: int, streams: int, chunks: int) -> dict[str, str]:
     """Check every stream and its stored task."""
     received, took = await receive_all(port, streams, chunks)
     ids = {check(stream, chunks) for stream in received}
-    assert len(ids) == streams, "two streams are of one task"
+    assert len(ids) == streams, "two streams belong to the same task"
     text = "".join(f"word{number} " for number in range(chunks))
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
         for task_id in ids:
-            assert await stored_text(http, task_id) == text, "the store holds something else"
+            assert await stored_text(http, task_id) == text, "the store holds a different text"
     firsts = [stream.first * 1e3 for stream in received]
     return {
         "concurrent streams x chunks": f"{streams} x {chunks}",
@@ -165,7 +165,7 @@ async def stopped_reader(port: int, streams: int, chunks: int) -> dict[str, str]
 
 
 async def finished_in(port: int) -> float:
-    """Wait until every task is completed; return how long that took."""
+    """Wait until every task is completed; return the duration."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"status": WORKING}}
     began = time.perf_counter()
     async with asyncio.timeout(SECONDS), httpx.AsyncClient(timeout=60) as http:

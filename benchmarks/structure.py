@@ -19,11 +19,11 @@ from way import main as print_ways
 from tests.test_imports import CORE, LAYERS, circles, core_edges, layer
 
 SMALL = 50
-"""A file of fewer lines is merged with its user, unless it is a package's `__init__`."""
+"""Files below this number of lines should be merged with their user, except `__init__`."""
 
 
 def lines(path: Path) -> int:
-    """Return how many lines a file has."""
+    """Return the number of lines of a file."""
     return len(path.read_text().splitlines())
 
 
@@ -47,7 +47,7 @@ def depths(imported: Mapping[str, set[str]]) -> dict[str, int]:
 
 
 def upward() -> list[str]:
-    """Return the modules that import a package which stands above theirs."""
+    """Return the modules that import a higher package."""
     order = list(LAYERS)
     return [
         f"{name} -> {target}"
@@ -58,7 +58,7 @@ def upward() -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return the name of a package as the tables have it."""
+    """Return the name of a package in the tables."""
     return f"`{name or '__init__'}`"
 
 
@@ -71,7 +71,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def main() -> None:
-    """Print all of it."""
+    """Print all tables."""
     imported = dependencies()
     found = depths(imported)
     sizes = {name: lines(path) for name, path in CORE.items()}

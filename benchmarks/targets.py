@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple, TypeAlias
 
 Figures: TypeAlias = dict[tuple[str, str], list[float]]
-"""All rounds of a measure of a server, by (measure, server)."""
+"""Measurements of all rounds, by (measure, server)."""
 
 Figure: TypeAlias = Callable[[Figures], float]
 
@@ -87,7 +87,7 @@ TARGETS = [
     Target("with bearer tokens, x SDK", times("stream", "sdk", "tokens"), at_least(6)),
     Target("Stream events/s, x bare", times("stream", "starlette"), at_least(0.86)),
     Target("First token, added to bare", FIRST_TOKEN, at_most(0.15, "ms")),
-    # Bindings, by the seconds of the server's processor
+    # Bindings, per second of the server's CPU time
     Target("HTTP+JSON, x JSON-RPC", times("binding", "JSON-RPC", "HTTP+JSON"), at_least(0.9)),
     Target("gRPC, `SendMessage`/s, x SDK", times("grpc send", "sdk"), at_least(4)),
     Target("gRPC, stream events/s, x SDK", times("grpc stream", "sdk"), at_least(4)),

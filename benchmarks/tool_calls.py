@@ -57,9 +57,9 @@ async def main(agent_port: str, offered_port: str) -> None:
 
 
 async def added(one, other) -> float:
-    """Return by how many milliseconds one call takes longer than another."""
+    """Return the difference between the durations of two calls, in milliseconds."""
     ones, others = [], []
-    for _ in range(WARM_UP_CALLS + CALLS):  # in turns, for the machine is not always as fast
+    for _ in range(WARM_UP_CALLS + CALLS):  # alternately, because the speed of the machine varies
         ones.append(await milliseconds(one()))
         others.append(await milliseconds(other()))
     return median(ones[WARM_UP_CALLS:]) - median(others[WARM_UP_CALLS:])

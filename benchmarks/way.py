@@ -55,7 +55,7 @@ class Way:
 
 
 def shout(text: str) -> str:
-    """Say it louder."""
+    """Shout the text."""
     return text.upper()
 
 
@@ -80,13 +80,13 @@ def graph() -> object:
 
 
 def body(method: str) -> dict[str, object]:
-    """Return a call with a message of one word."""
+    """Return a call with a one-word message."""
     message = {"messageId": uuid4().hex, "role": "ROLE_USER", "parts": [{"text": "hello"}]}
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
 
 
 async def posted(target: object, method: str) -> Way:
-    """Post a message to a served target, in this process."""
+    """Post a message to a target served in this process."""
     app = build_app(target)
     transport = httpx.ASGITransport(app)
     headers = {"A2A-Version": "1.0"}
@@ -101,7 +101,7 @@ async def posted(target: object, method: str) -> Way:
 
 
 async def called() -> Way:
-    """Ask an agent by the chat model; the server is in this process, but not counted."""
+    """Call an agent with the chat model; its server runs in this process, but is not counted."""
     async with running(build_app(shout)) as url:
         model = A2AChatModel(agent=RemoteAgent(url))
         global OURS  # noqa: PLW0603 - only what a client passes
@@ -114,7 +114,7 @@ async def called() -> Way:
 
 
 async def measured(work: Callable[[], Awaitable[object]]) -> Way:
-    """Run once to warm up, and then once more with counting."""
+    """Run once to warm up, and then again while counting."""
     await work()
     with Way() as way:
         await work()

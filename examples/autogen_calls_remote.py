@@ -4,7 +4,7 @@
     python examples/autogen_calls_remote.py
 
 The remote agents are two functions served on this machine; they could be any A2A agents anywhere.
-A scripted model stands in for the one that would decide what to do.
+A scripted model decides what to do.
 """
 
 from __future__ import annotations

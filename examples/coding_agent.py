@@ -1,9 +1,9 @@
-"""A coding agent that speaks the Agent Client Protocol, served: it asks before it changes a file.
+"""A served coding agent that uses the Agent Client Protocol, and asks before it changes a file.
 
 pip install 'a2a-adapters[acp]'
 python examples/coding_agent.py
 
-The agent is in this file, and follows a script. For a real one: a2a-adapters serve acp:claude
+The agent in this file follows a script. For a real one: a2a-adapters serve acp:claude
 """
 
 from __future__ import annotations

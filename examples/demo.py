@@ -28,7 +28,7 @@ STOP_SECONDS = 10
 def main() -> int:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    print("Starting an agent with a language model of its own ...", flush=True)
+    print("Starting an agent with its own language model ...", flush=True)
     started = time.perf_counter()
     LOG.parent.mkdir(exist_ok=True)
     with LOG.open("wb") as log, running("demo_server.py", str(port), log) as server:
@@ -47,7 +47,7 @@ def running(
     script: str, argument: str, output: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run an example in a process that ends with the block."""
-    # A session of its own: Ctrl-C reaches only this process, and this function stops the other.
+    # A separate session: Ctrl-C reaches only this process, and this function stops the other.
     command = [sys.executable, HERE / script, argument]
     process = subprocess.Popen(  # noqa: S603
         command, stdout=output, stderr=output, start_new_session=True

@@ -1,9 +1,9 @@
-"""Uses from descriptions of A2A and of OmniRoute, each written like the client in its description.
+"""Uses of agents from guides to A2A and OmniRoute, with clients like those in the guides.
 
     pip install 'a2a-adapters[router,langchain]'
     python examples/described_uses.py [USE]
 
-A router over two agents, one of which is free, stands in for the gateway.
+A router over two agents, one of which is free, replaces the gateway.
 """
 
 from __future__ import annotations

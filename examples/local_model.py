@@ -67,7 +67,7 @@ def _server() -> Server:
 def _weights() -> Path:
     """Return the model file, which is assembled from its packages on first use.
 
-    It gets its name only when it is whole, so other processes never see half of it.
+    It gets its name only once it is complete, so that other processes never read a part.
     """
     path = _CACHE / MODEL_NAME
     if not path.exists():

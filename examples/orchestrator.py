@@ -3,7 +3,7 @@
     pip install 'a2a-adapters[langchain]' langchain
     python examples/orchestrator.py [--model]
 
-Every agent runs in a separate process. Two of them ask the user something: one as a tool, through
+Every agent runs in a separate process. Two of them ask the user a question: one as a tool, through
 the model that called it, and one as a node. The planning model is scripted, so that this runs
 anywhere; with --model, the guide uses a real model on this machine (see local_model.py). The script
 fails if a result is wrong.
