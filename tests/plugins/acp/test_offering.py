@@ -20,10 +20,12 @@ from acp.schema import (
     ResourceContentBlock,
     ToolCallProgress,
     ToolCallStart,
+    UserMessageChunk,
 )
 
 from a2a_adapters import (
     AgentRequest,
+    Data,
     File,
     InputRequired,
     Output,
@@ -37,6 +39,7 @@ from a2a_adapters.testing import answer_of, running, send, user_message
 from tests.plugins.acp.support import AcpAgent, scripted, served
 
 CANCELLED = asyncio.Event()
+PATIENT = {"shutdown_timeout": 60}  # by default, the SDK fails if a process ends after two seconds
 
 
 async def agent(request: AgentRequest):
@@ -52,6 +55,16 @@ async def agent(request: AgentRequest):
         case "ask":
             answer = yield InputRequired("which city?")
             yield f"fine: {answer.text}"
+        case "hostile":
+            yield ToolCall("1", "search\n\x1b[2J", {"q": "x" * 100_000})
+            yield "\x1b[2Jtext" + "x" * 200_000
+            yield Output([File(content=b"bytes", filename="../../etc/\x1bpasswd")])
+            yield Output([File(content=bytes(9_000_000), filename="big.bin")])
+            options = [{"id": str(n), "kind": "allow_once", "name": "Reject"} for n in range(50)]
+            asked = Data({"permission": {"options": options}})
+            yield InputRequired("Read it\x1b[2J\nEditor: all is well", [asked])
+        case "context":
+            yield request.context_id
         case "refuse":
             yield Rejected("not today")
         case "hang":
@@ -97,19 +110,27 @@ class Editor:
 
 
 @asynccontextmanager
-async def edited(target, editor):
+async def started(url, editor, state):
+    """Yield a connection to the command for an agent, which stores sessions in a folder."""
+    command = [sys.executable, "-m", "a2a_adapters", "acp", url]
+    env = {"XDG_STATE_HOME": str(state)}
+    async with spawn_agent_process(editor, *command, env=env, transport_kwargs=PATIENT) as (
+        connection,
+        _,
+    ):
+        files = FileSystemCapabilities(read_text_file=True)
+        await connection.initialize(
+            protocol_version=PROTOCOL_VERSION, client_capabilities=ClientCapabilities(fs=files)
+        )
+        yield connection
+
+
+@asynccontextmanager
+async def edited(target, editor, state):
     """Yield a connection to the command for a served target, and a session."""
-    async with running(build_app(target)) as url:
-        command = [sys.executable, "-m", "a2a_adapters", "acp", url]
-        async with spawn_agent_process(editor, *command) as (connection, _):
-            await connection.initialize(
-                protocol_version=PROTOCOL_VERSION,
-                client_capabilities=ClientCapabilities(
-                    fs=FileSystemCapabilities(read_text_file=True)
-                ),
-            )
-            session = await connection.new_session(cwd="/", mcp_servers=[])
-            yield connection, session.session_id
+    async with running(build_app(target)) as url, started(url, editor, state) as connection:
+        session = await connection.new_session(cwd="/", mcp_servers=[])
+        yield connection, session.session_id
 
 
 async def ask(connection, session_id, *blocks):
@@ -117,9 +138,9 @@ async def ask(connection, session_id, *blocks):
     return await connection.prompt(session_id=session_id, prompt=prompt)
 
 
-async def test_an_editor_talks_to_a_remote_agent():
+async def test_an_editor_talks_to_a_remote_agent(tmp_path):
     editor = Editor()
-    async with edited(agent, editor) as session:
+    async with edited(agent, editor, tmp_path) as session:
         assert (await ask(*session, "hello")).stop_reason == "end_turn"
         assert editor.text == "hello"
         editor.seen.clear()
@@ -142,9 +163,9 @@ async def test_an_editor_talks_to_a_remote_agent():
         assert editor.text == "content of /a/b.py"
 
 
-async def test_an_editor_cancels():
+async def test_an_editor_cancels(tmp_path):
     editor = Editor()
-    async with edited(agent, editor) as (connection, session_id):
+    async with edited(agent, editor, tmp_path) as (connection, session_id):
         prompting = asyncio.ensure_future(ask(connection, session_id, "hang"))
         await editor.updates.get()
         await connection.cancel(session_id=session_id)
@@ -154,7 +175,7 @@ async def test_an_editor_cancels():
 
 async def test_an_editor_decides_on_a_coding_agent_behind_a2a(tmp_path):
     editor = Editor(chosen="allow_once")
-    async with edited(scripted(tmp_path / "work"), editor) as session:
+    async with edited(scripted(tmp_path / "work"), editor, tmp_path) as session:
         await ask(*session, "edit a.txt")
     assert (tmp_path / "work" / "a.txt").read_text() == "new\n"
     assert editor.asked[0][1] == ["Allow", "Always allow", "Reject"]
@@ -162,14 +183,57 @@ async def test_an_editor_decides_on_a_coding_agent_behind_a2a(tmp_path):
 
 async def test_an_agent_that_cannot_be_reached_is_an_error():
     command = [sys.executable, "-m", "a2a_adapters", "acp", "http://127.0.0.1:9"]
-    async with spawn_agent_process(Editor(), *command) as (connection, _):
+    async with spawn_agent_process(Editor(), *command, transport_kwargs=PATIENT) as (connection, _):
         with pytest.raises(RequestError, match="cannot be reached"):
             await connection.initialize(protocol_version=PROTOCOL_VERSION)
 
 
-async def test_an_agent_for_editors_is_served_again_over_a2a():
+async def test_a_session_is_loaded_after_the_editor_restarts(tmp_path):
+    before, after = Editor(), Editor()
+    async with running(build_app(agent)) as url:
+        async with started(url, before, tmp_path) as connection:
+            session_id = (await connection.new_session(cwd="/", mcp_servers=[])).session_id
+            await ask(connection, session_id, "context")
+            await ask(connection, session_id, "ask")
+        async with started(url, after, tmp_path) as connection:
+            await connection.load_session(cwd="/", session_id=session_id, mcp_servers=[])
+            replayed = [(type(u), u.content.text) for u in after.seen]
+            assert replayed == [
+                (UserMessageChunk, "context"),
+                (AgentMessageChunk, before.seen[0].content.text),
+                (UserMessageChunk, "ask"),
+                (AgentMessageChunk, "which city?"),
+            ]
+            after.seen.clear()
+            await ask(connection, session_id, "Rome")
+            assert after.text == "fine: Rome"
+            after.seen.clear()
+            await ask(connection, session_id, "context")
+            assert after.text == before.seen[0].content.text
+            for unknown in ("0" * 32, "../" + session_id):
+                with pytest.raises(RequestError, match="not found"):
+                    await connection.load_session(cwd="/", session_id=unknown, mcp_servers=[])
+    stored = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.stat().st_mode & 0o777 for path in stored] == [0o600]
+
+
+async def test_a_hostile_agent_is_bounded_and_cannot_write_to_a_terminal(tmp_path):
+    editor = Editor(chosen="allow_once")
+    async with edited(agent, editor, tmp_path) as session:
+        await ask(*session, "hostile")
+    call, *chunks = editor.seen
+    assert (call.title, call.raw_input) == ("search [2J", None)
+    assert editor.text.startswith("[2Jtext" + "x" * 200_000)
+    assert max(len(c.content.text) for c in chunks if c.content.type == "text") <= 65_536
+    assert editor.asked == [("agent: Read it [2J", ["Allow"] * 10)]
+    uris = [c.content.resource.uri for c in chunks if c.content.type == "resource"]
+    assert uris == ["attachment:///passwd"]
+    assert "(The file big.bin is too large: 9000000 bytes)" in editor.text
+
+
+async def test_an_agent_for_editors_is_served_again_over_a2a(tmp_path):
     async with running(build_app(agent)) as url:
         command = [sys.executable, "-m", "a2a_adapters", "acp", url]
-        async with served(AcpAgent(command)) as client:
+        async with served(AcpAgent(command, env={"XDG_STATE_HOME": str(tmp_path)})) as client:
             task = await send(client, user_message("tools"))
     assert answer_of(task) == "done"

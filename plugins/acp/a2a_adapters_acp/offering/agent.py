@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from acp import PROTOCOL_VERSION, RequestError
-from acp.helpers import (
-    embedded_blob_resource,
-    resource_block,
-    start_tool_call,
-    text_block,
-    tool_content,
-    update_agent_message,
-    update_agent_message_text,
-    update_agent_thought_text,
-    update_tool_call,
-)
 from acp.schema import (
     AgentCapabilities,
-    AllowedOutcome,
     ClientCapabilities,
     Implementation,
     InitializeResponse,
+    LoadSessionResponse,
     NewSessionResponse,
-    PermissionOption,
     PromptCapabilities,
     PromptResponse,
-    ToolCallUpdate,
     Usage,
 )
 
@@ -43,37 +29,32 @@ from a2a_adapters import (
     Data,
     File,
     Part,
-    Progress,
     Question,
     RemoteAgent,
     RemoteAgentError,
     RemoteAuthError,
     RemoteTaskError,
     TextDelta,
-    ToolCall,
-    ToolResult,
     as_text,
 )
+from a2a_adapters.dialects import quote
 from a2a_adapters_acp.offering.content import parts_of
+from a2a_adapters_acp.offering.reports import Reports, is_permission
+from a2a_adapters_acp.offering.sessions import SessionFiles, Transcript
 
 if TYPE_CHECKING:
     from acp.interfaces import Client
-    from acp.schema import PermissionOptionKind, ToolCallStatus
 
-    from a2a_adapters import RemoteEvent
     from a2a_adapters_acp.serving.content import Block
 
-_OPTIONS = {
-    "allow_once": "Allow",
-    "allow_always": "Always allow",
-    "reject_once": "Reject",
-    "reject_always": "Always reject",
-}
+_MOST_PERMISSIONS = 100
+_ERROR = 1_000
 
 
 @dataclass(slots=True)
 class _Session:
     conversation: Conversation
+    transcript: Transcript
     turn: asyncio.Task[PromptResponse] | None = None
 
 
@@ -82,10 +63,13 @@ class EditorAgent:
 
     Args:
         agent: The remote agent.
+        files: Where sessions are stored.
     """
 
-    def __init__(self, agent: RemoteAgent) -> None:
+    def __init__(self, agent: RemoteAgent, files: SessionFiles) -> None:
         self._agent = agent
+        self._files = files
+        self._name = ""
         self._sessions: dict[str, _Session] = {}
         self._client: Client | None = None
         self._reads_files = False
@@ -106,33 +90,46 @@ class EditorAgent:
             about = await self._agent.describe()
         except RemoteAgentError as error:
             raise _refusal(error) from error
+        self._name = quote(about.name, 100)
         files = client_capabilities.fs if client_capabilities else None
         self._reads_files = bool(files and files.read_text_file)
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=AgentCapabilities(
+                load_session=True,
                 prompt_capabilities=PromptCapabilities(
                     image=True, audio=True, embedded_context=True
-                )
+                ),
             ),
             auth_methods=[],
             agent_info=Implementation(
-                name="a2a-adapters", title=about.name, version=version("a2a-adapters")
+                name="a2a-adapters", title=self._name, version=version("a2a-adapters")
             ),
         )
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ARG002
         """Begin a conversation."""
         session_id = uuid4().hex
-        self._sessions[session_id] = _Session(self._agent.conversation(session_id))
+        self._sessions[session_id] = _Session(self._agent.conversation(session_id), Transcript())
         return NewSessionResponse(session_id=session_id)
+
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ARG002
+        """Continue a conversation of an earlier process, and show what was said."""
+        if (transcript := self._files.read(session_id)) is None:
+            raise RequestError.resource_not_found(session_id)
+        conversation = self._agent.conversation(session_id, context_id=transcript.context_id)
+        self._sessions[session_id] = _Session(conversation, transcript)
+        await self._reports(session_id).replay(transcript.messages)
+        return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Block], **_: Any) -> PromptResponse:
         """Send a message and report the answer as it comes."""
-        session = self._session(session_id)
+        if (session := self._sessions.get(session_id)) is None:
+            raise RequestError.invalid_params({"details": "there is no such session"})
         if session.turn is not None:
             raise RequestError.invalid_request({"details": "the session is answering a prompt"})
-        session.turn = asyncio.ensure_future(self._answer(session_id, session, prompt))
+        reports = self._reports(session_id)
+        session.turn = asyncio.ensure_future(self._answer(session_id, session, prompt, reports))
         try:
             return await session.turn
         except asyncio.CancelledError:
@@ -141,13 +138,16 @@ class EditorAgent:
                 raise
             return PromptResponse(stop_reason="cancelled")
         except RemoteTaskError as error:
-            await self._update(session_id, update_agent_message_text(str(error)))
+            await reports.say(str(error))
             is_rejected = error.state == "rejected"
             return PromptResponse(stop_reason="refusal" if is_rejected else "end_turn")
         except RemoteAgentError as error:
             raise _refusal(error) from error
         finally:
             session.turn = None
+            session.transcript.add("agent", reports.said)
+            session.transcript.context_id = session.conversation.context_id
+            self._files.write(session_id, session.transcript)
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         """Cancel the remote task."""
@@ -156,7 +156,7 @@ class EditorAgent:
             session.turn.cancel()
 
     async def _answer(
-        self, session_id: str, session: _Session, prompt: list[Block]
+        self, session_id: str, session: _Session, prompt: list[Block], reports: Reports
     ) -> PromptResponse:
         async def read(path: str) -> str:
             assert self._client is not None  # noqa: S101 - it has sent this prompt
@@ -164,108 +164,40 @@ class EditorAgent:
             return response.content
 
         message: Sequence[Part] = await parts_of(prompt, read if self._reads_files else None)
-        while True:
-            reply = await self._exchange(session_id, session.conversation, message)
-            if not reply.is_question:
+        session.transcript.add("user", as_text(message))
+        for _ in range(_MOST_PERMISSIONS):
+            reply = await _exchange(session.conversation, message, reports)
+            if not is_permission(reply):
                 return PromptResponse(stop_reason="end_turn", usage=_usage(reply))
-            if (options := _permission(reply)) is None:
-                await self._update(session_id, update_agent_message_text(reply.question))
-                return PromptResponse(stop_reason="end_turn", usage=_usage(reply))
-            message = [await self._ask(session_id, reply, options)]
+            if (answer := await reports.ask(self._name, reply)) is None:
+                raise asyncio.CancelledError
+            message = [answer]
+        await reports.say("The agent asks for permission too often.")
+        return PromptResponse(stop_reason="max_turn_requests")
 
-    async def _exchange(
-        self, session_id: str, conversation: Conversation, message: Sequence[Part]
-    ) -> AgentReply:
-        """Send a message, report what comes, and return the whole answer."""
-        reply, has_text = None, False
-        async with aclosing(conversation.stream(message)) as events:
-            async for event in events:
-                if isinstance(event, AgentReply):
-                    reply = event
-                elif not isinstance(event, Question):
-                    has_text = has_text or isinstance(event, TextDelta)
-                    await self._report(session_id, event)
-        assert reply is not None  # noqa: S101 - a stream without one raises
-        if reply.text and not has_text and not reply.is_question:
-            await self._update(session_id, update_agent_message_text(reply.text))
-        for part in reply.parts:
-            match part:
-                case File(content=bytes(content)):
-                    resource = embedded_blob_resource(
-                        f"attachment:///{part.filename or 'file'}",
-                        base64.b64encode(content).decode(),
-                        mime_type=part.guess_media_type(),
-                    )
-                    await self._update(session_id, update_agent_message(resource_block(resource)))
-                case Data() | File() if not reply.is_question:
-                    await self._update(session_id, update_agent_message_text(as_text([part])))
-        return reply
-
-    async def _report(self, session_id: str, event: RemoteEvent) -> None:
-        match event:
-            case TextDelta(text=text):
-                await self._update(session_id, update_agent_message_text(text))
-            case Progress(text=text) if text:
-                await self._update(session_id, update_agent_thought_text(text))
-            case ToolCall():
-                started = start_tool_call(
-                    event.id, event.name, status="in_progress", raw_input=event.arguments
-                )
-                await self._update(session_id, started)
-            case ToolResult():
-                status: ToolCallStatus = "failed" if event.is_error else "completed"
-                text = (
-                    event.result if isinstance(event.result, str) else as_text([Data(event.result)])
-                )
-                content = [tool_content(text_block(text))] if event.result is not None else None
-                ended = update_tool_call(event.id, status=status, content=content)
-                await self._update(session_id, ended)
-
-    async def _ask(
-        self, session_id: str, reply: AgentReply, options: Sequence[PermissionOption]
-    ) -> Data:
-        """Put a remote agent's request for permission to the editor's user."""
-        assert self._client is not None  # noqa: S101 - it has sent a prompt
-        call = ToolCallUpdate(
-            tool_call_id=f"permission-{uuid4().hex}",
-            title=reply.question,
-            kind="other",
-            status="pending",
-        )
-        response = await self._client.request_permission(
-            session_id=session_id, tool_call=call, options=list(options)
-        )
-        if not isinstance(response.outcome, AllowedOutcome):
-            raise asyncio.CancelledError
-        return Data({"option": response.outcome.option_id})
-
-    async def _update(self, session_id: str, update: Any) -> None:
-        assert self._client is not None  # noqa: S101 - it has sent a prompt
-        await self._client.session_update(session_id=session_id, update=update)
-
-    def _session(self, session_id: str) -> _Session:
-        if (session := self._sessions.get(session_id)) is None:
-            raise RequestError.invalid_params({"details": "there is no such session"})
-        return session
+    def _reports(self, session_id: str) -> Reports:
+        assert self._client is not None  # noqa: S101 - it has sent a request
+        return Reports(self._client, session_id)
 
 
-def _permission(reply: AgentReply) -> list[PermissionOption] | None:
-    """Return the options of a question about a permission; None for other questions."""
-    for part in reply.status_parts:
-        if isinstance(part, Data) and isinstance(part.value, Mapping):
-            match part.value.get("permission"):
-                case {"options": [*options]}:
-                    return [found for each in options if (found := _option(each))] or None
-    return None
-
-
-def _option(value: object) -> PermissionOption | None:
-    match value:
-        case {"id": str(option_id), "kind": str(kind)} if kind in _OPTIONS:
-            return PermissionOption(
-                option_id=option_id, kind=cast("PermissionOptionKind", kind), name=_OPTIONS[kind]
-            )
-    return None
+async def _exchange(
+    conversation: Conversation, message: Sequence[Part], reports: Reports
+) -> AgentReply:
+    """Send a message, report what comes, and return the whole answer."""
+    reply, has_text = None, False
+    async with aclosing(conversation.stream(message)) as events:
+        async for event in events:
+            if isinstance(event, AgentReply):
+                reply = event
+            elif not isinstance(event, Question):
+                has_text = has_text or isinstance(event, TextDelta)
+                await reports.report(event)
+    assert reply is not None  # noqa: S101 - a stream without one raises
+    if reply.text and not has_text and not is_permission(reply):
+        await reports.say(reply.text)
+    is_shown = File if reply.is_question else (File, Data)
+    await reports.show([part for part in reply.parts if isinstance(part, is_shown)])
+    return reply
 
 
 def _usage(reply: AgentReply) -> Usage | None:
@@ -280,6 +212,7 @@ def _usage(reply: AgentReply) -> Usage | None:
 
 def _refusal(error: RemoteAgentError) -> RequestError:
     """Return an error for the editor; its user named the agent, and may read the text."""
+    text = quote(str(error), _ERROR)
     if isinstance(error, RemoteAuthError):
-        return RequestError(-32000, f"{error}; give credentials with --header")
-    return RequestError(-32603, str(error))
+        return RequestError(-32000, f"{text}; give credentials with --header")
+    return RequestError(-32603, text)

@@ -12,6 +12,7 @@ from acp import run_agent
 
 from a2a_adapters import ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions
 from a2a_adapters_acp.offering.agent import EditorAgent
+from a2a_adapters_acp.offering.sessions import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +35,10 @@ def answer_editor(url: str, headers: Sequence[str]) -> None:
     auth = HeadersAuth(dict(map(_header, headers))) if headers else None
     agent = RemoteAgent(url, auth=auth, options=RemoteOptions(progress=True))
     with suppress(KeyboardInterrupt):
-        asyncio.run(_answer(agent))
+        asyncio.run(_answer(EditorAgent(agent, SessionFiles(url)), agent))
 
 
-async def _answer(agent: RemoteAgent) -> None:
+async def _answer(editor_agent: EditorAgent, remote: RemoteAgent) -> None:
     # The editor takes every line on standard output for a message of the protocol.
     sys.stdout.flush()
     output = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -50,9 +51,9 @@ async def _answer(agent: RemoteAgent) -> None:
         lambda: asyncio.streams.FlowControlMixin(loop=loop), output
     )
     writer = asyncio.StreamWriter(transport, flow, None, loop)
-    async with agent:
+    async with remote:
         # The SDK refuses the optional methods that it lacks.
-        await run_agent(cast("Any", EditorAgent(agent)), writer, reader)
+        await run_agent(cast("Any", editor_agent), writer, reader)
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -1,0 +1,188 @@
+"""A remote agent's events as updates for an editor."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote as url_quoted
+from uuid import uuid4
+
+from acp.helpers import (
+    embedded_blob_resource,
+    resource_block,
+    resource_link_block,
+    start_tool_call,
+    text_block,
+    tool_content,
+    update_agent_message,
+    update_agent_message_text,
+    update_agent_thought_text,
+    update_tool_call,
+    update_user_message_text,
+)
+from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
+
+from a2a_adapters import (
+    AgentReply,
+    Data,
+    File,
+    Part,
+    Progress,
+    RemoteEvent,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    as_text,
+)
+from a2a_adapters.dialects import quote
+
+if TYPE_CHECKING:
+    from acp.interfaces import Client
+    from acp.schema import PermissionOptionKind, ToolCallStatus
+
+_OPTIONS = {
+    "allow_once": "Allow",
+    "allow_always": "Always allow",
+    "reject_once": "Reject",
+    "reject_always": "Always reject",
+}
+_MOST_OPTIONS = 10
+_PIECE = 64 * 1024
+_TITLE = 200
+_DETAILS = 16_000
+_FILE_BYTES = 8 * 1024 * 1024
+_CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {ord("\n"), ord("\t")})
+
+
+class Reports:
+    """Shows the editor's user what a remote agent sends in a session.
+
+    The agent is not trusted: control characters are removed, because editors may run in a terminal,
+    and each update is bounded.
+
+    Args:
+        client: The editor.
+        session_id: The session.
+
+    Attributes:
+        said: The text of the answer so far.
+    """
+
+    def __init__(self, client: Client, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+        self.said = ""
+
+    async def say(self, text: str) -> None:
+        """Show text of the answer."""
+        text = text.translate(_CONTROLS)
+        self.said += text
+        for start in range(0, len(text), _PIECE):
+            await self._update(update_agent_message_text(text[start : start + _PIECE]))
+
+    async def replay(self, messages: Sequence[tuple[str, str]]) -> None:
+        """Show the messages of an earlier conversation."""
+        for role, text in messages:
+            show = update_user_message_text if role == "user" else update_agent_message_text
+            for start in range(0, len(text), _PIECE):
+                await self._update(show(text[start : start + _PIECE]))
+
+    async def report(self, event: RemoteEvent) -> None:
+        """Show text, progress or a tool call."""
+        match event:
+            case TextDelta(text=text):
+                await self.say(text)
+            case Progress(text=text) if text:
+                await self._update(update_agent_thought_text(_printable(text)))
+            case ToolCall():
+                given = event.arguments if len(str(event.arguments)) <= _DETAILS else None
+                title = quote(event.name, _TITLE)
+                await self._update(
+                    start_tool_call(event.id, title, status="in_progress", raw_input=given)
+                )
+            case ToolResult(result=result):
+                status: ToolCallStatus = "failed" if event.is_error else "completed"
+                text = result if isinstance(result, str) else as_text([Data(result)])
+                content = [tool_content(text_block(_printable(text)))] if text else None
+                await self._update(update_tool_call(event.id, status=status, content=content))
+
+    async def show(self, parts: Sequence[Part]) -> None:
+        """Show the data and files of an answer; files are resources."""
+        for part in parts:
+            match part:
+                case File(content=bytes(content)) if len(content) <= _FILE_BYTES:
+                    resource = embedded_blob_resource(
+                        f"attachment:///{url_quoted(_name(part))}",
+                        base64.b64encode(content).decode(),
+                        mime_type=part.guess_media_type(),
+                    )
+                    await self._update(update_agent_message(resource_block(resource)))
+                case File(content=bytes(content)):
+                    await self.say(f"\n(The file {_name(part)} is too large: {len(content)} bytes)")
+                case File(url=str(url)) if url.startswith(("https://", "http://")):
+                    link = resource_link_block(_name(part), url)
+                    await self._update(update_agent_message(link))
+                case Data():
+                    await self.say(as_text([part]))
+
+    async def ask(self, name: str, reply: AgentReply) -> Data | None:
+        """Put a remote agent's request for permission to the editor's user.
+
+        Args:
+            name: The agent's name.
+            reply: Its request, see `is_permission`.
+
+        Returns:
+            The answer; None if the user cancels.
+        """
+        first, _, _ = reply.question.partition("\n")
+        call = ToolCallUpdate(
+            tool_call_id=f"permission-{uuid4().hex}",
+            title=quote(f"{name}: {first}", _TITLE),
+            kind="other",
+            status="pending",
+            content=[tool_content(text_block(_printable(reply.question)))],
+        )
+        response = await self._client.request_permission(
+            session_id=self._session_id, tool_call=call, options=_options(reply)
+        )
+        if not isinstance(response.outcome, AllowedOutcome):
+            return None
+        return Data({"option": response.outcome.option_id})
+
+    async def _update(self, update: Any) -> None:
+        await self._client.session_update(session_id=self._session_id, update=update)
+
+
+def is_permission(reply: AgentReply) -> bool:
+    """Whether a question is about a permission, and has options to choose from."""
+    return bool(_options(reply))
+
+
+def _options(reply: AgentReply) -> list[PermissionOption]:
+    for part in reply.status_parts:
+        if isinstance(part, Data) and isinstance(part.value, Mapping):
+            match part.value.get("permission"):
+                case {"options": [*options]}:
+                    return [each for o in options[:_MOST_OPTIONS] if (each := _option(o))]
+    return []
+
+
+def _option(value: object) -> PermissionOption | None:
+    """Return an option under a name of ours: the agent's may say the opposite of what it does."""
+    match value:
+        case {"id": str(option_id), "kind": str(kind)} if kind in _OPTIONS:
+            return PermissionOption(
+                option_id=option_id, kind=cast("PermissionOptionKind", kind), name=_OPTIONS[kind]
+            )
+    return None
+
+
+def _name(file: File) -> str:
+    """Return a file's name without folders."""
+    return quote(file.filename.replace("\\", "/").rpartition("/")[2], _TITLE) or "file"
+
+
+def _printable(text: str) -> str:
+    return text[:_DETAILS].translate(_CONTROLS)
