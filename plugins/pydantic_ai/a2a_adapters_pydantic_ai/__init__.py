@@ -5,6 +5,8 @@
     from a2a_adapters_pydantic_ai import adapt
 
     serve(adapt(agent, deps=lambda request: Deps(user=request.owner)))
+
+In the other direction, `A2AModel` and `A2AToolset` are remote agents as Pydantic AI's own objects.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from typing import TYPE_CHECKING, cast
 from a2a_adapters import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter
+    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters_pydantic_ai.calling.model import A2AModel
+    from a2a_adapters_pydantic_ai.calling.toolset import A2AToolset
     from a2a_adapters_pydantic_ai.serving.adapter import PydanticAIAdapter, adapt
 
-__all__ = ["PydanticAIAdapter", "adapt"]
+__all__ = ["A2AModel", "A2AToolset", "PydanticAIAdapter", "adapt"]
 
 _EXTRA = "pydantic-ai"
 _DISTRIBUTION = "pydantic-ai-slim"
@@ -28,6 +32,8 @@ _DISTRIBUTION = "pydantic-ai-slim"
 __getattr__ = lazy_names(
     __name__,
     {
+        "A2AModel": "calling.model",
+        "A2AToolset": "calling.toolset",
         "adapt": "serving.adapter",
         "PydanticAIAdapter": "serving.adapter",
     },
@@ -63,3 +69,15 @@ def a2a_frameworks() -> list[str]:
 def a2a_prepare_process() -> None:
     """Turn off the banner that the framework prints on a terminal before its first run."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+
+
+@hookimpl
+def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
+    """Return a remote agent as a model."""
+    return __getattr__("A2AModel")(agent) if framework in {_EXTRA, _DISTRIBUTION} else None
+
+
+@hookimpl
+def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
+    """Return a remote agent as a toolset."""
+    return __getattr__("A2AToolset")(agent) if framework in {_EXTRA, _DISTRIBUTION} else None

@@ -7,6 +7,7 @@ import re
 from pydantic_ai import exceptions
 
 from a2a_adapters import (
+    A2AAdaptersError,
     AgentEvent,
     AgentFailedError,
     ErrorCategory,
@@ -15,7 +16,7 @@ from a2a_adapters import (
     model_failure,
 )
 
-_LIMIT = re.compile(r"`?(\w+)_limit`? of (\S+)")
+_LIMIT = re.compile(r"`?(\w+)_limit`? of ([\d.]*\d)")
 _LIMITS = (
     exceptions.ConcurrencyLimitExceeded,
     exceptions.OutputTokenLimitExceeded,
@@ -58,6 +59,8 @@ def failure(error: Exception, *, in_tool: bool) -> AgentFailedError | None:
         return found
     if category := _category(error):
         return AgentFailedError(category)
+    if isinstance(error, A2AAdaptersError):  # a tool's own, for the caller
+        return None
     return AgentFailedError("tool") if in_tool else None
 
 

@@ -3,14 +3,17 @@
 A call waits for an approval, for the answer to a question, or for a result from outside. The
 question has a data part for each call, and one with the JSON schema of a reply: an object with the
 answers by the ids of the calls. A text answers the first call, and the rest are asked again.
+
+A tool that raises `ApprovalRequired` with an `answer_argument` in its metadata asks a question: it
+runs again with the answer as that argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolDenied
+from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 
 from a2a_adapters import (
     JSON,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 _CHOICES = "Please reply with approve, or with reject and what is to be done instead."
 _IN_TURN = "A text reply answers question 1; {} will be asked next."
 _SAYS = "The user did not approve this call, and says: {}"
+_ANSWER_ARGUMENT = "answer_argument"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
 
 
@@ -63,28 +67,27 @@ def answer(paused: Paused, parts: Sequence[Part]) -> Paused:
     Raises:
         InvalidInputError: The reply is unclear. It answers nothing.
     """
-    waiting = {call.tool_call_id: call for call in _waiting(paused)}
+    asked = {call.tool_call_id: _Asked(paused.requests, call) for call in _waiting(paused)}
     replies: dict[str, object] = {}
     for value in (part.value for part in parts if isinstance(part, Data)):
-        if isinstance(value, Mapping) and value and value.keys() <= waiting.keys():
+        if isinstance(value, Mapping) and value and value.keys() <= asked.keys():
             replies |= value
     if not replies:
-        replies = {next(iter(waiting)): _whole(parts)}
-    given = {
-        call_id: _answer(paused.requests, waiting[call_id], reply)
-        for call_id, reply in replies.items()
-    }
+        replies = {next(iter(asked)): _whole(parts)}
+    given = {call_id: asked[call_id].answer(reply) for call_id, reply in replies.items()}
     return paused.model_copy(update={"answers": paused.answers | given})
 
 
 def results(paused: Paused) -> DeferredToolResults:
     """Return the answers as the framework takes them."""
-    approvals = {call.tool_call_id for call in paused.requests.approvals}
-    return paused.requests.build_results(
+    requests, answers = paused.requests, paused.answers
+    return requests.build_results(
         approvals={
-            key: _decided(value) for key, value in paused.answers.items() if key in approvals
+            call.tool_call_id: _Asked(requests, call).decide(answers[call.tool_call_id])
+            for call in requests.approvals
         },
-        calls={key: value for key, value in paused.answers.items() if key not in approvals},
+        calls={call.tool_call_id: answers[call.tool_call_id] for call in requests.calls},
+        metadata=requests.metadata,
     )
 
 
@@ -93,10 +96,11 @@ class _Asked:
 
     def __init__(self, requests: DeferredToolRequests, call: ToolCallPart) -> None:
         self.id = call.tool_call_id
-        self.kind = requests.kind(call.tool_call_id)
         self._call = call
         self._arguments = tool_arguments(call.args)
         self._metadata = requests.metadata.get(call.tool_call_id, {})
+        is_question = _ANSWER_ARGUMENT in self._metadata
+        self.kind = "question" if is_question else requests.kind(call.tool_call_id)
 
     @property
     def prompt(self) -> str:
@@ -130,6 +134,25 @@ class _Asked:
         }
         return {**shown, "metadata": as_json(self._metadata)} if self._metadata else shown
 
+    def answer(self, reply: object) -> JsonValue:
+        """Return the answer in a reply.
+
+        Raises:
+            InvalidInputError: The reply is unclear.
+        """
+        if self.kind == "approval":
+            return _decision(reply)
+        if reply in ("", None):
+            raise InvalidInputError("That answers nothing.")
+        return cast("JsonValue", as_json(reply))
+
+    def decide(self, answer: JsonValue) -> bool | ToolApproved | ToolDenied:
+        """Return the answer about a tool that runs if it is approved."""
+        if self.kind == "question":
+            argument = self._metadata[_ANSWER_ARGUMENT]
+            return ToolApproved(override_args={**self._call.args_as_dict(), argument: answer})
+        return ToolDenied(_SAYS.format(answer)) if isinstance(answer, str) else bool(answer)
+
     @property
     def _text(self) -> str:
         """The question in the tool's metadata or arguments."""
@@ -160,14 +183,6 @@ def _whole(parts: Sequence[Part]) -> object:
     return values[0] if len(values) == len(parts) == 1 else as_text(parts).strip()
 
 
-def _answer(requests: DeferredToolRequests, call: ToolCallPart, reply: object) -> JsonValue:
-    if requests.kind(call.tool_call_id) == "approval":
-        return _decision(reply)
-    if reply in ("", None):
-        raise InvalidInputError("That answers nothing.")
-    return cast("JsonValue", as_json(reply))
-
-
 def _decision(reply: object) -> bool | str:
     """Return True for a yes, False for a no, otherwise the text for the model.
 
@@ -181,7 +196,3 @@ def _decision(reply: object) -> bool | str:
         raise InvalidInputError("That decides nothing.")
     is_yes, reason = as_decision(text) or (None, "")
     return text if is_yes is None or reason else is_yes
-
-
-def _decided(answer: Any) -> bool | ToolDenied:
-    return ToolDenied(_SAYS.format(answer)) if isinstance(answer, str) else bool(answer)

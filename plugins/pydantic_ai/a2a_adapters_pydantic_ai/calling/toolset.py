@@ -1,0 +1,160 @@
+"""A remote agent, or its skills, as a toolset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Required, Unpack, cast
+
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
+from pydantic_ai import ApprovalRequired, ToolDefinition, ToolFailed
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from typing_extensions import TypedDict
+
+from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, ToolDescription
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_core import SchemaValidator
+
+    from a2a_adapters import AgentDescription, AgentOptions, AgentReply
+
+_SILENT = "(The agent answered nothing.)"
+_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
+_FAILED = "The agent could not be asked: {}"
+
+
+@with_config(ConfigDict(extra="forbid"))
+class A2AToolArgs(TypedDict, total=False):
+    """The arguments of a tool."""
+
+    message: Required[
+        Annotated[str, Field(description="What to ask the agent or tell it, in full sentences.")]
+    ]
+    context_id: Annotated[
+        str, Field(description="The context_id of an earlier result, to go on with it; else empty.")
+    ]
+    task_id: Annotated[
+        str,
+        Field(description="The task_id of a result in which the agent asks, to answer it."),
+    ]
+
+
+_ARGS = TypeAdapter(A2AToolArgs)
+
+
+class A2AToolset(AbstractToolset[Any]):
+    """Any A2A agent as a tool: `Agent(toolsets=[A2AToolset("http://localhost:8000")])`.
+
+    The agent's card, which is read when a run needs the tools, describes the tool. A result has the
+    id of its context and, if the agent asks a question, of its task. To continue the conversation,
+    the model passes these ids to the next call. The toolset is stateless: it serves any number of
+    runs. Errors are failed results for the model.
+
+    Args:
+        agent: The agent, or its URL.
+        per_skill: Whether each skill of the agent is a tool, whose id is sent as metadata
+            `skill_id`.
+        ask_user: Whether a question of the agent is passed up as a call that requires approval,
+            rather than returned to the model. Its metadata has the `question`; approve it with
+            `ToolApproved(override_args={"message": answer})` and this metadata.
+        about: The description that the model sees, in place of the card's.
+        id: The id of the toolset, for agents that several toolsets need to be told apart for.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+    """
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        *,
+        per_skill: bool = False,
+        ask_user: bool = False,
+        about: AgentDescription | None = None,
+        id: str | None = None,  # noqa: A002 - the framework's name
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        self._agent = RemoteAgent.of(agent, **options)
+        self._per_skill = per_skill
+        self._ask_user = ask_user
+        self._about = about
+        self._id = id
+
+    @property
+    def id(self) -> str | None:
+        """The id of the toolset."""
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
+        """Return the tools.
+
+        Raises:
+            RemoteAgentError: The card cannot be read.
+        """
+        about = self._about or await self._agent.describe()
+        if self._per_skill:
+            tools = [ToolDescription.of_skill(skill) for skill in about.skills]
+        else:
+            tools = [ToolDescription.of_agent(about)]
+        return {tool.name: self._tool(tool) for tool in tools}
+
+    async def call_tool(
+        self,
+        name: str,  # noqa: ARG002 - of the interface
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],
+    ) -> str:
+        """Ask the agent.
+
+        Raises:
+            ApprovalRequired: The agent asks a question, which the user is to answer.
+            ToolFailed: The agent does not answer.
+        """
+        asked = {**tool_args, **_place(ctx)}
+        try:
+            reply = await self._agent.send(
+                asked["message"],
+                context_id=asked.get("context_id", ""),
+                task_id=asked.get("task_id", ""),
+                metadata=tool.tool_def.metadata,
+            )
+        except (InvalidInputError, RemoteAgentError) as error:
+            raise ToolFailed(_FAILED.format(error)) from error
+        if reply.is_question and self._ask_user:
+            raise ApprovalRequired(
+                {
+                    "question": reply.question,
+                    "answer_argument": "message",
+                    "context_id": reply.context_id,
+                    "task_id": reply.task_id,
+                }
+            )
+        return _result(reply)
+
+    def _tool(self, tool: ToolDescription) -> ToolsetTool[Any]:
+        definition = ToolDefinition(
+            name=tool.name,
+            description=tool.description,
+            parameters_json_schema=_ARGS.json_schema(),
+            metadata={"skill_id": tool.skill_id} if tool.skill_id else None,
+        )
+        validator = cast("SchemaValidator", _ARGS.validator)
+        return ToolsetTool(
+            toolset=self, tool_def=definition, max_retries=1, args_validator=validator
+        )
+
+
+def _place(ctx: RunContext[Any]) -> dict[str, str]:
+    """Return the place in the conversation at which the user has answered a question."""
+    asked = ctx.tool_call_metadata if ctx.tool_call_approved else None
+    return {key: asked[key] for key in ("context_id", "task_id")} if asked else {}
+
+
+def _result(reply: AgentReply) -> str:
+    """Format an answer for the model, with the ids that continue the conversation."""
+    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
+    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
+    asks = _ASKS if reply.is_question else ""
+    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
+    return "\n".join(filter(None, lines))
