@@ -200,6 +200,29 @@ class Turn:
         answer = call(f"fs/{verb}_text_file", sessionId=self.session, path=path, **content)
         self.say(json.dumps(answer.get("result", answer.get("error"))))
 
+    def do_terminal(self, given):
+        # Runs a command by its client, and says its output and end.
+        answer = call("terminal/create", sessionId=self.session, **json.loads(given))
+        if "error" in answer:
+            return self.say(json.dumps(answer["error"]))
+        about = {"sessionId": self.session, **answer["result"]}
+        ended = call("terminal/wait_for_exit", **about)["result"]
+        written = call("terminal/output", **about)["result"]
+        call("terminal/release", **about)
+        gone = call("terminal/output", **about)
+        return self.say(json.dumps([ended, written, "error" in gone]))
+
+    def do_background(self, _):
+        # Leaves a command running, of which the pid is said.
+        command = "sleep 600 & echo $!; sleep 600"
+        about = call("terminal/create", sessionId=self.session, command=command)["result"]
+        while not (
+            said := call("terminal/output", sessionId=self.session, **about)["result"]["output"]
+        ):
+            time.sleep(0.02)
+        self.say(said)
+        cancelled.wait()
+
     def do_spawn(self, _):
         child = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", "print(flush=True); import time; time.sleep(600)"],

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from acp import RequestError
 from acp.schema import (
     AllowedOutcome,
+    CreateTerminalResponse,
     DeniedOutcome,
+    EnvVariable,
+    KillTerminalResponse,
     PermissionOption,
     PromptResponse,
     ReadTextFileResponse,
+    ReleaseTerminalResponse,
     RequestPermissionResponse,
+    TerminalOutputResponse,
     ToolCallUpdate,
+    WaitForTerminalExitResponse,
     WriteTextFileResponse,
 )
 
@@ -29,6 +35,7 @@ from a2a_adapters_acp.serving.permissions import (
     is_presentable,
     option_for,
 )
+from a2a_adapters_acp.serving.terminals import Terminals
 
 if TYPE_CHECKING:
     from a2a_adapters_acp.serving.updates import Update
@@ -88,6 +95,7 @@ class SessionClient:
 
     def __init__(self, permissions: Permissions) -> None:
         self.folder = Path()
+        self.terminals = Terminals()
         self._permissions = permissions
         self._turn: Turn | None = None
         self._has_room = asyncio.Event()
@@ -201,25 +209,70 @@ class SessionClient:
             raise RequestError.invalid_params({"details": "the file cannot be written"}) from error
         return WriteTextFileResponse()
 
-    async def create_terminal(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("terminal/create")
+    async def create_terminal(
+        self,
+        session_id: str,
+        command: str,
+        args: list[str] | None = None,
+        env: list[EnvVariable] | None = None,
+        cwd: str | None = None,
+        output_byte_limit: int | None = None,
+        **_: Any,
+    ) -> CreateTerminalResponse:
+        """Run a command in the working folder, if the rules allow it without a question."""
+        turn = self._open_turn(session_id)
+        if not self._permissions.allows_terminals:
+            raise RequestError.method_not_found("terminal/create")
+        terminal_id = await self.terminals.create(
+            [command, *(args or ())],
+            env={each.name: each.value for each in env or ()},
+            cwd=cwd or ".",
+            folder=self.folder,
+            limit=output_byte_limit,
+        )
+        if self._turn is not turn:
+            await self.terminals.release(terminal_id)
+            raise RequestError.invalid_request({"details": "there is no turn"})
+        return CreateTerminalResponse(terminal_id=terminal_id)
 
-    async def terminal_output(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("terminal/output")
+    async def terminal_output(
+        self,
+        session_id: str,  # noqa: ARG002 - this client has one session
+        terminal_id: str,
+        **_: Any,
+    ) -> TerminalOutputResponse:
+        """Return what a command has written."""
+        return self.terminals.get(terminal_id).output
 
-    async def release_terminal(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("terminal/release")
+    async def wait_for_terminal_exit(
+        self,
+        session_id: str,  # noqa: ARG002
+        terminal_id: str,
+        **_: Any,
+    ) -> WaitForTerminalExitResponse:
+        """Wait for the end of a command."""
+        status = await self.terminals.get(terminal_id).wait()
+        return WaitForTerminalExitResponse(exit_code=status.exit_code, signal=status.signal)
 
-    async def wait_for_terminal_exit(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("terminal/wait_for_exit")
+    async def kill_terminal(
+        self,
+        session_id: str,  # noqa: ARG002
+        terminal_id: str,
+        **_: Any,
+    ) -> KillTerminalResponse:
+        """End a command; its output stays."""
+        await self.terminals.get(terminal_id).end()
+        return KillTerminalResponse()
 
-    async def kill_terminal(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("terminal/kill")
+    async def release_terminal(
+        self,
+        session_id: str,  # noqa: ARG002
+        terminal_id: str,
+        **_: Any,
+    ) -> ReleaseTerminalResponse:
+        """End a command and forget its output."""
+        await self.terminals.release(terminal_id)
+        return ReleaseTerminalResponse()
 
     async def create_elicitation(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse."""
@@ -238,9 +291,13 @@ class SessionClient:
     def on_connect(self, conn: Any) -> None:
         """Do nothing: the session has the connection."""
 
-    def _file(self, session_id: str, path: str, kind: str) -> Path:
+    def _open_turn(self, session_id: str) -> Turn:
         if self._turn is None or session_id != self.session_id:
             raise RequestError.invalid_request({"details": "there is no turn"})
+        return self._turn
+
+    def _file(self, session_id: str, path: str, kind: str) -> Path:
+        self._open_turn(session_id)
         if kind in self._permissions.deny:
             raise RequestError.invalid_params({"details": "not permitted"})
         file = inside(path, self.folder)

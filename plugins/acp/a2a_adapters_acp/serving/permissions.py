@@ -73,6 +73,11 @@ class Permissions:
             kinds = ", ".join(sorted(KINDS))
             raise ConfigurationError(f"{min(unknown)!r} is not a kind of tool; they are {kinds}")
 
+    @property
+    def allows_terminals(self) -> bool:
+        """Whether the agent may run commands by its client, which needs no question."""
+        return "execute" in self.allow and "execute" not in self.deny
+
     def verdict(self, call: ToolCallUpdate, folder: Path) -> Verdict:
         """Decide on a tool call.
 

@@ -165,7 +165,7 @@ class Session:
             return
         if self._connection is not None and self._prompting is not None:
             await self._cancel(self._connection, self._prompting)
-        await self._tree.end(_EXIT_SECONDS)
+        await asyncio.gather(self._client.terminals.aclose(), self._tree.end(_EXIT_SECONDS))
         if self._connection is not None:
             await self._connection.close()
 
@@ -173,7 +173,8 @@ class Session:
         about = await connection.initialize(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=ClientCapabilities(
-                fs=FileSystemCapabilities(read_text_file=True, write_text_file=True)
+                fs=FileSystemCapabilities(read_text_file=True, write_text_file=True),
+                terminal=self._launch.permissions.allows_terminals,
             ),
             client_info=Implementation(name="a2a-adapters", version=version("a2a-adapters")),
         )
