@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from a2a_adapters import AgentReply, ProgressEvent
+    from a2a_adapters import AgentReply
     from a2a_adapters.dialects import DialectServer
     from a2a_adapters_openai.models import Models
+    from a2a_adapters_openai.output import NewEvent
     from a2a_adapters_openai.run import Run
 
 _DONE = b"data: [DONE]\n\n"
@@ -82,7 +83,7 @@ class ChatShape:
         turn: The turn.
     """
 
-    def __init__(self, parameters: ChatParameters, run: Run, turn: Turn) -> None:
+    def __init__(self, parameters: ChatParameters, run: Run[NewEvent], turn: Turn) -> None:
         self._completion = _Completion(parameters.model, run.answer.task_id)
         self._is_json = parameters.is_json
         options = parameters.stream_options
@@ -96,7 +97,7 @@ class ChatShape:
         """Return the first chunk, which holds only the role."""
         return data(self._completion.chunk({"role": "assistant", "content": ""}))
 
-    def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
+    def add(self, news: Sequence[NewEvent]) -> bytes:
         """Return a chunk for each piece of text and each progress event."""
         chunks = []
         for each in news:
@@ -129,7 +130,7 @@ class ChatShape:
         """Return the event that makes clients raise an error."""
         return data(error.body()) + _DONE
 
-    async def whole(self, progress: Sequence[ProgressEvent]) -> dict[str, Any]:
+    async def whole(self, progress: Sequence[NewEvent]) -> dict[str, Any]:
         """Return the whole completion.
 
         Raises:

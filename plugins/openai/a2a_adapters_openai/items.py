@@ -14,7 +14,8 @@ from a2a_adapters_openai.output import progress_text, remaining
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from a2a_adapters import AgentReply, ProgressEvent, TokenUsage
+    from a2a_adapters import AgentReply, TokenUsage
+    from a2a_adapters_openai.output import NewEvent
     from a2a_adapters_openai.run import Run
 
 STEP = 1000
@@ -107,7 +108,7 @@ class ResponseShape:
     def __init__(
         self,
         frame: Frame,
-        run: Run,
+        run: Run[NewEvent],
         *,
         is_json: bool = False,
         keep: Callable[[str, AgentReply], Awaitable[None]] | None = None,
@@ -133,7 +134,7 @@ class ResponseShape:
             "response.in_progress", response=response
         )
 
-    def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
+    def add(self, news: Sequence[NewEvent]) -> bytes:
         """Return the events for new text and progress."""
         events = []
         for each in news:

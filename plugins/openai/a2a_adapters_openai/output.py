@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_core import from_json, to_json
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from a2a_adapters import AgentReply, ProgressEvent
+
+    NewEvent: TypeAlias = TextDelta | ProgressEvent
 
 _NOT_JSON = "the agent's answer is not JSON, as response_format requires"
 
@@ -80,7 +82,7 @@ def whole(reply: AgentReply, *, is_json: bool) -> str:
     return remaining((TextDelta(reply.text),), reply, is_json=is_json)
 
 
-def progress_text(event: ProgressEvent) -> str:
+def progress_text(event: NewEvent) -> str:
     """Return a progress event as a line of reasoning, which clients display separately."""
     match event:
         case ToolCall(name=name, arguments=None):

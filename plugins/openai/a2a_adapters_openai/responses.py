@@ -17,6 +17,7 @@ from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.messages import read_message
 from a2a_adapters_openai.output import progress_text, whole
 from a2a_adapters_openai.parameters import ResponseParameters, read_parameters
+from a2a_adapters_openai.run import find_task
 from a2a_adapters_openai.stored import (
     background_status,
     context_of,
@@ -25,7 +26,7 @@ from a2a_adapters_openai.stored import (
     text_of_item,
 )
 from a2a_adapters_openai.stream import EventStream, OnLeave
-from a2a_adapters_openai.turns import Turn, caller, find_task, is_waiting
+from a2a_adapters_openai.turns import Turn, caller, is_waiting
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext

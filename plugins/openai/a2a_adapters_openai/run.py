@@ -1,29 +1,29 @@
-"""One message that an agent answers for a client of this dialect."""
+"""One message that an agent answers for a client of a dialect."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from a2a.types import CancelTaskRequest
-from a2a.utils.errors import A2AError, InternalError
+from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
+from a2a.utils.errors import A2AError, InternalError, TaskNotFoundError
 from starlette.requests import ClientDisconnect
 
 from a2a_adapters import TextDelta
-from a2a_adapters.dialects import Answer
+from a2a_adapters.dialects import Answer, as_response
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import Task
+    from a2a.types import StreamResponse, Task
     from starlette.types import Receive
 
-    from a2a_adapters import ProgressEvent
     from a2a_adapters.dialects import DialectAgent
 
-    News: TypeAlias = list[TextDelta | ProgressEvent]
+T = TypeVar("T")
 
 _REFUSAL_SECONDS = 3.0
 """Time to wait for the first event before responding, so that a refusal gets an HTTP status."""
@@ -31,8 +31,8 @@ _REFUSAL_SECONDS = 3.0
 logger = logging.getLogger(__name__)
 
 
-class Run:
-    """A running answer.
+class Run(Generic[T]):
+    """A running answer, whose reader gets events of the type `T`.
 
     Args:
         agent: The agent that answers.
@@ -53,10 +53,10 @@ class Run:
         self.is_left = False
         self._agent = agent
         self._context = context
-        self._batches: AsyncGenerator[News] | None = None
-        self._first: asyncio.Task[News | None] | None = None
+        self._batches: AsyncGenerator[list[T]] | None = None
+        self._first: asyncio.Task[list[T] | None] | None = None
 
-    async def begin(self, batches: AsyncGenerator[News]) -> None:
+    async def begin(self, batches: AsyncGenerator[list[T]]) -> None:
         """Wait until the agent accepts the message, for a limited time.
 
         Args:
@@ -71,7 +71,7 @@ class Run:
         if self._first.done():
             self._first.result()
 
-    async def take(self) -> Sequence[TextDelta | ProgressEvent]:
+    async def take(self) -> Sequence[T]:
         """Wait for text or progress and return all available; an empty list is the end.
 
         Raises:
@@ -87,17 +87,17 @@ class Run:
             if news:
                 return news
 
-    async def _next(self) -> News | None:
+    async def _next(self) -> list[T] | None:
         assert self._batches is not None  # noqa: S101 - it has begun
         try:
             return await anext(self._batches, None)
         except A2AError:
             raise
         except Exception as error:
-            logger.exception("the answer to an OpenAI client failed")
+            logger.exception("the answer to a client failed")
             raise InternalError from error
 
-    async def finished(self, receive: Receive) -> Sequence[ProgressEvent]:
+    async def finished(self, receive: Receive) -> Sequence[T]:
         """Wait for the end of the answer; stop the agent if the client leaves earlier.
 
         Returns:
@@ -121,8 +121,8 @@ class Run:
             ending.cancel()
             await self.aclose()
 
-    async def _progress(self) -> Sequence[ProgressEvent]:
-        events: list[ProgressEvent] = []
+    async def _progress(self) -> Sequence[T]:
+        events: list[T] = []
         while news := await self.take():
             events += [each for each in news if not isinstance(each, TextDelta)]
         return events
@@ -150,3 +150,41 @@ class Run:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def find_task(agent: DialectAgent, task_id: str, context: ServerCallContext) -> Task | None:
+    """Return the current state of a caller's task, None if it is unknown."""
+    try:
+        return await agent.handler.on_get_task(GetTaskRequest(id=task_id), context)
+    except TaskNotFoundError:
+        return None
+
+
+async def subscribed(
+    agent: DialectAgent,
+    task: Task,
+    context: ServerCallContext,
+    answer: Answer,
+    fold: Callable[[StreamResponse], list[T]],
+) -> AsyncGenerator[list[T]]:
+    """Yield the events of a running task, folded into `answer` by `fold`.
+
+    Raises:
+        UnsupportedOperationError: The task has ended.
+    """
+    params = SubscribeToTaskRequest(id=task.id)
+    async with aclosing(agent.handler.on_subscribe_to_task(params, context)) as events:
+        async for event in events:
+            yield fold(as_response(event))
+            if answer.is_settled:  # an open question would keep the subscription open
+                return
+
+
+async def ended(
+    agent: DialectAgent,
+    task: Task,
+    context: ServerCallContext,
+    fold: Callable[[StreamResponse], list[T]],
+) -> AsyncGenerator[list[T]]:
+    """Yield the events of a task that has ended."""
+    yield fold(as_response(await find_task(agent, task.id, context) or task))

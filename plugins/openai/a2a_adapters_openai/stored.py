@@ -6,31 +6,28 @@ it. Nothing else is stored, so any process of a server can answer, even after a 
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import CancelTaskRequest, Role, SubscribeToTaskRequest, Task, TaskState
+from a2a.types import CancelTaskRequest, Role, Task, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from starlette.responses import JSONResponse
 
 from a2a_adapters import Text, as_text
-from a2a_adapters.dialects import Answer, as_response, message_parts, new_id
+from a2a_adapters.dialects import Answer, message_parts, new_id
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.output import whole
-from a2a_adapters_openai.run import Run
+from a2a_adapters_openai.run import Run, ended, find_task, subscribed
 from a2a_adapters_openai.stream import EventStream, OnLeave
-from a2a_adapters_openai.turns import caller, find_task
+from a2a_adapters_openai.turns import caller
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from a2a.server.context import ServerCallContext
     from starlette.requests import Request
     from starlette.responses import Response
 
     from a2a_adapters.dialects import DialectAgent, DialectServer
-    from a2a_adapters_openai.run import News
+    from a2a_adapters_openai.output import NewEvent
 
 _RUNNING = {
     TaskState.TASK_STATE_SUBMITTED: "queued",
@@ -151,30 +148,13 @@ class StoredEndpoint:
     ) -> Response:
         after = _after(request)
         context = caller(self._server, request)
-        run = Run(agent, context)
+        run: Run[NewEvent] = Run(agent, context)
         try:
-            await run.begin(_subscribed(agent, task, context, run.answer))
+            await run.begin(subscribed(agent, task, context, run.answer, run.answer.fold))
         except UnsupportedOperationError:  # it has ended in the meantime
             run = Run(agent, context)
-            await run.begin(_ended(agent, task, context, run.answer))
+            await run.begin(ended(agent, task, context, run.answer.fold))
         return EventStream(run, ResponseShape(frame, run, after=after), {}, on_leave=OnLeave.CLOSE)
-
-
-async def _subscribed(
-    agent: DialectAgent, task: Task, context: ServerCallContext, answer: Answer
-) -> AsyncGenerator[News]:
-    params = SubscribeToTaskRequest(id=task.id)
-    async with aclosing(agent.handler.on_subscribe_to_task(params, context)) as events:
-        async for event in events:
-            yield answer.fold(as_response(event))
-            if answer.is_settled:  # an open question would keep the subscription open
-                return
-
-
-async def _ended(
-    agent: DialectAgent, task: Task, context: ServerCallContext, answer: Answer
-) -> AsyncGenerator[News]:
-    yield answer.fold_task(await find_task(agent, task.id, context) or task)
 
 
 def _after(request: Request) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from a2a.utils.errors import A2AError
 from starlette.responses import Response
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters import ProgressEvent, TextDelta
     from a2a_adapters_openai.run import Run
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": keep-alive\n\n"
@@ -35,13 +37,13 @@ class OnLeave(Enum):
     """The agent continues, but its answer is not read."""
 
 
-class Shape(Protocol):
+class Shape(Protocol[T_contra]):
     """Converts the events of a run to those of one API."""
 
     def begin(self) -> bytes:
         """Return the first events, sent before the agent's first output."""
 
-    def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
+    def add(self, news: Sequence[T_contra]) -> bytes:
         """Return the events for new text and progress."""
 
     async def end(self) -> bytes:
@@ -55,7 +57,7 @@ class Shape(Protocol):
         """Return the last events of an answer that failed."""
 
 
-class EventStream(Response):
+class EventStream(Response, Generic[T]):
     """Streams a run; available events are sent in one write.
 
     Args:
@@ -69,8 +71,8 @@ class EventStream(Response):
 
     def __init__(
         self,
-        run: Run,
-        shape: Shape,
+        run: Run[T],
+        shape: Shape[T],
         headers: Mapping[str, str],
         on_leave: OnLeave = OnLeave.CANCEL,
     ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a.types import GetTaskRequest, SendMessageRequest, TaskState
-from a2a.utils.errors import A2AError, TaskNotFoundError
+from a2a.types import SendMessageRequest, TaskState
+from a2a.utils.errors import A2AError
 from google.protobuf.message import Error as ProtobufError
 
 from a2a_adapters import PROGRESS_EXTENSION, Text
@@ -13,7 +13,7 @@ from a2a_adapters.dialects import user_message
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Head, Heads
 from a2a_adapters_openai.messages import to_parts
-from a2a_adapters_openai.run import Run
+from a2a_adapters_openai.run import Run, find_task
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from a2a_adapters import JSON
     from a2a_adapters.dialects import DialectAgent, DialectServer
     from a2a_adapters_openai.heads import Chat
+    from a2a_adapters_openai.output import NewEvent
     from a2a_adapters_openai.parameters import Parameters
 
 _WAITING = {TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED}
@@ -33,14 +34,6 @@ def caller(server: DialectServer, request: Request) -> ServerCallContext:
     context = server.caller(request)
     context.requested_extensions = {*context.requested_extensions, PROGRESS_EXTENSION}
     return context
-
-
-async def find_task(agent: DialectAgent, task_id: str, context: ServerCallContext) -> Task | None:
-    """Return the current state of a caller's task, None if it is unknown."""
-    try:
-        return await agent.handler.on_get_task(GetTaskRequest(id=task_id), context)
-    except TaskNotFoundError:
-        return None
 
 
 def is_waiting(task: Task) -> bool:
@@ -73,7 +66,7 @@ class Turn:
         self.before: Task | None = None
         """The task before the message, None for a new task."""
 
-    async def begin(self) -> Run:
+    async def begin(self) -> Run[NewEvent]:
         """Send the messages that the agent has not received yet, according to the history.
 
         Raises:
@@ -89,7 +82,7 @@ class Turn:
                 await self._heads.put(digest, head)
             raise
 
-    async def begin_at(self, head: Head | None) -> Run:
+    async def begin_at(self, head: Head | None) -> Run[NewEvent]:
         """Send the message to the context of `head`, or to a new one.
 
         Raises:
@@ -97,7 +90,7 @@ class Turn:
             ApiError: It is empty, or cannot be sent.
         """
         request = await self.request(head)
-        run = Run(self._agent, self._context, self.before)
+        run: Run[NewEvent] = Run(self._agent, self._context, self.before)
         await run.begin(self._agent.follow(request, self._context, run.answer))
         return run
 
@@ -136,7 +129,7 @@ class Turn:
             sent.configuration.accepted_output_modes.extend(["application/json", "text/plain"])
         return sent
 
-    async def keep(self, run: Run, text: str, *, is_question: bool) -> None:
+    async def keep(self, run: Run[NewEvent], text: str, *, is_question: bool) -> None:
         """Store the head of the conversation. Call it before the client has the whole answer.
 
         Args:
