@@ -6,14 +6,14 @@ CREWAI := .venv-crewai
 BENCH := .venv-bench
 OPENAI := .venv-openai
 RELEASE := .venv-release
-EXTRAS := acp,autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
+EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
 # Most tests wait rather than compute.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # The core and the plugins of every server are covered without these tests.
-UNMEASURED := attack end_to_end fuzz plugins/acp plugins/agno plugins/autogen plugins/crewai plugins/langchain \
-	plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
+UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plugins/autogen plugins/crewai \
+	plugins/langchain plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
 	plugins/test_failures.py test_docs.py test_imports.py test_install.py test_public_api.py
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest

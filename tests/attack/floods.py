@@ -52,6 +52,14 @@ def _chat(text: str) -> object:
     return {"model": "agent", "messages": messages, "stream": True}
 
 
+def _run(text: str) -> object:
+    return {
+        "threadId": "t",
+        "runId": "r",
+        "messages": [{"id": "m", "role": "user", "content": text}],
+    }
+
+
 _LARGE = "x" * 2 * MIB
 
 FLOODS: dict[str, Caller] = {
@@ -65,6 +73,7 @@ FLOODS: dict[str, Caller] = {
     "large streams, unread": _sender(_post(rpc("SendStreamingMessage", say(_LARGE)))),
     "large answers, unread": _sender(_post(rpc("SendMessage", say(_LARGE)))),
     "large chats, unread": _sender(_post(_chat(_LARGE), path="/v1/chat/completions")),
+    "large runs, unread": _sender(_post(_run(_LARGE), path="/ag-ui")),
     "large questions, never answered": _sender(_post(rpc("SendMessage", say("?" + _LARGE)))),
     "lists, unread": _sender(_post(rpc("ListTasks", {"pageSize": 100, "includeArtifacts": True}))),
 }

@@ -13,4 +13,4 @@ if __name__ == "__main__":
     tokens = JwtTokens(sys.argv[1], issuer=ISSUER, audience=AUDIENCE)
     users = BearerTokens({ANN: "ann", BOB: "bob"})
     options = ServerOptions(authentication=AnyOf(users, tokens), push=PushOptions())
-    serve(agent, port=0, dialects=["openai"], options=options)
+    serve(agent, port=0, dialects=["openai", "ag-ui"], options=options)

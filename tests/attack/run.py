@@ -30,7 +30,7 @@ _AT_ONCE = 50
 """Number of concurrent callers that wait for answers, limited by the shared processor."""
 
 _DEFAULT = ["-m", "a2a_adapters", "serve", "tests.attack.served:agent", "--port", "0"]
-_DEFAULT += ["--dialect", "openai"]
+_DEFAULT += ["--dialect", "openai", "--dialect", "ag-ui"]
 
 CLASSES = (*FLOODS, *TRESPASSES)
 

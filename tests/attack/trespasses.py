@@ -35,11 +35,17 @@ class Trespass:
 SECRET = "ann alone knows"
 _CHAT = {"model": "agent", "messages": [{"role": "user", "content": "x"}]}
 _RESPONSE = {"model": "agent", "input": "x"}
+_RUN = {
+    "threadId": "CONTEXT",
+    "runId": "r",
+    "messages": [{"id": "m", "role": "user", "content": "x"}],
+}
 _ITEM = {"type": "item_reference", "id": "msg_resp_TASK_1"}
 _BODIES = {
     "/": rpc("SendMessage", say("x")),
     "/v1/chat/completions": _CHAT,
     "/v1/responses": _RESPONSE,
+    "/ag-ui": _RUN,
 }
 _CONFIG = {"id": "c", "url": "https://receiver.example/hook"}
 
@@ -110,6 +116,9 @@ _OWNERS = [
         ("/v1/responses", "POST", {**_RESPONSE, "previous_response_id": "resp_TASK_1"}),
         ("/v1/responses", "POST", {**_RESPONSE, "previous_response_id": "resp_CONTEXT_reply"}),
         ("/v1/responses", "POST", {**_RESPONSE, "conversation": "CONTEXT"}),
+        ("/ag-ui", "POST", _RUN),
+        ("/ag-ui", "POST", {**_RUN, "resume": [{"interruptId": "TASK", "status": "resolved"}]}),
+        ("/ag-ui", "POST", {**_RUN, "resume": [{"interruptId": "TASK", "status": "cancelled"}]}),
         ("/v1/responses", "POST", {**_RESPONSE, "input": [_ITEM, *_CHAT["messages"]]}),
     )
 ]
@@ -177,6 +186,9 @@ _PATHS = [
         "/v1/responses/resp_x_1",
         "/v1/responses/..%2f..%2ftasks",
         "/v1/conversations",
+        "/ag-ui",
+        "/ag-ui/agent",
+        "/ag-ui/..%2f..%2ftasks",
         "/extendedAgentCard",
         "/metrics",
         "/docs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import httpx
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.prompt_values import PromptValue
@@ -14,6 +15,7 @@ from openai import AsyncOpenAI
 
 from a2a_adapters import AgentRequest, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, as_user, connect, running, user_message
+from tests.plugins.ag_ui.served import run
 from tests.support.busy import send
 
 CONVERSATIONS = 20
@@ -116,6 +118,29 @@ async def test_openai_clients_hear_only_themselves(target, talk):
         talks = [
             talk(api, model, caller, number)
             for caller, api in (("ann", ann), ("bob", bob))
+            for number in range(CONVERSATIONS)
+        ]
+        for words, received in await asyncio.gather(*talks):
+            assert received == " ".join(words)
+
+
+async def run_thread(http, caller, number):
+    """Have a conversation in a thread that the other caller uses, too."""
+    words = [f"{caller}{number}.{turn}" for turn in range(TURNS)]
+    for word in words:
+        heard = await run(http, word, thread=f"thread {number}", headers=as_user(caller))
+    return words, heard.text
+
+
+@pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
+async def test_front_ends_of_ag_ui_hear_only_themselves(target):
+    async with (
+        running(build_app(target(), dialects=["ag-ui"])) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        talks = [
+            run_thread(http, caller, number)
+            for caller in ("ann", "bob")
             for number in range(CONVERSATIONS)
         ]
         for words, received in await asyncio.gather(*talks):

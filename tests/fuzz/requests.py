@@ -134,6 +134,20 @@ _RESPONSES = [
     {"model": "echo", "input": _SAID[1:], "background": True, "text": {"format": {"type": "text"}}},
     {"model": "echo", "input": [{"type": "function_call_output", "output": "x"}, _SAID[3]]},
 ]
+_RUNS = [
+    {"threadId": "t", "runId": "r", "messages": [{"id": "a", "role": "user", "content": "ask"}]},
+    {
+        "threadId": "t",
+        "runId": "s",
+        "protocolVersion": "1.0",
+        "messages": [{"id": f"m{number}", **said} for number, said in enumerate(_SAID)],
+        "state": {"a": [1]},
+        "tools": [{"name": "f", "description": "A function.", "parameters": {}}],
+        "context": [{"description": "page", "value": "cart"}],
+        "forwardedProps": {"a": "b"},
+        "resume": [{"interruptId": f"{TASK}:m", "status": "cancelled"}],
+    },
+]
 _CONFIGS = f"/tasks/{TASK}/pushNotificationConfigs"
 REQUESTS = [
     *_posts("/", _CALLS, V1),
@@ -156,6 +170,7 @@ REQUESTS = [
     *_posts("/v1/chat/completions", _CHATS, {}),
     *_posts("/v1/responses", _RESPONSES, {}),
     *_posts(f"/v1/responses/resp_{TASK}_9/cancel", [None], {}),
+    *_posts("/ag-ui", _RUNS, {}),
     *_posts("/v1/conversations", [{"metadata": {"a": "b"}}], {}),
     Request("GET", "/v1/models", {}),
     Request("GET", "/v1/models/echo", {}),

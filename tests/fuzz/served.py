@@ -52,7 +52,9 @@ class Served:
 
     def __init__(self):
         self.errors = Errors()
-        self.app = build_app(Fuzzed(), dialects=["openai"], options=ServerOptions(grpc_port=0))
+        self.app = build_app(
+            Fuzzed(), dialects=["openai", "ag-ui"], options=ServerOptions(grpc_port=0)
+        )
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 

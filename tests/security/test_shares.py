@@ -18,6 +18,7 @@ from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.net.addresses import share_of
 from a2a_adapters.security.shares import RequestRates
 from a2a_adapters.testing import running
+from tests.plugins.ag_ui.served import asked
 from tests.support.grpc_agents import refusal
 from tests.support.requests import V1, grpc_port, rpc, say
 
@@ -30,6 +31,7 @@ WAYS = {
     "omniroute": ("/a2a", rpc("message/send", {"message": {"content": "hello"}})),
     "agno": ("/a2a/message/send", rpc("message/send", say("hello"))),
     "openai": ("/v1/responses", {"model": "echo", "input": "hello"}),
+    "ag-ui": ("/ag-ui", asked("hello")),
     "mcp": ("/mcp", rpc("tools/list", {})),
     "the console's": ("/", rpc("ListTasks", {})),
 }
@@ -60,7 +62,7 @@ async def serving(target=echo, *, dialects=(), **numbers):
 
 @pytest.mark.parametrize(("path", "body"), WAYS.values(), ids=WAYS)
 async def test_a_caller_sends_so_many_requests_a_minute(path, body, one_minute):
-    dialects = ["omniroute", "agno", "mcp", "openai"]
+    dialects = ["omniroute", "agno", "mcp", "openai", "ag-ui"]
     async with serving(dialects=dialects, requests_per_minute=3) as (http, _):
         for _ in range(3):
             assert (await http.get("/tasks", headers=ANN)).status_code == 200

@@ -72,6 +72,7 @@ REQUESTS = {
     "Agno": ("/agents/echo/v1/message:send", {}, rpc("message/send", old_say("x", a=flood()))),
     "OmniRoute": ("/a2a", {}, rpc("message/send", {"skill": "s", "metadata": flood()})),
     "OpenAI": ("/v1/chat/completions", {}, {"model": "echo", "messages": [], "tools": [flood()]}),
+    "AG-UI": ("/ag-ui", {}, {"threadId": "t", "runId": "r", "messages": [], "state": flood()}),
     "JSON of nothing else": ("/", V1, flood()),
 }
 
@@ -79,7 +80,7 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_too_many_values_are_refused(name):
     path, headers, body = REQUESTS[name]
-    dialects = ["agno", "omniroute", "openai"]
+    dialects = ["agno", "omniroute", "openai", "ag-ui"]
     app = build_app(echo, options=ServerOptions(limits=LIMITS), dialects=dialects)
     async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         response = await http.post(path, json=body, headers=headers)

@@ -1,0 +1,1 @@
+"""Serves agents to AG-UI's clients."""

@@ -1,0 +1,54 @@
+"""What is new of a run: text, news of the work, and the artifacts that a front end follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Message
+
+from a2a_adapters import A2UI_EXTENSION, RemoteArtifact
+from a2a_adapters.dialects import message_parts
+from a2a_adapters_ag_ui.front_end import STATE
+
+if TYPE_CHECKING:
+    from a2a.types import StreamResponse
+
+    from a2a_adapters import ProgressEvent, TextDelta
+    from a2a_adapters.dialects import Answer
+
+    RunEvent: TypeAlias = TextDelta | ProgressEvent | RemoteArtifact
+
+
+class Fold:
+    """Folds the events of a task into an answer.
+
+    Args:
+        answer: The answer.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def fold(self, event: StreamResponse) -> list[RunEvent]:
+        """Add an event and return what is new for a front end."""
+        news: list[RunEvent] = [*self._answer.fold(event)]
+        if event.HasField("artifact_update"):
+            artifact = event.artifact_update.artifact
+            made = RemoteArtifact(
+                id=artifact.artifact_id,
+                parts=message_parts(Message(parts=artifact.parts)),
+                name=artifact.name,
+                extensions=tuple(artifact.extensions),
+            )
+            if is_followed(made):
+                news.append(made)
+        return news
+
+    def append_text(self, artifact_id: str, text: str) -> list[RunEvent]:
+        """Append text to an artifact and return what is new for a front end."""
+        return [*self._answer.append_text(artifact_id, text)]
+
+
+def is_followed(artifact: RemoteArtifact) -> bool:
+    """Return whether an artifact is the shared state or an interface, rather than an answer."""
+    return artifact.name == STATE or A2UI_EXTENSION in artifact.extensions

@@ -1,0 +1,180 @@
+"""The course of a run: its first and last events, and what is new between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from a2a_adapters_openai.errors import failure
+from a2a_adapters_openai.output import rest_of
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    MessagesSnapshotEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    TokenUsage,
+)
+
+from a2a_adapters import RemoteArtifact, TextDelta
+from a2a_adapters_ag_ui.serving.events import RunEvents, custom, encoded
+from a2a_adapters_ag_ui.serving.fold import is_followed
+from a2a_adapters_ag_ui.serving.questions import interrupt, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.types import Task
+    from a2a_adapters_openai.errors import ApiError
+    from ag_ui.core import RunFinishedOutcome
+
+    from a2a_adapters import AgentReply
+    from a2a_adapters import TokenUsage as Usage
+    from a2a_adapters_ag_ui.serving.fold import RunEvent
+    from a2a_adapters_ag_ui.serving.input import Asked
+    from a2a_adapters_ag_ui.serving.turn import AgentRun, Turn
+
+
+class RunShape:
+    """Makes the events of a run.
+
+    Args:
+        asked: The input.
+        run: The run.
+        turn: What it answers.
+    """
+
+    def __init__(self, asked: Asked, run: AgentRun, turn: Turn) -> None:
+        self._asked = asked
+        self._run = run
+        self._turn = turn
+        self._events = RunEvents(asked.input.run_id)
+        self._names_task = True
+
+    def begin(self) -> bytes:
+        """Return the first events; a client that comes back loses what it had of the answer."""
+        events = started(self._asked)
+        if self._turn.is_known:
+            own = f"{self._asked.input.run_id}:"
+            rest = [each for each in self._asked.input.messages if not each.id.startswith(own)]
+            events += encoded(MessagesSnapshotEvent(messages=rest))
+        return events + self._task()
+
+    def add(self, news: Sequence[RunEvent]) -> bytes:
+        """Return the events for what is new."""
+        return self._task() + b"".join(map(self._one, news))
+
+    async def end(self) -> bytes:
+        """Return the last events.
+
+        Raises:
+            ApiError: The task failed.
+        """
+        news, reply = self._run.answer.finish()
+        if error := failure(reply):
+            raise error
+        asking = await self._turn.question(self._run) if reply.is_question else None
+        use = tool_use(asking) if asking is not None else None
+        if asking is not None and use is not None and use.name in self._asked.tools:
+            return self._finish(
+                self._events.finish() + self._events.call(use),
+                RunFinishedSuccessOutcome(pending_tool_call_ids=[use.id]),
+                reply,
+            )
+        events = self._rest([each for each in news if isinstance(each, TextDelta)], reply)
+        events += self._events.finish()
+        if asking is None:
+            return self._finish(events, RunFinishedSuccessOutcome(), reply)
+        return self._finish(events + self._snapshot(), self._interrupt(asking, reply), reply)
+
+    def fail(self, error: ApiError) -> bytes:
+        """Return the last events of a run that failed or was cancelled."""
+        if error.code == "cancelled" and self._asked.is_current:
+            outcome = RunFinishedCancelledOutcome()
+            return self._events.finish() + finished(self._asked, outcome)
+        return failed(error)
+
+    def _one(self, event: RunEvent) -> bytes:
+        match event:
+            case TextDelta(text=text):
+                return self._events.text(text)
+            case RemoteArtifact():
+                return self._events.artifact(event)
+            case _:
+                return self._events.progress(event)
+
+    def _task(self) -> bytes:
+        """Return the event that names the task of A2A, once it is known."""
+        answer = self._run.answer
+        if not self._names_task or not answer.task_id:
+            return b""
+        self._names_task = False
+        return custom("a2a:task", {"taskId": answer.task_id, "contextId": answer.context_id})
+
+    def _rest(self, news: Sequence[TextDelta], reply: AgentReply) -> bytes:
+        """Return the events of the answer that are yet to be sent."""
+        events = b"".join(map(self._one, news))
+        followed = [each for each in reply.artifacts if is_followed(each)]
+        for artifact in followed:
+            if artifact.id not in self._events.artifacts:
+                events += self._events.artifact(artifact)
+        sent = [part for artifact in followed for part in artifact.parts]
+        shown = replace(reply, parts=[part for part in reply.parts if part not in sent])
+        rest = rest_of(shown, has_text=bool(reply.text))
+        return events + (self._events.text(rest) if rest else b"")
+
+    def _snapshot(self) -> bytes:
+        """Return the messages, which a client needs to answer a question."""
+        messages = [*self._asked.input.messages, *self._events.messages]
+        return encoded(MessagesSnapshotEvent(messages=messages))
+
+    def _interrupt(self, asking: Task, reply: AgentReply) -> RunFinishedInterruptOutcome:
+        return RunFinishedInterruptOutcome(interrupts=[interrupt(asking, reply)])
+
+    def _finish(self, events: bytes, outcome: RunFinishedOutcome, reply: AgentReply) -> bytes:
+        return events + finished(self._asked, outcome, reply)
+
+
+def started(asked: Asked) -> bytes:
+    """Return the event that begins a run."""
+    given = asked.input
+    return encoded(
+        RunStartedEvent(
+            thread_id=given.thread_id,
+            run_id=given.run_id,
+            parent_run_id=given.parent_run_id,
+            protocol_version=PROTOCOL_VERSION,
+        )
+    )
+
+
+def finished(asked: Asked, outcome: RunFinishedOutcome, reply: AgentReply | None = None) -> bytes:
+    """Return the event that ends a run, with the data and the usage of its answer."""
+    data = reply.data if reply is not None else []
+    return encoded(
+        RunFinishedEvent(
+            thread_id=asked.input.thread_id,
+            run_id=asked.input.run_id,
+            outcome=outcome,
+            result=(data[0] if len(data) == 1 else data) if data else None,
+            usage=_usage(reply.usage) if reply is not None and reply.usage is not None else None,
+        )
+    )
+
+
+def _usage(usage: Usage) -> list[TokenUsage]:
+    return [
+        TokenUsage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            total_tokens=usage.total_tokens,
+        )
+    ]
+
+
+def failed(error: ApiError) -> bytes:
+    """Return the event that ends a run with an error."""
+    return encoded(RunErrorEvent(message=error.message, code=error.code or "refused"))
