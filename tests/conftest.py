@@ -1,4 +1,4 @@
-"""Shared by all tests."""
+"""Fixtures and settings of all tests."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from tests.support.processes import PATIENCE, UV
 from tests.support.programs import lacking
 from tests.support.warm import share
 
-# Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
+# Disables a2a-sdk's spans: they are not tested, and cost more than the tested code.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 
-# Threads of a local model that wait for each other let others compute.
+# Makes waiting threads of a local model yield the processor.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# A shell has what it runs in the background ignore Ctrl-C, and so would what tests start and stop.
+# Background jobs of a shell ignore Ctrl-C; the processes started by tests must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What a worker measured is written last of all when it ends: xdist kills one that takes longer.
+# A worker writes its coverage at its end, and xdist kills workers that take longer.
 NodeManager.EXIT_TIMEOUT = PATIENCE
 
-# An example may take as long as a busy machine takes for it.
+# On a busy machine, an example may take any time.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-# crewai is large: its tests have an environment of their own, see the Makefile.
+# crewai is large: its tests have a separate environment, see the Makefile.
 collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
 
 
@@ -48,14 +48,14 @@ def pytest_configure():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say which tests were left out for want of a program."""
+    """Report the tests that were skipped because a program is missing."""
     for line in lacking(terminalreporter.stats.get("skipped", ())):
         terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates():
-    """Read the certificates of authorities once: that takes each of httpx's clients 25 ms."""
+    """Load the CA certificates once, which takes each client of httpx 25 ms."""
     read = ssl.create_default_context
     authorities = os.environ.get("SSL_CERT_FILE", certifi.where())
     known = read(cafile=authorities)
@@ -69,7 +69,7 @@ def certificates():
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the files that may take longest, lest a worker is left alone with one."""
+    """Start with the slowest files, so that no worker ends long after the others."""
     limits = {}
     for item in items:
         limit = item.get_closest_marker("timeout")
@@ -79,19 +79,19 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Look for garbage once: what is collected stays, and need not be looked through again."""
+    """Freeze the objects of the collection, which the garbage collector need not scan again."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.collect()
-        gc.freeze()  # else each app would, at its start
+        gc.freeze()  # otherwise each app would do so at its start
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """Find what garbage is left; pytest and the interpreter would go on to look five times."""
+    """Collect the remaining garbage once, instead of five times by pytest and the interpreter."""
     while gc.collect():
         pass
     gc.freeze()
@@ -99,7 +99,7 @@ def pytest_sessionfinish(session):
 
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory):
-    """Return the interpreter of an environment with a2a-sdk 0.3, its server included."""
+    """Return the interpreter of an environment with a2a-sdk 0.3 and its server."""
     environment = tmp_path_factory.mktemp("v03") / "venv"
     python = environment / "bin" / "python"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
@@ -111,7 +111,7 @@ def old_python(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was():
-    """Undo what a server that a test ran in this process has set up for the package's loggers."""
+    """Reset the package's loggers after a server in this process has configured them."""
     names = ("a2a_adapters", *installed_plugins().packages())
     loggers = [logging.getLogger(), *map(logging.getLogger, names)]
     before = [(each.propagate, each.disabled, each.level, each.handlers[:]) for each in loggers]
@@ -135,7 +135,7 @@ def any_storage(request, tmp_path):
 
 @pytest.fixture
 def records(caplog):
-    """Return what tells the lines of one of the package's loggers, by its name."""
+    """Return a function that gives the log lines of a logger of this package."""
     caplog.set_level(logging.INFO, logger="a2a_adapters")
     caplog.handler.setFormatter(JsonFormatter())
 

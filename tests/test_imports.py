@@ -194,7 +194,7 @@ def test_the_core_has_no_import_cycle():
 @pytest.mark.parametrize("plugin", sorted(PLUGINS))
 def test_a_plugin_has_no_import_cycle(plugin):
     package, known = f"a2a_adapters_{plugin}", PLUGINS[plugin]
-    # What a package's own file names for type checkers is loaded when it is asked for.
+    # Names that a package imports for type checkers are loaded on first use.
     edges = {name: imports(path, package, known) - {name} for name, path in known.items()}
     edges[""] = set()
     assert not circles(edges)

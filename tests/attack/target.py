@@ -17,7 +17,7 @@ _SECONDS = 60
 
 @dataclass
 class Target:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     url: str
     pid: int

@@ -1,4 +1,4 @@
-"""A short run of what `make attack` does with 1,000 callers."""
+"""A short `make attack`, which runs with 1,000 callers."""
 
 from __future__ import annotations
 

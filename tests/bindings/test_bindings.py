@@ -70,7 +70,7 @@ async def test_paths_of_one_version_refuse_the_other(http):
     ],
 )
 async def test_a_foreign_page_cannot_make_a_browser_run_the_agent(http, agent, headers):
-    """What a page may send elsewhere without being allowed to (Fetch, CORS-safelisted)."""
+    """Cross-origin requests that pages may send without permission (Fetch, CORS-safelisted)."""
     rpc_body, rest_body = json.dumps(rpc("SendMessage", say("a"))), json.dumps(say("a"))
     answer = await http.post("/", content=rpc_body, headers=V1 | headers)
     assert answer.json()["error"]["code"] == -32005

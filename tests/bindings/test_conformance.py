@@ -1,4 +1,4 @@
-"""The gaps of a2a-sdk's defaults: a test for each."""
+"""A test for each gap in a2a-sdk's defaults."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ async def test_subscribing_to_an_unknown_task_of_0_3(http):
     for verb in ("GET", "POST"):
         response = await http.request(verb, "/v1/tasks/none:subscribe")
         refused(response, 404, "NOT_FOUND", "TASK_NOT_FOUND")
-    # Clients of 0.3 read nothing but streams here, errors too.
+    # Clients of 0.3 expect a stream here, even for errors.
     stream = await http.post("/", json=rpc("tasks/resubscribe", {"id": "none"}))
     assert stream.headers["content-type"].startswith("text/event-stream")
     assert [event["error"]["code"] for event in sse(stream.text)] == [-32001]

@@ -110,7 +110,7 @@ async def test_a_refusal_is_an_error(client):
 
 @pytest.mark.parametrize("text", ["hello", "reply"])
 async def test_other_clients_of_0_3_get_the_usual_answer(http, text):
-    """Also those that leave the kinds out, and so are taken for one of the above."""
+    """Includes clients that omit the kinds, and so look like one of the above."""
     message = old_say(text)
     result = (await old_call(http, "message/send", message))["result"]
     assert not {"task", "message"} & result.keys()

@@ -1,4 +1,4 @@
-"""Follow-ups on a working task: answered in their turn or refused, never lost."""
+"""Follow-ups on a working task are answered in turn or refused, never lost."""
 
 from __future__ import annotations
 

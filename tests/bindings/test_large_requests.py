@@ -1,4 +1,4 @@
-"""Large requests are parsed one after the other, small ones meanwhile."""
+"""Large requests are parsed sequentially, and small ones in parallel to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def echo(text):
 
 @pytest.mark.parametrize("path", ["/", "/message:send"])
 async def test_large_requests_are_parsed_one_at_a_time(monkeypatch, path):
-    """What is parsed takes twenty times its bytes: a thousand of them would take a gigabyte."""
+    """Parsing takes twenty times a request's size: a thousand requests would take a gigabyte."""
     parsing, parsed = threading.Lock(), []
     parse = reading.from_json
 
@@ -36,7 +36,7 @@ async def test_large_requests_are_parsed_one_at_a_time(monkeypatch, path):
 
     monkeypatch.setattr(reading, "from_json", counted)
     gc.collect()
-    gc.freeze()  # what is there already need not be looked through each time
+    gc.freeze()  # the collector need not scan existing objects each time
     async with serving(echo) as http:
         body = rpc("SendMessage", LARGE) if path == "/" else LARGE
         sent = [http.post(path, json=body, headers=V1) for _ in range(10)]

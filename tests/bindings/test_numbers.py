@@ -11,7 +11,7 @@ VALUE = {"count": 3, "share": 0.5, "list": [1, 2.25, -7], "large": 2**53, "huge"
 
 
 class Counter(Adapter):
-    """Answers by numbers: in an artifact, and in the message of a question."""
+    """Answers with numbers: in an artifact, and in the message of a question."""
 
     def describe(self):
         return AgentDescription(
@@ -30,7 +30,7 @@ async def http():
 
 
 def numbers(value):
-    """Return every number of some JSON as it is written."""
+    """Return the text of every number in a JSON document."""
     match value:
         case bool():
             return []

@@ -1,4 +1,4 @@
-"""The shapes of push notification configs."""
+"""The formats of push notification configs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ URL = "https://example.org/hook"
 
 
 class PushRuntime(Runtime):
-    """Keeps configurations, and the version in which each call came."""
+    """Records configurations, and the protocol version of each call."""
 
     def __init__(self):
         super().__init__(as_executor(Agent()), AgentCard())

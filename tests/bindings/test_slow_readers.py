@@ -18,11 +18,11 @@ from tests.support.requests import V1, grpc_port, old_say, proto_say, rpc, say, 
 
 CHUNK = "x" * 100_000
 CHUNKS = 150
-"""So many are more than connections hold on their way."""
+"""More chunks than fit into the buffers of a connection."""
 
 
 class Talker:
-    """An agent that says much, and does not wait for anybody."""
+    """An agent that sends much text without waiting for readers."""
 
     def __init__(self):
         self.is_done = asyncio.Event()
@@ -50,7 +50,7 @@ async def served():
 
 
 async def last_event(http, talker, path, body, headers):
-    """Begin to read only when the agent has said all."""
+    """Start to read only after the agent has sent everything."""
     async with http.stream("POST", path, json=body, headers=headers) as response:
         await talker.is_done.wait()
         await response.aread()

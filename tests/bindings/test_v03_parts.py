@@ -9,7 +9,7 @@ import pytest
 from a2a_adapters import File
 from tests.support.requests import V1, call, old_call, old_say, proto_say, refused, say
 
-PICTURE = b"\x89PNG\xff\xfe\x3e\x3f"  # both alphabets differ here
+PICTURE = b"\x89PNG\xff\xfe\x3e\x3f"  # differs between the two base64 alphabets
 
 
 ENCODED = base64.b64encode(PICTURE).decode()

@@ -58,7 +58,7 @@ def judge(
             detail = f"is {story.state}, {story.text!r}, after {_listed(effects)}"
             wrong.append(("stuck", detail))
     if story.notified and notified[-1:] != [story.state]:
-        wrong.append(("not notified", f"{story.state}, told {notified}"))
+        wrong.append(("not notified", f"{story.state}, notified of {notified}"))
     return wrong
 
 

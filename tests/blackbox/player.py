@@ -103,7 +103,7 @@ class Player:
         self._take((await self._client.call("SendMessage", params))["task"])
         if (story.task_id, story.state, story.text) != first:
             again = story.task_id, story.state, story.text
-            self._wrong("differs", f"told {first}, and when repeated {again}")
+            self._wrong("differs", f"observed {first}, and after a repeat {again}")
             story.task_id, story.state, story.text = first
 
     def _message(self, text: str) -> Json:

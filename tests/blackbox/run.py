@@ -155,7 +155,7 @@ class Run:
             return
         now = state_of(task), text_of(task)
         if now != (story.state, story.text) and not story.wrong:
-            detail = f"told {(story.state, story.text)}, and later {now}"
+            detail = f"observed {(story.state, story.text)}, and later {now}"
             story.wrong.append(("differs", detail))
 
     async def _notified(self) -> None:

@@ -31,7 +31,7 @@ async def served(app, *, patience=10):
 
 
 def call(method, **params):
-    """Return a JSON-RPC request, as what httpx is to post."""
+    """Return the arguments with which httpx posts a JSON-RPC request."""
     return {"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}}
 
 
@@ -54,7 +54,7 @@ def responses(stream):
 
 
 def digest(event):
-    """Return what kind of event it is, or the state it tells, and its texts."""
+    """Return the kind of an event, or the state in it, and its texts."""
     [(kind, value)] = event.items()
     match kind:
         case "task":

@@ -1,4 +1,4 @@
-"""Shared by the tests of the client side."""
+"""Fixtures for tests of the client side."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _OLD_AGENT = Path(__file__).parents[1] / "support" / "servers" / "sdk_v03.py"
 
 @pytest.fixture(scope="session")
 def sdk_v03_url(old_python):
-    """Return the address of an agent on a2a-sdk 0.3, in a process of its own."""
+    """Return the address of an agent on a2a-sdk 0.3 in a separate process."""
     with started([old_python, str(_OLD_AGENT)]) as url:
         yield url

@@ -1,4 +1,4 @@
-"""A real nginx before a server of the tests."""
+"""A real nginx in front of a test server."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Proxy:
         self.port = port
 
     async def cut(self):
-        """Wait until it has cut a stream whose agent was silent for too long."""
+        """Wait until it has cut the stream of an agent that was silent for too long."""
         while b"upstream timed out" not in (line := await self._process.stderr.readline()):
             assert line, "nginx has ended"
 
 
 @asynccontextmanager
 async def nginx(folder, upstream, silence, *, is_grpc):
-    """Yield an nginx before a port that cuts streams after so much silence."""
+    """Yield an nginx in front of a port that cuts streams after a period of silence."""
     binary = needed("nginx-light", "nginx")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

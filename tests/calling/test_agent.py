@@ -1,4 +1,4 @@
-"""Calling agents: what a reply holds, conversations, credentials, loops and threads."""
+"""Calling agents: replies, conversations, credentials, event loops and threads."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ LINE_ENDS = "a\u2028b\u2029c\u0085d\r\ne"
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
 async def test_unicode_line_separators_are_kept(binding, version):
-    """Neither our bindings nor others' that send it unescaped break the stream."""
+    """The stream survives separators, escaped by our bindings and unescaped by others."""
 
     async def say(text: str):
         yield text

@@ -1,4 +1,4 @@
-"""Agents that break off, hang, flood, refuse or talk nonsense."""
+"""Agents that break off, hang, flood, refuse or send invalid responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of an agent's answer is taken, before anything is made of it."""
+"""Limits on an agent's answer, which apply before it is parsed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def test_an_agent_whose_answer_holds_too_many_values(binding, streaming):
 
 
 class Answering(Adapter):
-    """Answers by so many values, or a text of so many characters."""
+    """Answers with a number of values, or with a text of a number of characters."""
 
     def describe(self):
         return AgentDescription(name="answering", description="Answers much.")
@@ -119,7 +119,7 @@ class Answering(Adapter):
 
 
 class Watched:
-    """The processor time that the thread of a loop takes, beside that of a server in it."""
+    """CPU time of a loop's thread, without that of a server in it."""
 
     def __init__(self):
         self._loop = asyncio.new_event_loop()
@@ -144,7 +144,7 @@ CALLS = ["JSONRPC", "HTTP+JSON", "JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC"]
 
 
 def card_of(card, binding):
-    """Return a card that offers one interface only."""
+    """Return a card with a single interface."""
     name, _, version = binding.partition(" ")
     found = AgentCard()
     found.CopyFrom(card)
@@ -158,7 +158,7 @@ def card_of(card, binding):
 
 @pytest.mark.parametrize("binding", CALLS)
 async def test_a_large_answer_does_not_block_the_loop(binding):
-    """The loop that calls is another than the server's, and its processor time is counted."""
+    """The calling loop is not the server's, and its CPU time is counted."""
     app = build_app(Answering(), options=ServerOptions(grpc_port=0))
     watched = Watched()
     async with running(app) as url, RemoteAgent(url) as first:

@@ -77,7 +77,7 @@ async def test_an_agent_that_lists_no_tasks_gets_a_new_one():
 
 
 async def test_a_message_queued_before_a_question_does_not_answer_it():
-    """Two calls of one model's turn run at once: the second one is no answer to the first."""
+    """Two concurrent calls of one model turn: the second does not answer the first."""
     async with running(asks_city()) as url, RemoteAgent(url) as agent:
         conversation = agent.conversation("thread")
         replies = await asyncio.gather(conversation.send("one"), conversation.send("two"))

@@ -1,4 +1,4 @@
-"""Agents are found by the AI Catalog of their host."""
+"""Agents are found in the AI Catalog of their host."""
 
 from __future__ import annotations
 

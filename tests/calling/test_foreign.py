@@ -1,4 +1,4 @@
-"""Agents that are not ours, each with its own idea of how to answer."""
+"""Foreign agents, which answer in different ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tolerated of an agent, and how it is called, in each binding and version of A2A."""
+"""Tolerated answers of agents, and calls to them, in each binding and version of A2A."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDS = {"id": "t1", "contextId": "c1"}
 
 
 def task(binding, version, timestamp):
-    """A finished task as it is answered in this form; its text holds what ends lines elsewhere."""
+    """A finished task in this format; its text contains unusual line separators."""
     is_old_rpc = (binding, version) == ("JSONRPC", "0.3")
     state = "completed" if is_old_rpc else "TASK_STATE_COMPLETED"
     text = {"kind": "text", "text": "hi\u2028you"} if is_old_rpc else {"text": "hi\u2028you"}
@@ -36,7 +36,7 @@ def task(binding, version, timestamp):
 
 
 class Recorded:
-    """An agent that answers everything with the same, and keeps what it was sent."""
+    """An agent that gives the same answer to every request, and records the requests."""
 
     def __init__(self, binding, version, result, *, streams=False, status=200):
         self.form = (binding, version)

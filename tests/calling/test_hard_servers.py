@@ -1,4 +1,4 @@
-"""The agents that ask, refuse, fail, break off, hang or flood do so; asked with plain HTTP."""
+"""The test agents that ask, refuse, fail, break off, hang or flood do so over plain HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents that talk nonsense or lie do so; asked with plain HTTP."""
+"""The test agents that send invalid or false responses do so over plain HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which interface of an agent is called: the one that a2a-sdk's own client would call."""
+"""The same interface of an agent is called as by a2a-sdk's own client."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_it_is_the_one_that_the_sdk_chooses(interfaces, wanted):
     usual = [JSONRPC, HTTP_JSON] if offered & {JSONRPC, HTTP_JSON} else [GRPC]
     try:
         expected = chosen_by_the_sdk(about, preferred or usual, by_the_caller=bool(preferred))
-    except ValueError:  # it does not look further than at one binding
+    except ValueError:  # it considers a single binding only
         return
     assert choose_interface(about, wanted).url == expected
 

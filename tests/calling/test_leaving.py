@@ -1,4 +1,4 @@
-"""Calls that their caller leaves."""
+"""Calls abandoned by their callers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from a2a_adapters.testing import running
 
 
 async def endless(text: str):
-    """Say more until the caller leaves."""
+    """Send text until the caller leaves."""
     try:
         while True:
             yield "more "

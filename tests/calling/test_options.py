@@ -50,7 +50,7 @@ async def test_a_message_may_have_headers(binding):
         asked = await agent.send("book", headers={"X-Tenant": "a", "Authorization": "Bearer two"})
         events = agent.stream("Rome", task_id=asked.task_id, headers={"x-tenant": "b"})
         async for _ in events:
-            await agent.get_task(asked.task_id)  # one more request, by the same asyncio task
+            await agent.get_task(asked.task_id)  # another request in the same asyncio task
         with pytest.raises(RemoteAuthError, match="cannot be sent"):
             await agent.send("x", headers={"X-Tenant": "a\nb"})
         elsewhere = agent.conversation(context_id=asked.context_id)
@@ -58,7 +58,7 @@ async def test_a_message_may_have_headers(binding):
     sent = recording.header_values("x-tenant")
     assert list(filter(None, sent)) == ["a", "b", "b", "c", "c"]
     assert "Bearer two" in recording.header_values("authorization")
-    assert not sent[0]  # the card is of all calls
+    assert not sent[0]  # all calls share the card
 
 
 async def test_an_agent_given_by_its_url_has_options():

@@ -1,4 +1,4 @@
-"""Agents whose answers are nearly A2A, as they were recorded."""
+"""Recorded answers of agents that deviate from A2A."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ QUESTION = {
 
 
 def task(state, **fields):
-    """A task as langgraph-api 0.16 shows it."""
+    """A task in the format of langgraph-api 0.16."""
     status = {"state": state, "timestamp": "2026-11-20T10:00:00.123456+00:00"}
     return {"kind": "task", "id": TASK, "contextId": CONTEXT, "status": status, **fields}
 
 
 def status(state, **fields):
-    """A change of status, which langgraph-api sends without its wrapper, under 1.0 too."""
+    """A status update, which langgraph-api sends without its wrapper, even under 1.0."""
     about = {"state": state, "timestamp": "2026-11-20T10:00:00.123456+00:00", **fields}
     return {**IDS, "kind": "status-update", "status": about, "final": True}
 
@@ -46,7 +46,7 @@ FILE = {"kind": "file", "file": {"bytes": "aGk=", "mimeType": "text/plain", "nam
 
 
 def streaming(*results):
-    """Return an agent whose streams hold these results."""
+    """Return an agent that streams these results."""
 
     async def answer(call):
         async def events():
@@ -91,7 +91,7 @@ async def test_a_question_keeps_its_text():
 
 
 def interrupt(*interrupts):
-    """The artifact by which langgraph-api 0.16 tells what a graph asks."""
+    """The artifact in which langgraph-api 0.16 reports a graph's question."""
     parts = [{"kind": "data", "data": {"id": "i1", **each}} for each in interrupts]
     return {"artifactId": "a2", "name": "Interrupt", "parts": parts}
 

@@ -17,7 +17,7 @@ from tests.support.grpc_agents import card_of
 from tests.support.requests import Agent, grpc_port
 
 PINGS = 4
-"""More than gRPC's servers forgive by default: they close the connection at the third."""
+"""More pings than gRPC servers accept by default: they close the connection at the third."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is said when an agent refuses: why, and which credentials would do."""
+"""Errors for refusals name the reason and the accepted credentials."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MTLS = SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme())
 
 
 def refusing(status, body, **headers):
-    """Return a server that answers everything so."""
+    """Return a server that answers every request in this way."""
 
     async def answer(_request):
         return Response(body, status, headers)

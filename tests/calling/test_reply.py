@@ -1,4 +1,4 @@
-"""What an answer tells of itself."""
+"""Token usage and other metadata of an answer."""
 
 from __future__ import annotations
 

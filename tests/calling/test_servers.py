@@ -1,4 +1,4 @@
-"""The agents that are not ours do what they say; asked with plain HTTP."""
+"""The foreign test agents behave as documented, over plain HTTP."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def foreign(name):
 
 
 async def streamed(name):
-    """Return (kind, text) of each event with which the agent answers `ping`."""
+    """Return (kind, text) of each event in the agent's answer to `ping`."""
     async with foreign(name) as client:
         response = await rpc(client, STREAMING, message=PING)
         return [digest(event) for event in events(response)]
 
 
 async def sent(name):
-    """Return what the agent answers `ping` with when it is not to stream."""
+    """Return the agent's answer to `ping` without streaming."""
     async with foreign(name) as client:
         return await result(client, "SendMessage", message=PING)
 

@@ -1,4 +1,4 @@
-"""Streams are read the same however the network cuts them."""
+"""Streams are parsed equally, however the network splits them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told of an agent as a tool."""
+"""The descriptions and results of agents as tools, for models."""
 
 from __future__ import annotations
 

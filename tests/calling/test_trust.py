@@ -1,4 +1,4 @@
-"""What a card and an answer may not do."""
+"""Cards and answers are not trusted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_a_name_for_a_private_address_is_refused():
 
 
 def pointing_to(target) -> Starlette:
-    """Return an agent that has nothing but a card, which names another address."""
+    """Return an agent that consists of a card with another address."""
 
     async def card(request):
         from a2a.server.request_handlers.response_helpers import agent_card_to_dict

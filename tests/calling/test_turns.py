@@ -1,4 +1,4 @@
-"""Messages of one conversation take turns, wherever they come from."""
+"""Messages of one conversation take turns, from any thread or event loop."""
 
 from __future__ import annotations
 

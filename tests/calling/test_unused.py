@@ -1,4 +1,4 @@
-"""What an agent has opened is closed when nobody uses the agent any more."""
+"""An unused agent closes everything it has opened."""
 
 from __future__ import annotations
 

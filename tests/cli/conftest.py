@@ -1,4 +1,4 @@
-"""An agent, and how commands are run."""
+"""An agent, and runners of commands."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ async def test_serve_and_card(folder):
 
 
 def in_shell(line):
-    """Run a line of a shell, where it names no other command than ours."""
+    """Run a shell line that contains no command but ours."""
     command = line.replace("a2a-adapters", f"{shlex.quote(sys.executable)} -m a2a_adapters")
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
@@ -171,7 +171,7 @@ async def ask(url, **headers):
 async def test_serve_requires_the_credentials_of_files_and_the_environment(folder):
     (folder / "tokens").write_text("# two for ann, one for bob\nann: one\nann: two\n\nbob: three\n")
     environment = {**os.environ, "A2A_ADAPTERS_API_KEYS": "carl: four"}
-    # With credentials, other machines may be served, too.
+    # With credentials, other machines may be served as well.
     options = ["--bearer-token-file", "tokens", "--host", "0.0.0.0"]
     with serving("app:shout", environment, *options) as url:
         for token in ("one", "two", "three"):
@@ -332,7 +332,7 @@ def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
 
 
 def run_on_a_terminal(*arguments, columns=200):
-    """Run the command line on a terminal of its own and return what it shows."""
+    """Run the command line on a separate terminal and return its output."""
     master, slave = os.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb"}
     command = warm("-m", "a2a_adapters", *arguments)
@@ -342,7 +342,7 @@ def run_on_a_terminal(*arguments, columns=200):
     try:
         while chunk := os.read(master, 65536):
             shown += chunk
-    except OSError:  # what Linux says when the other side is closed
+    except OSError:  # how Linux reports that the other side is closed
         pass
     os.close(master)
     assert process.wait(timeout=PATIENCE) == 0

@@ -1,4 +1,4 @@
-"""Settings of a server by a file, the environment and the command line."""
+"""Settings of a server in a file, the environment and the command line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(*arguments, **environment):
 
 
 def shown(*arguments, **environment):
-    """Return what `config show` prints, as TOML and by line."""
+    """Return the output of `config show`, parsed and as lines."""
     done = run("config", "show", *arguments, **environment)
     assert done.returncode == 0, done.stderr
     return tomllib.loads(done.stdout), dict(
@@ -276,7 +276,7 @@ def test_the_graphs_of_a_langgraph_project_are_served_by_name(folder):
 
 
 def test_a_change_starts_the_server_again(folder):
-    # Whose child is started by what watches, and so is not warm.
+    # The watcher starts the child, which so is not warm.
     command = [sys.executable, "-m", "a2a_adapters", "serve", "app:shout", "--port", "0"]
     command.append("--reload")
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:

@@ -17,7 +17,7 @@ async def test_files_and_the_environment(tmp_path):
     assert await both.authenticate({"authorization": "Bearer one"}) == "ann"
     assert await both.authenticate({"authorization": "Bearer two"}) == "ann"
     assert await both.authenticate({"x-api-key": "three"}) == "bob"
-    # A file is asked before the variable.
+    # A file precedes the variable.
     only = authenticator(file, None, {TOKENS: "eve: four"})
     with pytest.raises(UnauthenticatedError):
         await only.authenticate({"authorization": "Bearer four"})

@@ -1,4 +1,4 @@
-"""What the command line tells about itself."""
+"""Help, version and plugins of the command line."""
 
 from __future__ import annotations
 

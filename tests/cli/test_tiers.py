@@ -1,4 +1,4 @@
-"""What the docs say of the a2a-cli specification, and the server to practise on."""
+"""The documented conformance to the a2a-cli specification, and the demo server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs share."""
+"""Context shared between runs."""
 
 from __future__ import annotations
 

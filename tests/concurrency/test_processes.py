@@ -1,4 +1,4 @@
-"""Process trees: what they pass on, and that nothing of them is left."""
+"""Process trees: inherited marks, and complete termination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of public names whose framework is not there, or not as it should be."""
+"""Errors of public names whose framework is missing or broken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from a2a_adapters import MissingExtraError, lazy_names
 
 @pytest.fixture
 def needing(tmp_path, monkeypatch):
-    """Return a package's `__getattr__` whose one module imports what it is told to."""
+    """Return the `__getattr__` of a package with one module that imports a given one."""
 
     def make(import_line):
         package = tmp_path / "needing_package"

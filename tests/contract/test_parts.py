@@ -1,4 +1,4 @@
-"""Parts, and their way to the protocol and back."""
+"""Conversion of parts to the protocol and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning that models write before their answer, whole and in chunks cut anywhere."""
+"""Reasoning that models write before their answer, whole and split anywhere."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_text_may_be_restarted():
 
 
 class Shout:
-    """Holds a message back until it is whole."""
+    """Withholds a message until it is complete."""
 
     def __init__(self):
         self.text = ""

@@ -95,7 +95,7 @@ async def chat(api, model, caller, number):
 
 
 async def respond(api, model, caller, number):
-    """Have a conversation whose id the other caller uses, too."""
+    """Have a conversation under an id that the other caller uses as well."""
     words = [f"{caller}{number}.{turn}" for turn in range(TURNS)]
     for word in words:
         response = await api.responses.create(

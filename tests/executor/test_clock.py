@@ -1,4 +1,4 @@
-"""Clocks of runs that share a timer: each stops its own run, in its own context."""
+"""Clocks that share a timer: each stops its own run, in the run's context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ conversation = ContextVar("conversation", default="nobody's")
 
 
 async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None:
-    """Run until the clock stops it; note in which context that is told."""
+    """Run until the clock stops it; record the context in which that happens."""
     conversation.set(name)
     async with clocks.clock(lambda reason: seen.append((conversation.get(), reason))):
         await asyncio.Event().wait()
@@ -22,7 +22,7 @@ async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None
 
 async def test_each_clock_stops_its_own_run():
     clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
-    async with clocks.clock(seen.append):  # the timer is set by one that ends at once
+    async with clocks.clock(seen.append):  # the timer is set by a run that ends at once
         pass
     errors = await asyncio.gather(
         run(clocks, "quiet", seen), run(clocks, "quiet too", seen), return_exceptions=True

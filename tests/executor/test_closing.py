@@ -1,4 +1,4 @@
-"""The end of a streamed text, as the clients in the field read it.
+"""The end of a streamed text, as common clients read it.
 
 Each reader here takes a stream's events as one client does (docs/protocol.md says which); all of
 them have to end up with the text, once.
@@ -33,7 +33,7 @@ async def talk(text: str):
 
 
 async def echo(text: str) -> str:
-    """Say it again."""
+    """Repeat the text."""
     return text
 
 
@@ -42,7 +42,7 @@ def ours(target):
 
 
 def of_the_sdk(target):
-    """Serve a target by a2a-sdk's own server."""
+    """Serve a target with a2a-sdk's own server."""
     executor = as_executor(target)
     card = build_card(executor.adapter.describe(), "http://127.0.0.1")
     handler = DefaultRequestHandler(
@@ -53,12 +53,12 @@ def of_the_sdk(target):
 
 
 def joined(updates):
-    """Join every chunk, as ag2, a2akit's `stream_text` and many a quickstart do."""
+    """Join all chunks, as ag2, a2akit's `stream_text` and many quickstarts do."""
     return "".join(part["text"] for update in updates for part in update["artifact"]["parts"])
 
 
 def unseen(updates):
-    """Join chunks until one is the last of its artifact, as ag2 does."""
+    """Join chunks up to the last one of their artifact, as ag2 does."""
     text, over = "", set()
     for update in updates:
         artifact = update["artifact"]
@@ -81,19 +81,19 @@ def folded(updates):
 
 
 def in_words(updates):
-    """Join chunks by blanks, as crewai's client does: right but for the blanks."""
+    """Join chunks with spaces, as crewai's client does: correct except for the spaces."""
     texts = [part["text"] for update in updates for part in update["artifact"]["parts"]]
     return " ".join(" ".join(texts).split())
 
 
 def whole_at_last(updates):
-    """Take the last chunk for the whole, as google-adk's `RemoteA2aAgent` does."""
+    """Return the last chunk as the whole text, as google-adk's `RemoteA2aAgent` does."""
     [last] = [update for update in updates if update.get("lastChunk")]
     return "".join(part["text"] for part in last["artifact"]["parts"])
 
 
 async def updates_of(url, method, message):
-    """Return the updates of artifacts of a stream, with what 0.3 calls them by."""
+    """Return the artifact updates of a stream, in the format of 0.3."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
     headers = V1 if method == "SendStreamingMessage" else {}
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:

@@ -83,13 +83,13 @@ STAMP = "github.com/a2aproject/a2a-samples/samples/extensions/timestamp/v1/times
 
 
 def check_time(of):
-    """Hold when something was made, as it says itself, to what the extension wants."""
+    """Check the creation time of an object against the extension's format."""
     assert TIMESTAMP_EXTENSION in of.extensions
     assert datetime.fromisoformat(of.metadata[STAMP]).utcoffset() == timedelta(0)
 
 
 async def clock(request: AgentRequest):
-    """Take its time."""
+    """Take some time."""
     yield "tick "
     yield "tock"
     yield Output([Text("ding")], metadata={"loud": True})

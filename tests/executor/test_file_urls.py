@@ -26,7 +26,7 @@ NOT_FETCHED = "cannot be fetched"
 
 
 class Viewer(Adapter):
-    """Tells what it was shown; asks for more first if it is told to."""
+    """Describes the received files; asks for more first on request."""
 
     uses_history = True
 

@@ -1,4 +1,4 @@
-"""A short run of what `make fuzz` does at length."""
+"""A short `make fuzz`."""
 
 from __future__ import annotations
 

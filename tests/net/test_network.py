@@ -1,4 +1,4 @@
-"""Connections over TCP and TLS, on the event loops people use."""
+"""Connections over TCP and TLS, on the common event loops."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MUCH = bytes(range(256)) * 80_000
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 def run(request):
-    """Return what runs a coroutine, on each kind of event loop."""
+    """Return a function that runs a coroutine on each kind of event loop."""
     with asyncio.Runner(loop_factory=request.param) as runner:
         yield runner.run
 
 
 @pytest.fixture(scope="module")
 def certificates():
-    """Return the TLS of a server that is `HOST`, and of clients that trust it."""
+    """Return the TLS contexts of a server named `HOST`, and of clients that trust it."""
     authority = trustme.CA()
     theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(HOST).configure_cert(theirs)
@@ -42,7 +42,7 @@ def certificates():
 
 @asynccontextmanager
 async def listening(handle, port=0, **options):
-    """Yield the port of a server that handles each connection like this; wait for their ends."""
+    """Yield the port of a server with a handler for connections; wait for their ends."""
     handled = []
 
     async def accept(reader, writer):
@@ -72,7 +72,7 @@ async def answer(reader, writer):
 
 
 async def count(reader, writer):
-    """Answer requests with how long their content is, without any with much."""
+    """Answer with the length of a request's content, or with `MUCH` if it has none."""
     while head := await requested(reader):
         lengths = [line for line in head.lower().splitlines() if line.startswith(b"content-length")]
         if lengths:
@@ -118,7 +118,7 @@ def test_a_connection_is_used_again(run, certificates, scheme):
 
 @asynccontextmanager
 async def counting():
-    """Yield the URL of a server, and the connections to it: each an event set at its end.
+    """Yield the URL of a server, and an event per connection, which is set at its end.
 
     It answers requests for /long with a first part, and the rest never comes.
     """
@@ -143,7 +143,7 @@ def test_a_connection_is_used_again_however_many_are_busy(run):
                 for _ in range(3):
                     await http.get(url)
                 assert len(ends) == 2
-            await ends[0].wait()  # it was not read to its end
+            await ends[0].wait()  # it was not read to the end
 
     run(main())
 
@@ -324,7 +324,7 @@ def test_what_was_closed_while_the_event_loop_stood_still_is_not_used_again(run)
                     answering.start()
                     response = await http.get(f"http://{HOST}:{server.getsockname()[1]}/")
                     assert response.text == "ok"
-                    answering.join()  # the event loop stands still
+                    answering.join()  # the event loop is blocked
 
         run(main())
 
@@ -378,7 +378,7 @@ def test_the_address_that_answers_first_is_connected_to(run):
 
 @contextmanager
 def full(address):
-    """Yield a port where a system has no room for another connection, and so does not answer."""
+    """Yield a port with a full connection queue, which therefore does not respond."""
     with ExitStack() as closing:
         server = closing.enter_context(socket.create_server((address, 0), backlog=0))
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Where this process connects to when somebody else named the URL."""
+"""Connections to URLs that others provide."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOST = "agent.example"
 
 
 class Names:
-    """A resolver of one host: its answers one after the other, the last one for ever."""
+    """A resolver of one host that gives its answers in order and repeats the last one."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -42,7 +42,7 @@ def policy(*addresses, **settings):
 
 
 class System:
-    """What the system knows of names: slow ones until they may end, none of anybody else."""
+    """The system's resolver: slow names until released, and no others."""
 
     def __init__(self, monkeypatch):
         self.may_end = threading.Event()
@@ -257,7 +257,7 @@ async def test_a_name_that_changes_its_mind_is_refused_when_connecting(port):
 
 
 async def test_a_connection_goes_to_the_very_address_that_was_checked(port):
-    names = Names(["127.0.0.1"], [PUBLIC])  # a second look would lead elsewhere
+    names = Names(["127.0.0.1"], [PUBLIC])  # a second lookup would give another address
     async with OutboundPolicy(resolver=names, allow_private=True).client() as client:
         for _ in range(3):
             answer = await client.get(f"http://{HOST}:{port}/hello")

@@ -1,4 +1,4 @@
-"""What strangers write cannot pass for something else in the log."""
+"""Text from callers cannot imitate log entries."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_serve_formats_what_libraries_log(tmp_path, monkeypatch, form):
         said = [json.loads(line) for line in lines]
         texts = [f"{line['message']}{line.get('exception')}" for line in said]
         assert sum(FORGED in text for text in texts) == LINES - 1
-        assert any(repr(FORGED) in text for text in texts)  # what does not fit
+        assert any(repr(FORGED) in text for text in texts)  # the value that does not fit
     else:
         assert all(re.match(r"\d{4}-\d\d-\d\d |  ", line) for line in lines)
         assert log.count("INFO forged") == LINES
@@ -298,7 +298,7 @@ SECRET = "s3cret"
 
 
 async def test_parameters_of_statements_are_not_logged(caplog):
-    """Also not by an engine that a user has made, for a store of a2a-sdk."""
+    """Neither does an engine that a user created for a store of a2a-sdk."""
     engine = create_async_engine("sqlite+aiosqlite://")
     try:
         async with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Logs, figures and traces of a running server."""
+"""Logs, metrics and traces of a running server."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ async def test_metrics_are_served_only_if_enabled():
 
 
 class Traced:
-    """An agent that says in which trace it runs, on the loop or in a thread."""
+    """An agent that answers with its trace, on the loop or in a thread."""
 
     def __init__(self):
         self.seen = []

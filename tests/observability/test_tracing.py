@@ -23,7 +23,7 @@ from tests.support.requests import grpc_port
 
 
 async def call_over_grpc(target, headers):
-    """Send a message and ask for a task that is not there; return the answer."""
+    """Send a message and get an unknown task; return the answer."""
     app = build_app(target, options=ServerOptions(grpc_port=0))
     async with (
         running(app),

@@ -11,10 +11,10 @@ SECRET = "sk-hunter2"
 """The API key, which the provider quotes."""
 
 STATUSES = [(401, "model_refused"), (503, "model_unavailable")]
-"""What the provider answers, and the category that callers are given."""
+"""The provider's answers, and the resulting category of failure."""
 
 UNREACHABLE = "http://127.0.0.1:9/v1"
-"""The address of a provider that is away: nothing listens on the port of `discard`."""
+"""The address of an unreachable provider: nothing listens on the port of `discard`."""
 
 
 async def _refuse(request: Request) -> JSONResponse:
@@ -28,7 +28,7 @@ REFUSING = Starlette(routes=[Route("/{status:int}/{path:path}", _refuse, methods
 
 
 def said_of(task) -> tuple[str, str]:
-    """Return a failed task's category, after checking what its caller is told, and its text."""
+    """Return the category and text of a failed task, after checking the caller's view of it."""
     error, text = task.metadata["error"], task.status.message.parts[0].text
     assert text.endswith(f"Error id: {error['id']}")
     assert SECRET not in str(task)

@@ -1,4 +1,4 @@
-"""Adapters as one process after the other has them, over a storage that stays."""
+"""Adapters of successive processes on a persistent storage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.plugins.sql.conftest import storage_at
 
 
 class Process:
-    """An adapter, opened and closed as a server does it.
+    """An adapter that is opened and closed as by a server.
 
     Args:
         url: The storage's URL.

@@ -38,7 +38,7 @@ def langgraph_agent(address):
 
 
 def tool_with_agent(address):
-    """An agent whose tool runs another one, of which the model fails."""
+    """An agent with a tool that runs another agent, whose model fails."""
 
     @tool
     async def ask(question: str) -> str:
@@ -126,7 +126,7 @@ async def test_a_provider_cannot_be_reached(make):
 
 
 class Broken(Scripted):
-    """A model whose library nobody knows."""
+    """A model of an unknown library."""
 
     error: object
 
@@ -151,7 +151,7 @@ async def test_a_model_of_an_unknown_library(error, category):
 def langgraph_tool():
     @tool
     def lookup(city: str) -> str:
-        """Look a city up."""
+        """Look up a city."""
         raise httpx.ConnectError(SECRET)
 
     return create_agent(Scripted(script=[calling(call("lookup", city="Rome"))]), [lookup])

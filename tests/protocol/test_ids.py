@@ -1,4 +1,4 @@
-"""Ids of tasks and contexts: in the order of time, for the indexes of databases."""
+"""Ids of tasks and contexts sort by time, for the indexes of databases."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def test_values_that_are_nested_too_deeply_are_refused(place, method):
     ):
         for levels in (40, 60, 90):
             assert "-32602" in await ask(http, levels), levels
-        for levels in (200, 300):  # no more JSON to the parser
+        for levels in (200, 300):  # no longer JSON for the parser
             assert "-32700" in await ask(http, levels), levels
         assert "TASK_STATE_COMPLETED" in await ask(http, 25)
 

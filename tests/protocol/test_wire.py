@@ -1,4 +1,4 @@
-"""What is on the wire: JSON-RPC, HTTP+JSON, both versions, right and wrong requests."""
+"""The wire format: JSON-RPC, HTTP+JSON, both versions, valid and invalid requests."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def test_both_versions_and_bindings_share_one_store(http):
 
 
 async def test_the_short_way_answers_as_the_sdk_does(http):
-    """GetTask by JSON-RPC is ours, by HTTP+JSON it is a2a-sdk's: the task must be the same."""
+    """Our JSON of a task must equal a2a-sdk's: GetTask uses the former over JSON-RPC only."""
     task = (await post(http, rpc("SendMessage", {"message": MESSAGE})))["result"]["task"]
     ours = (await post(http, rpc("GetTask", {"id": task["id"]})))["result"]
     theirs = (await http.get(f"/tasks/{task['id']}")).json()
@@ -155,7 +155,7 @@ async def test_streams_by_both_bindings_hold_the_same():
 
 
 def without_ids(value):
-    """Return JSON without what differs from one task to the next."""
+    """Return JSON without the values that differ between tasks."""
     changing = {"id", "taskId", "contextId", "artifactId", "messageId", "timestamp"}
     if isinstance(value, dict):
         return {key: without_ids(item) for key, item in value.items() if key not in changing}

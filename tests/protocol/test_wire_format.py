@@ -1,4 +1,4 @@
-"""The hand-written conversions give what protobuf's own give."""
+"""The hand-written conversions give the same results as protobuf's own."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_events_in_protobuf(content):
     assert StreamResponse.FromString(only_field(StreamResponse)(event)) == whole
 
 
-# The length of what is written takes one byte more from 128 on, and from 16384 on.
+# The encoded length takes another byte from 128 and from 16384.
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 16380, 16381, 3_000_000])
 def test_answers_in_protobuf(size):
     text = "x" * size
@@ -295,7 +295,7 @@ def test_frequent_events_are_not_left_to_protobuf(content):
 
 
 def changes(value, new):
-    """Yield an event with each of its values in turn replaced, and one more of each mapping."""
+    """Yield copies of an event with one value replaced, or one entry added to a mapping."""
     yield new
     if isinstance(value, dict):
         yield {**value, "metadata": new}

@@ -26,7 +26,7 @@ async def words(text):
 
 @pytest.fixture
 def left():
-    """Return what tells what is garbage, and was not before."""
+    """Return a function that lists new garbage."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -57,7 +57,7 @@ async def test_requests_leave_no_garbage(body, storage, tmp_path, left):
 
 @pytest.fixture
 def thawed(monkeypatch):
-    """Have a process in which nothing is frozen, as most are."""
+    """Unfreeze all objects, as in most processes."""
     monkeypatch.setattr(app, "settled", Garbage().settled)
     gc.unfreeze()
     yield

@@ -1,4 +1,4 @@
-"""Every limit: what happens at it, and the error that the caller gets."""
+"""The effect of every limit, and the caller's error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
 
 
 class Gated:
-    """An agent that waits for its gate, and counts how many run at once."""
+    """An agent that waits for its gate, and counts concurrent runs."""
 
     def __init__(self):
         self.gate = asyncio.Event()
@@ -77,7 +77,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
             assert response.json()["error"]["status"] == "UNAVAILABLE"
         assert (await http.get("/tasks")).json()["totalSize"] == 3, "a refusal leaves no task"
 
-        # Who waits can be cancelled, and makes room.
+        # A waiting run can be cancelled, which frees its capacity.
         await client.cancel_task(CancelTaskRequest(id=tasks[2].id))
         waiting = (await begin(client, "3")).task
         assert await state_of(client, waiting.id) == SUBMITTED

@@ -44,7 +44,7 @@ FILTERS = st.fixed_dictionaries(
 
 
 async def pages(store, size, filters):
-    """Return all pages, as ids, and what they say of the whole."""
+    """Return the ids on all pages, and the reported totals."""
     found, token = [], ""
     while True:
         request = ListTasksRequest(page_size=size, page_token=token, **filters)

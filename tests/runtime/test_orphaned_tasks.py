@@ -30,7 +30,7 @@ INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
 
 
 async def store_with(state, *, age=60.0, count=1, kind=InMemoryTaskStore):
-    """Return a store with tasks whose last status is so many seconds old."""
+    """Return a store with tasks of a given age in seconds."""
     store = kind()
     changed = Timestamp()
     changed.FromMicroseconds(int((time.time() - age) * 1e6))

@@ -78,7 +78,7 @@ async def test_an_agent_cannot_stop_or_hang_the_server(harm):
 
 
 class FailingOnce(InMemoryTaskStore):
-    """Loses its disk for the moment in which a task completes."""
+    """Fails while a task completes."""
 
     failures = 1
 
@@ -149,7 +149,7 @@ async def test_an_agent_that_ignores_cancellation_blocks_neither_others_nor_shut
 
 
 class Asking(AgentExecutor):
-    """An a2a-sdk executor that asks, and then goes on with an artifact first."""
+    """An a2a-sdk executor that asks a question, and continues with an artifact."""
 
     async def execute(self, context, event_queue):
         writer = TaskUpdater(event_queue, context.task_id, context.context_id)

@@ -1,4 +1,4 @@
-"""The runtime, through the official client and a2a-sdk's own interfaces."""
+"""The runtime, with the official client and through a2a-sdk's interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that ignore being stopped: slots and conversations are released."""
+"""Agents that ignore cancellation: slots and conversations are released."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ONE = Limits(runs=1, queued_runs=0, run_seconds=0.2, shutdown_seconds=0.1, sweep
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    """Look after what was stopped at once."""
+    """Check stopped runs without delay."""
     monkeypatch.setattr(executing, "_STOP_SECONDS", 0.05)
     monkeypatch.setattr(executing, "_CLOSE_SECONDS", 0.05, raising=False)
 
@@ -64,7 +64,7 @@ class Scripted(Adapter):
 
 
 class Deaf:
-    """Ends when it is let go, whoever cancels it meanwhile, unless that is the end of the test."""
+    """Ends when released and ignores cancellation, except at the end of the test."""
 
     def __init__(self):
         self.held = 0
@@ -133,7 +133,7 @@ def either(hangs, deaf):
 
 
 async def check(runtime, deaf, hung, caplog):
-    """Whoever comes next is answered, and nothing is left of what hung once it is let go."""
+    """The next caller is answered, and nothing remains of the hanging run once it is released."""
     assert answer_of(await answered(runtime, "hello")) == "hello"
     assert hung in caplog.text
     assert deaf.held == 1
@@ -241,7 +241,7 @@ async def test_an_adapter_that_does_not_close_blocks_no_shutdown(how, caplog):
 
 
 class Odd:
-    """Nothing that an adapter should yield."""
+    """An object that adapters must not yield."""
 
     def __repr__(self):
         return "Odd()"

@@ -14,7 +14,7 @@ from tests.runtime.test_runtime import CALLER, runtime_of
 
 
 class Deaf:
-    """An agent that catches its cancellation, and ends when it is let."""
+    """An agent that catches its cancellation, and ends when released."""
 
     def __init__(self):
         self.release = asyncio.Event()
@@ -64,7 +64,7 @@ async def test_a_task_fails_in_time_although_its_code_swallows_cancellation(kind
 
 
 class Remembering(Adapter):
-    """Answers with what it knows of the conversation; takes no notice of what "wait" is told."""
+    """Answers with the conversation's history; ignores cancellation of the message "wait"."""
 
     uses_history = True
 

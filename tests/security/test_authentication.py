@@ -1,4 +1,4 @@
-"""Bearer tokens, API keys and authenticators of one's own, over real HTTP."""
+"""Bearer tokens, API keys and custom authenticators, over real HTTP."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ NOT_FOUND = {"JSONRPC": -32001, "REST": 404}
 
 
 async def test_no_operation_reveals_another_users_tasks():
-    """Bob knows the ids of Ann's task, which is not over, and of her conversation."""
+    """Bob knows the ids of Ann's running task and of her conversation."""
     async with (
         protected(TOKENS, booking) as url,
         client(url, **bearer("ann-token")) as ann,
@@ -253,7 +253,7 @@ async def test_no_operation_reveals_another_users_tasks():
 
         await nothing_by_the_old_version(bob, task_id, context_id)
 
-        # All of that has left Ann's task as it was.
+        # Ann's task is unchanged.
         assert (await ann.post("/", json=rpc("GetTask", id=task_id))).json()["result"] == task
         done = await ann.post("/", json=rpc("SendMessage", message=follow_up))
         assert text_of(done) == "ann goes to hello"
@@ -291,7 +291,7 @@ async def test_the_same_context_id_of_two_users_is_two_conversations():
 
 
 class Badges(Authenticator):
-    """What somebody may write for themselves."""
+    """A custom authenticator."""
 
     challenge = "Badge"
 

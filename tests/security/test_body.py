@@ -1,4 +1,4 @@
-"""How large a request may be, however it is sent."""
+"""The limit of a request's size, for every way of sending it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def http():
 
 
 async def pieces(content, size=1000):
-    """Yield the content piece by piece, which sends it in chunks, its length untold."""
+    """Yield the content in pieces, so that it is sent in chunks without a length."""
     for start in range(0, len(content), size):
         yield content[start : start + size]
 

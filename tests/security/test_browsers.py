@@ -1,4 +1,4 @@
-"""What a web page could make a browser send to an agent on one's own machine."""
+"""Requests that a web page could make a browser send to an agent on the user's machine."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_hosts_that_are_allowed(options):
 
 
 async def test_the_browser_guard_does_not_apply_beyond_loopback():
-    """Whether the request came over the network is what the server says."""
+    """The server tells whether a request came over the network."""
     app = build_app(echo)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://agent.example") as http:

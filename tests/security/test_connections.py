@@ -1,4 +1,4 @@
-"""How many connections a server holds open, and for how long it waits for what they send."""
+"""Limits of open connections, and of the time to wait for their data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def first_line(reader):
 
 
 async def rest(reader):
-    """Return what comes until the connection is closed."""
+    """Return the data received until the connection is closed."""
     with suppress(ConnectionError):
         return await reader.read()
     return b""
@@ -63,7 +63,7 @@ async def test_a_connection_that_sends_no_whole_request_is_closed(beginning):
         reader, writer = await opened(url, beginning)
         answer = await rest(reader)
         await close(writer)
-    # On a busy machine the time may be over before the server has read the head.
+    # On a busy machine, the time may be up before the server has read the head.
     assert not answer or (answer.startswith(b"HTTP/1.1 408") and b"\r\n\r\n" in beginning)
 
 
@@ -111,14 +111,14 @@ async def test_busy_connections_are_not_closed():
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             for path in ("/livez", "/healthz"):
                 assert (await http.get(path)).status_code == 200
-            # What is no probe is refused, on such a connection too.
+            # On such a connection, other requests than probes are refused.
             assert (await http.get("/tasks", headers=headers)).status_code == 503
         for _, writer in silent:
             await close(writer)
         for reader, _ in readers:
             assert not reader.at_eof()
         await close(readers[0][1])
-        while True:  # its place is free as soon as the server has noticed
+        while True:  # its slot is free as soon as the server notices
             reader, writer = await opened(url, request)
             line = await first_line(reader)
             await close(writer)
@@ -129,7 +129,7 @@ async def test_busy_connections_are_not_closed():
 
 
 class Known:
-    """A connection from an address, which has sent a part of a request."""
+    """A connection from an address that has sent a part of a request."""
 
     waited, is_whole, is_idle, is_spare = 0, False, True, False
 

@@ -1,4 +1,4 @@
-"""Which web pages may use an agent from a browser."""
+"""Access of web pages in a browser to an agent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def served(**options):
 
 
 def asking(origin, *headers):
-    """Return the headers with which a browser asks whether a page may send a request."""
+    """Return the headers of a browser's preflight request."""
     wanted = ", ".join(("content-type", "a2a-version", *headers))
     return {
         "Origin": origin,

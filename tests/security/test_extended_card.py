@@ -1,4 +1,4 @@
-"""The card that only authenticated callers get."""
+"""The card for authenticated callers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rpc(method):
 
 
 def echo(text: str) -> str:
-    """Say what was said."""
+    """Repeat the text."""
     return text
 
 

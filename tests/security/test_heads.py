@@ -1,4 +1,4 @@
-"""How large the headers of a request may be, and what they may cost."""
+"""Limits of the headers of a request, and their cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def asked(app, headers, path="/"):
 
 
 def cost(work):
-    """Return the CPU seconds that something takes, the least of several times."""
+    """Return the minimum CPU seconds of several calls."""
     times = []
     for _ in range(3):
         begun = time.process_time()
@@ -118,7 +118,7 @@ async def address():
 
 
 async def poured(address, begin, piece, most=20_000):
-    """Send a piece again and again until the server has enough; return its answer and how often."""
+    """Send a piece until the server refuses; return its answer and the number of pieces."""
     reader, writer = await asyncio.open_connection(*address)
     sent = 0
     answer = b""

@@ -1,4 +1,4 @@
-"""What is kept and waits to be read is bounded by bytes, as well as by number."""
+"""Stored and queued data is bounded by bytes as well as by number."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ async def test_bodies_that_come_in_together_are_bounded():
         await held.wait()
         async with asyncio.timeout(60):
             while (second := await http.post("/", content=content, headers=V1)).is_success:
-                pass  # the first one may still be on the line
+                pass  # the first one may still be in transit
         assert second.status_code == 503
         assert second.headers["retry-after"] == "1"
         assert "result" in await call(http, "SendMessage", say("small ones pass"))
@@ -315,7 +315,7 @@ async def test_answers_that_are_not_read_are_bounded():
 
 
 async def test_lists_that_nobody_reads_cost_nothing_more(monkeypatch):
-    """Each list is made for its caller: where there is no room for one, none is made."""
+    """A list is built only if its caller has capacity for it."""
     made = []
     page = MemoryTaskStore.list
 
@@ -352,7 +352,7 @@ def all_live_tasks():
 
 @pytest.fixture
 def live_tasks():
-    """Returns the live tasks that a test has made; what others have left is not its own."""
+    """Returns the live tasks of a test, excluding those left by other tests."""
     gc.collect()
     before = all_live_tasks()
     known = {id(each) for each in before}
@@ -362,7 +362,7 @@ def live_tasks():
 
 @pytest.fixture
 def uncollected(live_tasks):
-    """Like `live_tasks`, and what goes is freed at once: the collector, which is late, is off."""
+    """Like `live_tasks`, without the garbage collector: reference counts must free the tasks."""
     gc.disable()
     yield live_tasks
     gc.enable()

@@ -1,4 +1,4 @@
-"""How much of an agent one caller gets: requests a minute, places among the running messages."""
+"""Limits per caller: requests per minute, and running messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WAYS = {
 
 @pytest.fixture(autouse=True)
 def one_minute(monkeypatch):
-    """Let it be ten seconds to the next minute, for as long as a test wants."""
+    """Stop the clock ten seconds before the next minute."""
     clock = SimpleNamespace(now=50.0)
     monkeypatch.setattr(
         "a2a_adapters.security.shares.time", SimpleNamespace(time=lambda: clock.now)
@@ -132,7 +132,7 @@ async def test_clients_that_a_trusted_proxy_names_are_counted():
     limits = Limits(requests_per_minute=1)
     options = ServerOptions(limits=limits, trust_forwarded=True)
     app = build_app(echo, options=options)
-    wrapped = ProxyHeadersMiddleware(app)  # as `serve` has it
+    wrapped = ProxyHeadersMiddleware(app)  # as `serve` does
 
     async def status(host):
         transport = httpx.ASGITransport(wrapped)

@@ -1,4 +1,4 @@
-"""How many values a request may hold, and what the most that it may hold costs."""
+"""The limit of values in a request, and the cost of a request at the limit."""
 
 from __future__ import annotations
 
@@ -130,13 +130,13 @@ async def test_too_many_values_over_grpc_are_refused(method, request_, metadata)
 
 
 def worst(kind):
-    """Return metadata that is small, and the most work that is allowed."""
+    """Return small metadata that takes the maximum work allowed."""
     items = {"lists": [[]] * 9000, "objects": [{}] * 9000, "texts": ["x"] * 9000}
     return {"a": items[kind]} if kind in items else {f"k{i}": i for i in range(9000)}
 
 
 class Loop:
-    """Tells how much CPU the loop's thread, which is this one, has used."""
+    """Measures the CPU time of the loop's thread, which is this one."""
 
     def __enter__(self):
         self._begun = time.thread_time()
@@ -148,7 +148,7 @@ class Loop:
 
 @pytest.mark.parametrize("kind", ["lists", "objects", "texts", "fields"])
 async def test_the_worst_that_is_allowed_is_done_beside_the_loop(kind):
-    """The loop's own share is counted, in small requests, beside what it takes in one thread."""
+    """The CPU time of the loop is compared with that of the same work in one thread."""
     threads = []
 
     async def agent(text):
@@ -169,7 +169,7 @@ async def test_the_worst_that_is_allowed_is_done_beside_the_loop(kind):
             for _ in range(10):
                 await http.post("/", json=rpc("GetTask", {"id": task["id"]}), headers=V1)
     assert threads == [threading.main_thread()] * len(threads)
-    # What is left is copying and checking; converting alone takes several times as much.
+    # The rest is copying and checking; converting alone takes several times as much.
     assert sent.seconds < 3 * small.seconds + 0.05
     assert read.seconds < 3 * small.seconds + 0.05
 

@@ -34,7 +34,7 @@ def shout(text: str) -> str:
 
 
 async def recall(request: AgentRequest) -> str:
-    """Say what was said before."""
+    """Repeat the previous messages."""
     return " ".join(turn.text for turn in request.history)
 
 

@@ -1,4 +1,4 @@
-"""The card, as clients of both versions read it."""
+"""The card as read by clients of both versions."""
 
 from __future__ import annotations
 

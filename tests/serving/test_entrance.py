@@ -1,4 +1,4 @@
-"""The straight way of most requests: it answers as the routes do."""
+"""The fast path of most requests gives the same answers as the routes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.requests import V1, rpc, say
 
 TOKEN = {"Authorization": "Bearer secret"}
 OWN = re.compile(r"[0-9a-f-]{32,36}|\d{4}-\d\d-\d\dT[\d:.]+")
-"""What differs in every answer: ids and times."""
+"""Values that differ in every answer: ids and times."""
 REQUESTS = {
     "a message": ("POST", {}, rpc("SendMessage", say("hello"))),
     "a stream": ("POST", {}, rpc("SendStreamingMessage", say("hello"))),
@@ -93,7 +93,7 @@ async def test_an_app_without_lifespan_logs_and_refuses(target, storage, caplog)
 
 
 def _shape(answer):
-    """Return what an answer shares with one to the same request."""
+    """Return the parts of an answer that equal those of another answer to the same request."""
     headers = {name: value for name, value in answer.headers.items() if name != "date"}
     length = headers.pop("content-length", None)
     assert length in {None, str(len(answer.content))}

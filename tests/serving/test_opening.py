@@ -43,7 +43,7 @@ def compiled(saver):
 
 
 class Opened:
-    """A graph over a database, in each of the forms that a target may have."""
+    """A graph on a database, as each kind of target."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -142,7 +142,7 @@ async def test_aserve_serves_in_the_running_loop_until_cancelled(graph, port):
     with pytest.raises(asyncio.CancelledError):
         await serving
     assert not graph.is_open
-    with socket.create_server(("127.0.0.1", port)):  # it is free again
+    with socket.create_server(("127.0.0.1", port)):  # it is available again
         pass
 
 
@@ -194,7 +194,7 @@ async def make():
 
 @asynccontextmanager
 async def stopped_before_the_first_request():
-    """The server is told to stop while it begins to listen, when it may have said where already."""
+    """The server is stopped while it starts to listen, perhaps after logging its address."""
 
     def stop(record):
         if "A2A agent at" in record.getMessage():
@@ -279,7 +279,7 @@ def test_a_script_with_a_stuck_thread_ends_on_ctrl_c(folder):
 
 
 class Itself:
-    """Opens itself, and is for no plugin."""
+    """Can be opened, but no plugin supports it."""
 
     async def __aenter__(self):
         return self

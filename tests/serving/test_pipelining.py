@@ -1,4 +1,4 @@
-"""Requests that are sent before the answer to the one before has come."""
+"""Requests sent before the answer to the previous one has arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app that is served in the test's own event loop leaves nothing open."""
+"""An app served in the test's own event loop leaves nothing open."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ async def test_a_connection_that_is_just_being_accepted_is_closed(turns):
         for _ in range(turns):
             await asyncio.sleep(0)
     client.close()
-    gc.collect()  # what was left open warns, which is an error
+    gc.collect()  # unclosed resources raise warnings, which are errors

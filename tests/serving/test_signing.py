@@ -1,4 +1,4 @@
-"""Signed cards, checked by a2a-sdk's own verification."""
+"""Signed cards, verified by a2a-sdk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers that are told to stop, or are killed."""
+"""Real servers that are stopped or killed."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
         signalled = time.monotonic()
         process.send_signal(sent)
 
-        # During the grace time the server tells a load balancer and callers to go elsewhere.
+        # During the grace period, the server refuses probes and new messages.
         async with asyncio.timeout(60):
             while (health := await http.get("/healthz")).status_code == 200:
                 pass
@@ -130,7 +130,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
             assert status["message"]["parts"] == [{"text": "The server was stopped."}]
     errors = await asyncio.to_thread(process.ended)
     assert time.monotonic() - signalled < 60
-    # uvicorn ends itself by SIGTERM again, as who sent it expects.
+    # uvicorn then ends itself with SIGTERM, as the sender expects.
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
     assert "did not end; abandoned" in errors
     assert "Traceback" not in errors.partition("Finished server process")[0]

@@ -13,7 +13,7 @@ ANSWER = "Rome is fine."
 
 
 async def respond(request: Request) -> Response:
-    """Answer `ANSWER` by words; call the first tool if the last message says so."""
+    """Stream `ANSWER` word by word; call the first tool if the last message asks for it."""
     asked = await request.json()
     request.app.state.asked.append(asked)
     last = asked["input"] if isinstance(asked["input"], str) else asked["input"][-1]

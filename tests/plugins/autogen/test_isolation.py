@@ -32,7 +32,7 @@ from tests.support.busy import send
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
-# The others differ in what they keep, and storages in where: 4 callers show that.
+# The others differ in their state, and the storages in its location: 4 callers suffice.
 CALLERS = {"listener": 16, "a_round_robin": 16}
 TURNS = 3
 

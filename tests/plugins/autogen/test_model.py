@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Resolved model mismatch"),
 ]
 
-# The model has no chat tuning: it learns from an example what is wanted.
+# The model is not tuned for chat: an example shows the task.
 EXAMPLE = [
     UserMessage(content="What is the capital of Italy?", source="user"),
     AssistantMessage(content="The capital of Italy is Rome.", source="guide"),

@@ -111,7 +111,7 @@ async def endless(request: AgentRequest):
 
 
 async def copier(request: AgentRequest):
-    """Gives back what it gets."""
+    """Returns the received parts."""
     yield Output(request.parts, name="what came")
 
 

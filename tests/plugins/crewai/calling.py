@@ -31,7 +31,7 @@ class Desk:
         self.received: list[AgentRequest] = []
 
     async def answer(self, request: AgentRequest):
-        """Answer what it is asked."""
+        """Answer the request."""
         self.received.append(request)
         text = request.text
         if "fail" in text:

@@ -50,7 +50,7 @@ async def test_it_streams_its_answer_once_over_the_wire():
     async with running(build_app(agent(Scripted(echo)))) as url, connect(url) as client:
         events = await stream(client, user_message("hello"))
         task = await send(client, user_message("hello"))
-    assert str(events).count('"hello"') == 2  # what was asked, and the answer
+    assert str(events).count('"hello"') == 2  # the question and the answer
     assert (task.status.state, answer_of(task)) == (TaskState.TASK_STATE_COMPLETED, "hello")
 
 

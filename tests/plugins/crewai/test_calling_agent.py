@@ -122,7 +122,7 @@ async def test_a_manager_delegates_to_it_and_answers_its_question():
         )
         result = await crew.akickoff()
     assert result.raw.startswith("Booked Rome")
-    assert len(there.received) == 1  # the answer went on with the same task
+    assert len(there.received) == 1  # the answer continued the same task
 
 
 async def test_a_served_crew_sends_the_question_to_its_caller():

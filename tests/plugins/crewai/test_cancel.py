@@ -55,7 +55,7 @@ async def test_no_call_and_no_task_follows_a_cancellation():
     target = Crew(agents=[writer], tasks=[task(writer), task(writer)])
     adapter = adapt(target)
     await cancel_in_a_call(model, adapter)
-    await adapter.aclose()  # waits for nobody, but ends the loop with all its threads
+    await adapter.aclose()  # does not wait, but ends the loop with all its threads
     other = adapt(crew("Final Answer: other"))
     assert answer(await ask(other, "dogs")) == "other"
     assert (len(model.seen), tool.noted) == (1, [])

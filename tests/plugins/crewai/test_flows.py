@@ -81,7 +81,7 @@ async def test_stored_questions(make):
     first = (await ask(adapt(make), "cats"))[-1]
     assert first.durable
     again = {"resuming": True, "resume_metadata": first.metadata}
-    second = (await ask(adapt(make), "shorter", **again))[-1]  # another process, as it were
+    second = (await ask(adapt(make), "shorter", **again))[-1]  # simulates another process
     again = {"resuming": True, "resume_metadata": second.metadata}
     third = await ask(adapt(make), "yes", **again)
     assert answer(third) == "about cats, shorter, yes: cats"

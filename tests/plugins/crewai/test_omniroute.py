@@ -16,7 +16,7 @@ from tests.plugins.omniroute.gateways import KEY, Described
 
 @asynccontextmanager
 async def gateway(**options):
-    """Yield a described gateway, and a model over it."""
+    """Yield a documented gateway and a model for it."""
     described = Described()
     async with running(described.app()) as url:
         model = OmniRouteLLM(base_url=url, api_key=KEY, **options)

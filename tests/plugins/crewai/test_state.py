@@ -42,7 +42,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def notes(store):
-    """Return a class of flows that remember what was said."""
+    """Return a class of flows that remember the messages."""
     return persist(store)(noting())
 
 
@@ -54,7 +54,7 @@ async def test_a_conversation_continues_from_its_state(notes):
     adapter = adapt(notes)
     assert await said(adapter, "cats") == "cats"
     assert await said(adapter, "dogs") == "cats, dogs"
-    again = adapt(notes)  # another process, as it were
+    again = adapt(notes)  # simulates another process
     assert await said(again, "owls") == "cats, dogs, owls"
 
 

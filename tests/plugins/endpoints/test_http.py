@@ -19,7 +19,7 @@ from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
 @asynccontextmanager
 async def behind(respond, make):
-    """Yield a client of the agent that is made for a server's URL, and what the server was sent."""
+    """Yield a client of the agent created for a server's URL, and the requests to the server."""
     seen = []
 
     async def receive(request):

@@ -1,4 +1,4 @@
-"""Shared by the tests of MCP."""
+"""Fixtures for the tests of MCP."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ TOKENS = BearerTokens({"of-ann": "ann", "of-bob": "bob"})
 
 
 class Long:
-    """An agent whose work ends when the test says so."""
+    """An agent that completes its work on a signal of the test."""
 
     def __init__(self):
         self.goes_on = asyncio.Event()

@@ -178,5 +178,5 @@ if __name__ == "__main__":
             server.streamable_http_app(),
             fd=listener.fileno(),
             log_level="error",
-            timeout_graceful_shutdown=1,  # clients who leave just now keep it no longer
+            timeout_graceful_shutdown=1,  # clients that are leaving may have released it
         )

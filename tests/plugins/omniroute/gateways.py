@@ -1,4 +1,4 @@
-"""Gateways to call: one that repeats what the real one answered, one as its makers describe it."""
+"""Test gateways: one replays recorded answers, one follows OmniRoute's documentation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COSTS = {
 
 
 def recorded(name):
-    """Return what the real gateway answered in that exchange."""
+    """Return the real gateway's recorded answer in an exchange."""
     exchange = EXCHANGES[name]
     kind = exchange.get("headers", {}).get("content-type", "text/plain")
     headers = {k: v for k, v in exchange.get("headers", {}).items() if k == "location"}
@@ -61,7 +61,7 @@ def replaying():
 
 
 def answering(*bodies, status=200, media_type="application/json"):
-    """Return a gateway that answers one call after the other with these bodies."""
+    """Return a gateway that answers successive calls with these bodies."""
     left = list(bodies)
 
     async def answer(request):
@@ -80,7 +80,7 @@ def card_route():
 
 
 def event(state, task_id="t1", **params):
-    """Return an event of a stream, as the description has it."""
+    """Return an event of a stream in the documented format."""
     params = {"task": {"id": task_id, "state": state}, **params}
     return {"jsonrpc": "2.0", "method": "message/stream", "params": params}
 
@@ -99,13 +99,13 @@ REFUSED = ("refuse the budget", "too expensive", "nobody there", "say nothing")
 
 
 class Described:
-    """A gateway with every code of the description, token-wise chunks and a list of its calls."""
+    """A gateway with every documented code, a chunk per token, and a list of its calls."""
 
     def __init__(self):
         self.calls = []
         self.headers = []
         self.unavailable = 0
-        """How many calls it answers by HTTP 503 before it answers others."""
+        """Number of first calls that it answers with HTTP 503."""
         self.tasks = {}
         self.is_cancelled = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""An agent of ours, served in the dialect, and requests of its clients."""
+"""An agent served in the dialect, and requests of its clients."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def reviewer(text: str) -> str:
 
 @asynccontextmanager
 async def serving(target=writer, dialect="omniroute", **options):
-    """Yield plain HTTP to a server of the dialect."""
+    """Yield a plain HTTP client of a server of the dialect."""
     app = build_app(target, dialects=[dialect], **options)
     async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         yield http
@@ -100,7 +100,7 @@ async def events(http, call):
 
 @asynccontextmanager
 async def hanging(http):
-    """Yield a task whose agent hangs after its first words, and what reads the rest of it."""
+    """Yield a task whose agent hangs after its first words, and a reader of its other events."""
     call = asking("HANG", "message/stream")
     async with http.stream("POST", "/a2a", json=call) as response:
         lines = response.aiter_lines()

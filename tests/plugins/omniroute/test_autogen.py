@@ -24,7 +24,7 @@ from tests.plugins.omniroute.gateways import COSTS, KEY, Described
 
 @asynccontextmanager
 async def gateway(**options):
-    """Yield a described gateway, and a client of it."""
+    """Yield a documented gateway and its client."""
     described = Described()
     async with running(described.app()) as url:
         client = OmniRouteChatCompletionClient(base_url=url, api_key=KEY, **options)

@@ -1,4 +1,4 @@
-"""Bodies of requests, right, wrong and odd."""
+"""Valid, invalid and unusual request bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`OmniRouteClient` against what a real gateway answered, and against a described one."""
+"""`OmniRouteClient` with recorded answers of a real gateway, and with a documented gateway."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def call(client, kind, text="hi", metadata=None):
 
 @pytest.fixture
 async def gateways():
-    """Yield what makes a client of the gateway that repeats an exchange."""
+    """Yield a factory of clients for a gateway that replays an exchange."""
     async with running(replaying()) as url, AsyncExitStack() as stack:
 
         async def client_of(name):
@@ -118,7 +118,7 @@ async def gateways():
 
 
 def kinds(name):
-    """Return the ways to call that an exchange is an answer to."""
+    """Return the calls that an exchange answers."""
     return KINDS[2:] if any("frame" in f for f in EXCHANGES[name].get("frames", [])) else KINDS
 
 

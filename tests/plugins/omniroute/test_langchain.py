@@ -29,7 +29,7 @@ TOLD = {**COSTS, "model_provider": "omniroute", "task_id": "t1"}
 
 @asynccontextmanager
 async def gateway(kind, **options):
-    """Yield a described gateway, and a model of that kind over it."""
+    """Yield a documented gateway and a model of this class for it."""
     described = Described()
     async with running(described.app()) as url:
         model = kind(base_url=url, api_key=KEY, **options)

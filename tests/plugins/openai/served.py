@@ -1,4 +1,4 @@
-"""Agents of ours behind the OpenAI-compatible API, and the real `openai` client."""
+"""Agents behind the OpenAI-compatible API, and the real `openai` client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLOURS = {"response_schema": {"properties": {"colour": {"enum": ["red", "green"
 
 
 async def worker(request):  # noqa: C901, PLR0912 - a behaviour each
-    """Do what is asked."""
+    """Follow the message's instruction."""
     text = request.text
     match text:
         case "BOOM":
@@ -79,7 +79,7 @@ async def worker(request):  # noqa: C901, PLR0912 - a behaviour each
 
 
 class Hanging:
-    """An agent that hangs after its first words, and notes how its runs end."""
+    """An agent that hangs after its first words, and records the ends of its runs."""
 
     def __init__(self):
         self.begun = asyncio.Event()

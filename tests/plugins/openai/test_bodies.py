@@ -1,4 +1,4 @@
-"""Bodies of requests, right, wrong and odd, and addresses."""
+"""Valid, invalid and unusual request bodies, and unknown addresses."""
 
 from __future__ import annotations
 

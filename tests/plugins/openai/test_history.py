@@ -1,4 +1,4 @@
-"""Whole histories: which of them go on in a context, and whose context that is."""
+"""Whole histories: those that continue a context, and the owner of that context."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CHAT = {"X-OpenWebUI-Chat-Id": "0b5b1f0a-6c1e-4f57-9d7e-3c2a9b8d7e6f"}
 
 
 class Remembering:
-    """Notes what each context was told, and by whom."""
+    """Records the messages of each context and their sender."""
 
     def __init__(self):
         self.contexts = {}
 
     async def answer(self, request):
-        """Say how many messages the context has had."""
+        """Answer with the number of the context's messages."""
         received = self.contexts.setdefault((request.owner, request.context_id), [])
         received.append(request.text)
         yield f"{len(received)}"
@@ -161,7 +161,7 @@ async def test_callers_never_share_a_context(agent):
 
 @pytest.mark.parametrize("headers", [{}, CHAT])
 async def test_anonymous_callers_with_equal_chats_never_share_a_context(agent, headers):
-    """Nothing tells them apart, so both go on with their history in a context of their own."""
+    """They cannot be distinguished, so both continue with their history in separate contexts."""
     async with serving(agent.answer, name="agent") as url, client(url) as one, client(url) as other:
         said = await turns(one, "a", extra_headers=headers)
         assert said == await turns(other, "a", extra_headers=headers)

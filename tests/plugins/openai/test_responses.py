@@ -153,7 +153,7 @@ async def test_responses_belong_to_their_caller():
 
 
 class Paced:
-    """Says a word whenever it is let."""
+    """Sends a word on each signal."""
 
     def __init__(self):
         self.words = asyncio.Queue()
@@ -223,7 +223,7 @@ async def test_a_resumed_stream_is_closed_when_its_client_leaves():
             stream = await api.responses.retrieve(begun.id, stream=True)
             await anext(stream)
             await stream.close()
-        # One more task may keep a connection alive.
+        # One additional task may keep a connection alive.
         while len(asyncio.all_tasks()) > before + 1:  # noqa: ASYNC110 - nothing tells when one ends
             await asyncio.sleep(0.01)
         assert (await api.responses.retrieve(begun.id)).status == "in_progress"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Fake(Model):
-    """Answers with what a function makes of the items it is given; streams words.
+    """Answers with a function of the received items, streamed word by word.
 
     The function returns a text, output items, or a list of both; it may be async, or raise.
     """

@@ -107,5 +107,5 @@ async def test_unanswered_requests_leave_nothing_behind():
         events = answer_it(adapt(Agent(name="helper", model=model)), request("hi"))
         await events.aclose()
     del events
-    gc.collect()  # what was never awaited would be told now
+    gc.collect()  # coroutines that were never awaited would be reported now
     assert model.calls == 0

@@ -17,7 +17,7 @@ from a2a_adapters.testing import connect, running, stream, user_message
 pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 
 
-# The model has no chat tuning: it learns from an example what is wanted.
+# The model is not tuned for chat: an example shows the task.
 EXAMPLE = [
     {"role": "user", "content": "What is the capital of Italy?"},
     {"role": "assistant", "content": "The capital of Italy is Rome."},

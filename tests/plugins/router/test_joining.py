@@ -1,4 +1,4 @@
-"""An answer that breaks off and is gone on with by another is one text."""
+"""An interrupted answer and its continuation by another deployment form one text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which deployment answers, and what happens if it fails."""
+"""Choice of the deployment, and fallbacks after failures."""
 
 from __future__ import annotations
 

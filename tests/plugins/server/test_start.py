@@ -1,4 +1,4 @@
-"""What `serve` shows on a terminal, and the port that it takes."""
+"""Terminal output of `serve`, and its choice of a port."""
 
 from __future__ import annotations
 

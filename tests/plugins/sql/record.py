@@ -133,7 +133,9 @@ def tables_of(url):
 
 
 def as_json(value):
-    value = getattr(value, "obj", value)  # of a memoryview, and of what psycopg makes of bytes
+    value = getattr(
+        value, "obj", value
+    )  # of a memoryview, and of psycopg's representation of bytes
     if isinstance(value, bytes):
         return {"base64": b64encode(value).decode()}
     if isinstance(value, dict):

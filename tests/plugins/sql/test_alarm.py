@@ -10,7 +10,7 @@ from a2a_adapters_sql.alarm import Alarm, fair_timeout
 
 @pytest.fixture
 async def clock(monkeypatch):
-    """Return the time of the event loop, which only advances as the test tells it."""
+    """Return the time of the event loop, which the test advances."""
     now = [100.0]
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
     return now

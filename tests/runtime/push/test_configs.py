@@ -1,4 +1,4 @@
-"""Who may have which receivers set, and what becomes of them."""
+"""Access to push notification configs, and their lifetime."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_configs_are_set_read_listed_and_deleted(binding):
             await client.delete_task_push_notification_config(unwanted)
         with pytest.raises(TaskNotFoundError):
             await client.get_task_push_notification_config(wanted)
-        if binding == "JSONRPC":  # over HTTP+JSON that is the address of the list
+        if binding == "JSONRPC":  # over HTTP+JSON this is the address of the list
             nameless = GetTaskPushNotificationConfigRequest(task_id=task.id)
             with pytest.raises(InvalidParamsError):
                 await client.get_task_push_notification_config(nameless)
@@ -156,7 +156,7 @@ async def test_private_receivers_are_refused_by_default():
         for url in (box.url, "http://localhost/", "http://10.0.0.1/", "http://[::1]/"):
             with pytest.raises(InvalidParamsError, match="may connect to") as caught:
                 await stream(client, notifying(url))
-            assert "127.0.0.1" not in str(caught.value), "nothing about the network here is told"
+            assert "127.0.0.1" not in str(caught.value), "nothing about this network is disclosed"
         task = await send(client, user_message("hello"))
         with pytest.raises(InvalidParamsError):
             await client.create_task_push_notification_config(
@@ -224,7 +224,7 @@ class Picky(Adapter):
 
 
 class Store(InMemoryPushNotificationConfigStore):
-    """A store of one's own, which knows what it was given."""
+    """A custom store that records its calls."""
 
     def __init__(self):
         super().__init__()
@@ -235,7 +235,7 @@ class Store(InMemoryPushNotificationConfigStore):
         return await super().set_info(task_id, notification_config, context)
 
     async def ids(self):
-        """Return the ids of all configs that there are."""
+        """Return the ids of all configs."""
         found = [await self.get_info_for_dispatch(task_id) for task_id in self.tasks]
         return [config.id for configs in found for config in configs]
 

@@ -204,7 +204,7 @@ async def test_nothing_is_sent_after_a_config_was_deleted():
         other = await send(client, notifying(box.url))
         await box.until(lambda bodies: task_in(bodies[-1]) == other.id)
     late = [b for b in box.bodies[before:] if "task" in b and b["task"]["id"] == task.id]
-    assert len(late) <= 1  # it may have been on its way
+    assert len(late) <= 1  # it may have been in transit
 
 
 async def test_a_changed_url_gets_the_undelivered_state():
@@ -336,7 +336,7 @@ async def test_an_unserializable_update_is_logged_and_replaced(monkeypatch, capl
 
 
 class Lost(httpx.AsyncBaseTransport):
-    """Waits for ever, and fails by itself when it is cancelled; the first time only."""
+    """Waits forever, and fails when it is cancelled; only in its first run."""
 
     def __init__(self):
         self.begun = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Receivers that were set over A2A 0.3 and over gRPC."""
+"""Receivers configured over A2A 0.3 and gRPC."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.requests import grpc_port
 
 
 class V03:
-    """A client of A2A 0.3, by hand."""
+    """A hand-written client of A2A 0.3."""
 
     def __init__(self, http):
         self._http = http

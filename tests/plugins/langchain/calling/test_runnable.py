@@ -133,7 +133,7 @@ async def test_tokens_of_a_node_are_streamed(serve, saver):
 async def test_questions_interrupt_the_graph(serve, is_sync):
     agent = RemoteAgent(serve(booking))
     graph = graph_of(InMemorySaver(), booking=A2ARunnable(agent))
-    for name in ("a", "b", "a"):  # a thread goes on after its question
+    for name in ("a", "b", "a"):  # a thread continues after its question
         state = await run(graph, saying("trip"), thread(name), is_sync=is_sync)
         assert question(state) == {"question": "Where to?", "agent": agent.name}
         state = await run(graph, Command(resume="Rome"), thread(name), is_sync=is_sync)

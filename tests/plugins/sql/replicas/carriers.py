@@ -27,7 +27,7 @@ class Postgresql:
         self._end("SELECT pg_notify%")
 
     def _end(self, *queries):
-        """End the connections whose last statement was like one of these."""
+        """End the connections whose last statement matched one of these."""
         self._execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
             "datname = current_database() AND pid <> pg_backend_pid() AND query LIKE ANY(%s)",

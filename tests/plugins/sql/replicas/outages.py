@@ -153,7 +153,7 @@ async def compared(first: int, last: int, lease: float) -> int:
                     count = await outages.lost(kind, seconds)
                     lost += count
                     print(f"{kind} for {seconds} s: {count} lost", flush=True)  # noqa: T201
-                print(f"{kind}: then told {await outages.finished()}", flush=True)  # noqa: T201
+                print(f"{kind}: then observed {await outages.finished()}", flush=True)  # noqa: T201
     return lost
 
 

@@ -1,4 +1,4 @@
-"""After losses on the bus, callers get an answer or are told to retry."""
+"""After losses on the bus, callers get an answer or a request to retry."""
 
 from __future__ import annotations
 
