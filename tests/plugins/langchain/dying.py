@@ -275,7 +275,7 @@ def lived(life, make, engine, storage, names):
 
 
 def main(kind, engine, storage, *moments):
-    """Let the process die at every call in turn; each life first completes the work of the last one.
+    """Let the process die at every call in turn; each life completes the work of the last one.
 
     Without moments it dies at the first one, again and again.
     """
