@@ -183,7 +183,7 @@ class AdapterContract(_Served, ABC):
         assert task.status.state == TaskState.TASK_STATE_COMPLETED
         assert answer_of(task) == ""
 
-    async def test_a_failure_tells_nothing(self) -> None:
+    async def test_a_failure_discloses_nothing(self) -> None:
         async with self.client(self.failing()) as client:
             events = await stream(client, user_message("hello"))
             assert events[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
@@ -193,7 +193,7 @@ class AdapterContract(_Served, ABC):
             assert error["category"] in get_args(ErrorCategory)
             assert self.secret not in str(events)
 
-    async def test_a_failure_midway_keeps_what_was_said(self) -> None:
+    async def test_a_failure_midway_keeps_the_streamed_text(self) -> None:
         async with self.client(self.failing_midway()) as client:
             task = await send(client, user_message("hello"))
         assert task.status.state == TaskState.TASK_STATE_FAILED

@@ -189,7 +189,7 @@ async def test_a_login_is_a_question():
     assert question.text == LOGIN
 
 
-async def test_what_was_answered_before_a_question_is_not_answered_again():
+async def test_answers_before_a_question_are_not_repeated():
     async def draft(request: AgentRequest):
         yield "A draft. "
         answer = yield InputRequired("Is it good?")

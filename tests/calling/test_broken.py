@@ -351,7 +351,7 @@ async def moved(scope, receive, send):
         await send({"type": "http.response.body"})
 
 
-async def test_where_a_card_has_moved_is_told_without_what_moves_the_cursor():
+async def test_errors_for_moved_cards_contain_no_control_characters():
     async with running(moved) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteAnswerError, match="redirects to http") as raised:
             await agent.card()
@@ -371,7 +371,7 @@ async def test_odd_answers_that_are_still_answers(app):
 
 
 @pytest.mark.parametrize("app", [hangs_before_headers, hangs_after_headers, hangs_mid_stream])
-async def test_an_answer_takes_only_so_long(app):
+async def test_an_answer_has_a_time_limit(app):
     server = app()
     async with running(server) as url, RemoteAgent(url) as patient:
         card = await patient.card()
@@ -389,7 +389,7 @@ async def test_an_endless_answer_ends(app):
             await agent.send("ping")
 
 
-async def test_a_card_takes_only_so_long():
+async def test_a_card_has_a_time_limit():
     async with running(hanging_card()) as url, RemoteAgent(url, options=IMPATIENT) as agent:
         with pytest.raises(RemoteAgentError):
             await agent.send("ping")

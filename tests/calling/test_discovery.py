@@ -70,7 +70,7 @@ async def test_a_server_lists_its_agents():
         assert (await http.get(echo["url"])).json()["name"] == "echo"
 
 
-async def test_what_is_listed_can_be_called():
+async def test_listed_agents_can_be_called():
     async with running(build_app({"loud": shout, "echo": lambda text: text})) as url:
         loud, _ = await RemoteAgent.discover(url)
         assert (loud.name, loud.description) == ("loud", "Say it louder.")

@@ -21,7 +21,7 @@ async def test_the_answer_comes_whole_and_once(agent):
     assert reply.state == "completed"
 
 
-async def test_the_stream_says_the_same(agent):
+async def test_the_stream_has_the_same_content(agent):
     events = [event async for event in agent.stream("ping")]
     assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "pong: ping"
     assert isinstance(events[-1], AgentReply)

@@ -99,7 +99,7 @@ async def test_a_task_that_is_asked_for_may_lack_the_zone_too(binding, version):
 
 
 @pytest.mark.parametrize(("binding", "version"), FORMS)
-async def test_what_is_wrong_is_quoted(binding, version):
+async def test_errors_quote_the_invalid_value(binding, version):
     server = Recorded(binding, version, task(binding, version, "yesterday"))
     async with running(server) as url, RemoteAgent(server.card(url)) as agent:
         with pytest.raises(RemoteAnswerError, match=r"not A2A.*(yesterday|timestamp)"):

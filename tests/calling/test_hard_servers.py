@@ -76,7 +76,7 @@ async def test_a_crash_is_an_error_in_the_stream():
     assert last["error"]["code"] == -32603
 
 
-async def test_what_is_received_is_kept():
+async def test_received_data_is_kept():
     recording = front.Recording()
     message = {
         **PING,
@@ -245,7 +245,7 @@ async def test_a_huge_event_is_made_as_it_is_read(compressed):
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-async def test_what_is_huge_is_valid(compressed):
+async def test_huge_bodies_are_valid(compressed):
     async with calling(huge.Huge(mebibytes=2, compressed=compressed)) as client:
         whole = await result(client, "SendMessage", message=PING)
         [event] = events(await rpc(client, STREAMING, message=PING))

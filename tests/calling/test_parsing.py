@@ -184,7 +184,7 @@ async def test_the_agents_text_takes_precedence_over_a_status_in_words():
     assert text == reply.text == "hi there"
 
 
-async def test_a_status_in_words_is_the_answer_if_there_is_no_other():
+async def test_a_statuss_text_is_the_answer_if_there_is_no_other():
     done = task("TASK_STATE_COMPLETED")
     words = [{"kind": "text", "text": "Task completed successfully"}]
     done["status"]["message"] = {"messageId": "m3", "role": "ROLE_AGENT", "parts": words}
@@ -238,7 +238,7 @@ async def test_times_without_a_zone_are_taken_as_utc(timestamp, streams):
     assert reply.data == [{"timestamp": ZONELESS}]
 
 
-async def test_what_is_wrong_is_quoted():
+async def test_errors_quote_the_invalid_value():
     odd = {"task": {"id": TASK, "contextId": CONTEXT, "status": at("yesterday")}}
     with pytest.raises(RemoteAnswerError, match=r"valid timezone offset.*task\.status\.timestamp"):
         await collect(streaming(odd))

@@ -77,7 +77,7 @@ class Relay:
             await self._news.wait_for(lambda: min(self._pings.values()) >= PINGS)
 
 
-async def test_a_silent_stream_is_kept_alive_and_clients_may_do_so(monkeypatch):
+async def test_servers_keep_silent_streams_alive_and_let_clients_do_so(monkeypatch):
     monkeypatch.setattr("a2a_adapters_grpc.serving.server.KEEPALIVE_SECONDS", 0.1)
     target = Agent()
     app = build_app(target, options=ServerOptions(grpc_port=0))

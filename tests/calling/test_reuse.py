@@ -34,7 +34,7 @@ async def test_calls_one_after_the_other_share_a_connection():
         assert len(set(ports)) == 1
 
 
-async def test_a_stream_that_stays_open_after_the_answer_holds_nobody_up():
+async def test_a_stream_that_stays_open_after_the_answer_delays_no_caller():
     app, leave = build_app(lambda text: text), asyncio.Event()
 
     async def open_ended(scope, receive, send):

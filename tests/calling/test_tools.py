@@ -24,7 +24,7 @@ def test_a_skills_description_includes_its_examples():
 
 
 @pytest.mark.parametrize("name", ["", "…", "x" * 80, "Zürich & Co.", "-_-"])
-def test_names_and_descriptions_are_what_model_providers_accept(name):
+def test_model_providers_accept_names_and_descriptions(name):
     about = AgentDescription(name=name, description="Long. " * 1000)
     skill = Skill(id="", name=name, description="Long. " * 1000)
     for tool in (ToolDescription.of_agent(about), ToolDescription.of_skill(skill)):

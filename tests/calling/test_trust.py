@@ -119,7 +119,7 @@ async def test_a_given_card_is_trusted():
         assert (await a.send("ping")).text == "pong: ping"
 
 
-async def test_credentials_in_the_cards_address_are_its_own_affair():
+async def test_credentials_in_the_cards_address_do_not_prevent_calls():
     async with running(credentials_in_url()) as url, RemoteAgent(url, options=ONCE) as agent:
         assert (await agent.send("ping")).text == "pong: ping"
 

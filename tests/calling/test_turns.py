@@ -114,7 +114,7 @@ async def test_a_conversation_left_in_its_first_answer_can_be_continued():
     assert reply.context_id == left
 
 
-async def test_a_question_whose_answer_was_left_waits_no_more():
+async def test_a_question_with_an_abandoned_answer_no_longer_waits():
     async def agent(request):
         if request.text == "again":
             yield "a new task"

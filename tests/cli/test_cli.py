@@ -110,7 +110,7 @@ def test_errors_are_one_line_with_the_remedy(folder, arguments, remedy):
 
 
 @pytest.mark.parametrize("option", ["--port", "--grpc-port"])
-def test_a_port_that_there_is_not_is_refused(folder, option):
+def test_invalid_ports_are_refused(folder, option):
     result = run("serve", "app:shout", option, "99999")
     assert result.returncode == 2
     assert "65535" in result.stderr
@@ -201,7 +201,7 @@ async def test_serve_several(folder):
                 assert answer_of(await send(client, user_message("hi"))) == "HI"
 
 
-def test_each_of_several_has_a_name_of_its_own(folder, monkeypatch):
+def test_several_agents_have_separate_names(folder, monkeypatch):
     monkeypatch.syspath_prepend(str(folder))
     targets = load_targets(["loud=app:shout", "held=app:holder.shout"])
     assert list(targets) == ["loud", "held"]
@@ -384,7 +384,7 @@ async def test_a_card_is_not_fetched_without_end(folder):
     assert "bytes" in result.stderr
 
 
-def test_what_card_was_called_before(folder):
+def test_the_former_names_of_card(folder):
     result = run("card", "app:shout", "--json")
     assert json.loads(result.stdout)["name"] == "shout"
     assert "is now `card get AGENT`" in result.stderr

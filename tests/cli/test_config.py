@@ -61,7 +61,7 @@ def cards(url, *names):
     return [httpx.get(f"{url}/agents/{name}/.well-known/agent-card.json").json() for name in names]
 
 
-def test_what_is_nearer_holds(folder):
+def test_nearer_settings_take_precedence(folder):
     (folder / "a2a-adapters.toml").write_text("port = 1\nhost = '::1'\n[limits]\nruns = 2\n")
     settings, origins = shown(A2A_ADAPTERS_PORT="3", A2A_ADAPTERS_LIMITS_THREADS="4")
     assert (settings["host"], settings["port"]) == ("::1", 3)
@@ -208,7 +208,7 @@ def test_config_show_prints_toml_for_any_names(folder):
     assert settings["limits"]["run_seconds"] == float("inf")
 
 
-def test_the_environment_names_what_the_command_line_serves(folder):
+def test_the_environment_names_the_agent_of_the_command_line(folder):
     command = warm("-m", "a2a_adapters", "serve", "app:shout", "--port", "0")
     with started(command, os.environ | {"A2A_ADAPTERS_NAME": "Shouter"}) as url:
         card = httpx.get(f"{url}/.well-known/agent-card.json").json()
@@ -302,7 +302,7 @@ async def test_targets_of_a_mapping_have_names_and_words():
             assert answer_of(await send(client, user_message("hi"))) == "hi"
 
 
-def test_what_holds_for_programs(folder, monkeypatch):
+def test_settings_for_programs(folder, monkeypatch):
     monkeypatch.setenv("A2A_ADAPTERS_STORAGE", "postgresql://me:s3cret@db/a")
     done = run("config", "show", "-o", "json", A2ACLI_BEARER="s3cret")
     settings = {each["name"]: each for each in json.loads(done.stdout)}

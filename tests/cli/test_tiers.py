@@ -31,7 +31,7 @@ def test_there_is_every_command_that_the_table_names(name):
         command = command.commands[word]
 
 
-def test_every_row_says_whether():
+def test_every_row_states_its_support():
     assert {re.split("[: ]", row[2])[0] for row in ROWS} == {"yes", "in", "no"}
     assert {"auth login", "task push-config delete", "demo-server"} <= set(COMMANDS)
 

@@ -27,7 +27,7 @@ async def test_a_call_in_the_loops_own_threads_is_logged(caplog):
     await check_it_learns_of_cancellation(work, blocking, caplog)
 
 
-async def test_what_ends_by_itself_is_not(caplog):
+async def test_calls_that_end_in_time_are_not_reported(caplog):
     async def work(text):
         return await asyncio.to_thread(text.upper)
 

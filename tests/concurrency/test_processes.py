@@ -101,7 +101,7 @@ async def test_a_program_that_does_not_exist_is_an_error():
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds descendants in /proc")
-async def test_nothing_is_left_of_a_server_that_is_killed():
+async def test_a_killed_server_leaves_no_processes():
     child = DETACHING.format(sleeper=SLEEPER, env="{}", rest=SLEEPER)
     command = [sys.executable, "-c", SERVER.format(code=child)]
     server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)

@@ -69,7 +69,7 @@ def test_lists_keep_the_order_that_objects_do_not():
     assert received.metadata["json_schema"]["required"] == ["name", "city", "age"]
 
 
-def test_what_json_cannot_express():
+def test_values_that_json_cannot_express():
     assert from_value(to_value(math.nan)) is None
     assert from_value(struct_pb2.Value(number_value=math.inf)) is None
     assert from_value(to_value({"when": {1, 2}})) in ({"when": [1, 2]}, {"when": [2, 1]})

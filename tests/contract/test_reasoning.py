@@ -36,7 +36,7 @@ def filtered(*chunks):
 
 
 @pytest.mark.parametrize(("text", "answer"), TEXTS)
-def test_a_text_is_the_same_whole_and_however_it_is_cut(text, answer):
+def test_splitting_does_not_change_the_text(text, answer):
     assert without_reasoning(text) == answer
     assert filtered(*text) == answer
     for first, second in itertools.combinations(range(len(text) + 1), 2):

@@ -52,7 +52,7 @@ def test_all_that_waits_is_sent_at_the_end():
     assert [*added, speech.end("c"), speech.rest()] == ["a", "", "", "", "\n\nc\n\nb"]
 
 
-def test_a_whole_message_completes_what_was_sent_of_it():
+def test_a_whole_message_completes_its_sent_chunks():
     speech = Speech()
     assert speech.add("a", "I think: ye") == "I think: ye"
     assert speech.end("a", "I think: yes.") == "s."

@@ -62,7 +62,7 @@ def test_values_of_any_kind_are_json(value, json):
         (None, None),
     ],
 )
-def test_arguments_of_tools_are_json_or_what_the_model_wrote(given, arguments):
+def test_tool_arguments_are_json_or_the_models_text(given, arguments):
     assert tool_arguments(given) == arguments
 
 

@@ -308,7 +308,7 @@ def test_an_answer_that_comes_before_the_end_of_a_request_is_read(run):
     run(main())
 
 
-def test_what_was_closed_while_the_event_loop_stood_still_is_not_used_again(run):
+def test_connections_closed_while_the_event_loop_was_blocked_are_not_reused(run):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer_once():

@@ -168,7 +168,7 @@ FORGED = f"{ODD[0]}{ODD[2]}\n"
 
 
 @pytest.mark.parametrize("form", FORMATTERS)
-def test_serve_formats_what_libraries_log(tmp_path, monkeypatch, form):
+def test_serve_formats_the_logs_of_libraries(tmp_path, monkeypatch, form):
     (tmp_path / "noisy.py").write_text(NOISY)
     monkeypatch.chdir(tmp_path)
     command = warm("-m", "a2a_adapters", "serve", "noisy:say", "--port", "0")
@@ -234,7 +234,7 @@ def test_a_server_that_cannot_start_says_so_in_the_form_of_its_log(tmp_path, mon
     assert line["level"] == "CRITICAL"
 
 
-def test_an_application_within_a_process_of_others_leaves_its_logging_alone():
+def test_an_embedded_application_does_not_change_the_logging():
     before = state_of_logging()
     build_app(lambda text: text)
     assert state_of_logging() == before

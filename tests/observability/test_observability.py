@@ -173,7 +173,7 @@ async def eventually(url, name, value):
                 return found
 
 
-async def test_figures_follow_what_happens():
+async def test_metrics_follow_events():
     gate = asyncio.Event()
 
     async def agent(text):

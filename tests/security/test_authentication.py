@@ -198,7 +198,7 @@ async def test_an_open_agent_needs_no_credentials():
 
 @pytest.mark.parametrize(("scheme", "secret"), [("bearer", "ann-token"), ("apiKey", "ann-key")])
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
-async def test_the_official_client_gets_in_by_what_the_card_says(scheme, secret, binding):
+async def test_the_official_client_authenticates_as_the_card_says(scheme, secret, binding):
     class Credentials(CredentialService):
         async def get_credentials(self, security_scheme_name, context):
             return secret if security_scheme_name == scheme else None

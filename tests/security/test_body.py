@@ -39,7 +39,7 @@ async def pieces(content, size=1000):
         yield content[start : start + size]
 
 
-async def test_what_fits_is_read_either_way(http):
+async def test_bodies_within_the_limit_are_read_either_way(http):
     for size in (1, 9_000):
         content = httpx.Request("POST", "http://x", json=call(size)).content
         for body in (content, pieces(content)):

@@ -67,7 +67,7 @@ async def test_a_connection_that_sends_no_whole_request_is_closed(beginning):
     assert not answer or (answer.startswith(b"HTTP/1.1 408") and b"\r\n\r\n" in beginning)
 
 
-async def test_a_byte_now_and_then_keeps_no_connection_open():
+async def test_an_occasional_byte_does_not_keep_a_connection_open():
     async with serving(body_seconds=0.5) as url, asyncio.timeout(60):
         reader, writer = await opened(url, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200" in await reader.readline()

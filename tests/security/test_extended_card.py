@@ -107,7 +107,7 @@ async def test_a_failing_extension_reveals_nothing():
     assert "hunter2" not in answer.text
 
 
-def test_without_authentication_nobody_could_get_it():
+def test_the_extended_card_needs_authentication():
     with pytest.raises(ConfigurationError, match="needs authentication"):
         ServerOptions(extended_description=extend)
 

@@ -89,7 +89,7 @@ async def test_a_long_address_is_refused():
     assert (await asked(build_app(echo), [], "/tasks/" + LIMIT * "x"))[0] == 431
 
 
-async def test_what_is_refused_is_neither_kept_nor_logged_whole(caplog):
+async def test_refused_headers_are_neither_kept_nor_logged_in_full(caplog):
     caplog.set_level(logging.INFO)
     app = build_app(echo)
     for name in (b"host", b"origin"):
@@ -103,7 +103,7 @@ async def test_what_is_refused_is_neither_kept_nor_logged_whole(caplog):
         assert len(str(record.__dict__.get("path", ""))) < 1000
 
 
-async def test_what_is_refused_with_authentication_is_not_logged_whole(caplog):
+async def test_refused_headers_are_not_logged_in_full_with_authentication(caplog):
     app = build_app(echo, options=ServerOptions(authentication=TOKENS))
     status, _ = await asked(app, [(b"authorization", b"Bearer x")], "/" + "p" * 60_000)
     assert status == 401

@@ -67,7 +67,7 @@ async def test_one_owner_takes_half_of_it_at_most():
         assert len(await ids(http, BOB)) == 1, "others keep theirs"
 
 
-async def test_values_weigh_what_they_take():
+async def test_values_count_with_their_memory():
     async with serving(echo, options=limited(finished_bytes=100 * KIB)) as http:
         for _ in range(10):
             await call(http, "SendMessage", say("x", metadata={"a": [[]] * 500}))
@@ -314,7 +314,7 @@ async def test_answers_that_are_not_read_are_bounded():
     assert old["result"]["id"] == tasks[1]
 
 
-async def test_lists_that_nobody_reads_cost_nothing_more(monkeypatch):
+async def test_unread_lists_cost_nothing_more(monkeypatch):
     """A list is built only if its caller has capacity for it."""
     made = []
     page = MemoryTaskStore.list

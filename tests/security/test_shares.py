@@ -61,7 +61,7 @@ async def serving(target=echo, *, dialects=(), **numbers):
 
 
 @pytest.mark.parametrize(("path", "body"), WAYS.values(), ids=WAYS)
-async def test_a_caller_sends_so_many_requests_a_minute(path, body, one_minute):
+async def test_the_requests_of_a_caller_per_minute_are_limited(path, body, one_minute):
     dialects = ["omniroute", "agno", "mcp", "openai", "ag-ui"]
     async with serving(dialects=dialects, requests_per_minute=3) as (http, _):
         for _ in range(3):
@@ -186,5 +186,5 @@ async def test_one_caller_cannot_take_all_places():
         ("fe80::1%eth0", "fe80::/64"),
     ],
 )
-def test_a_share_is_an_address_or_what_one_customer_has_of_them(host, share):
+def test_a_share_is_an_address_or_a_customers_network(host, share):
     assert share_of(host) == share

@@ -174,7 +174,7 @@ async def test_the_worst_that_is_allowed_is_done_beside_the_loop(kind):
     assert read.seconds < 3 * small.seconds + 0.05
 
 
-async def test_what_was_stored_is_converted_once_for_all_who_read_it(monkeypatch):
+async def test_stored_tasks_are_converted_once_for_all_readers(monkeypatch):
     made = []
 
     from a2a_adapters.bindings import operations
@@ -192,7 +192,7 @@ async def test_what_was_stored_is_converted_once_for_all_who_read_it(monkeypatch
     assert len(made) == 1
 
 
-async def test_readers_of_one_task_share_what_they_are_sent():
+async def test_readers_of_one_task_share_their_updates():
     from a2a_adapters.runtime import updates
 
     async def agent(text):

@@ -63,7 +63,7 @@ async def test_allowed_origins_may_read_the_exposed_headers():
 
 
 @pytest.mark.parametrize("target", [echo, {"one": echo}], ids=["one", "several"])
-async def test_where_it_is_mounted_its_addresses_are_below_that(target):
+async def test_addresses_of_a_mounted_app_are_below_its_path(target):
     inner = build_app(target, options=ServerOptions(allowed_hosts=["a.example"]))
     outer = Starlette(routes=[Mount("/ai", Starlette(routes=[Mount("/sub", inner)]))])
     async with client(outer) as http:

@@ -101,7 +101,7 @@ async def test_several_of_which_one_is_opened(graph):
     assert not graph.is_open
 
 
-async def test_what_an_async_function_returns_is_served_as_it_is():
+async def test_the_result_of_an_async_function_is_served_unchanged():
     async def make():
         return compiled(None)
 
@@ -288,7 +288,7 @@ class Itself:
         return None
 
 
-async def test_what_opens_itself_and_is_for_no_plugin_is_refused():
+async def test_a_target_that_no_plugin_supports_is_refused():
     app = build_app(Itself())
     with pytest.raises(NoAdapterError):
         async with app.router.lifespan_context(app):

@@ -90,7 +90,9 @@ async def test_a_session_that_another_process_has_continued_is_loaded_again(fold
     assert answer_of(task) == "first; second"
 
 
-async def test_a_session_that_cannot_be_loaded_is_replaced_and_the_caller_is_told(folder, tmp_path):
+async def test_a_session_that_cannot_be_loaded_is_replaced_and_the_caller_notified(
+    folder, tmp_path
+):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
     async with served(scripted(folder), options=options) as client:
         await send(client, user_message("remember me", context_id="one"))

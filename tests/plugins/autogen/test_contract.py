@@ -87,7 +87,7 @@ class Teams(Agents):
         """Return a team all of whose messages are the answer."""
         return adapt(super().failing_midway(), final="all")
 
-    async def test_a_failure_midway_keeps_what_was_said(self):
+    async def test_a_failure_midway_keeps_the_streamed_text(self):
         async with self.client(self.failing_midway()) as client:
             task = await send(client, user_message("hello"))
         assert answer_of(task) == "helper: begun"

@@ -54,7 +54,7 @@ async def test_it_streams_its_answer_once_over_the_wire():
     assert (task.status.state, answer_of(task)) == (TaskState.TASK_STATE_COMPLETED, "hello")
 
 
-async def test_a_failure_tells_nothing():
+async def test_a_failure_discloses_nothing():
     def fail(_):
         raise RuntimeError("hunter2")
 

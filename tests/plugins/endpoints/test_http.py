@@ -82,7 +82,7 @@ async def test_other_json_of_webhooks_is_data():
         RedirectResponse("http://127.0.0.1:9/hunter2"),
     ],
 )
-async def test_failures_of_webhooks_are_not_repeated_and_tell_nothing(response):
+async def test_failed_webhooks_are_not_retried_and_disclose_nothing(response):
     async with behind(lambda _: response, WebhookAgent) as (client, seen):
         task = await send(client, user_message("hello"))
     assert task.status.state == TaskState.TASK_STATE_FAILED

@@ -48,7 +48,7 @@ async def test_everything_is_passed_on():
     assert usage.total_tokens == 7
 
 
-async def test_each_conversation_of_each_caller_is_one_of_its_own_far_away():
+async def test_conversations_of_callers_are_separate_at_the_remote_agent():
     async with (
         running(build_app(worker)) as far,
         running(served_again(far)) as url,

@@ -157,7 +157,7 @@ async def test_a_token_that_was_good_expires_all_the_same(ask, monkeypatch):
     assert "has expired" in (await ask(content)).json()["error"]["message"]
 
 
-async def test_only_so_many_good_tokens_are_remembered(ask, monkeypatch):
+async def test_the_number_of_remembered_tokens_is_limited(ask, monkeypatch):
     monkeypatch.setattr(authenticator, "_KNOWN_TOKENS", 1)
     tokens = [token(sub=user, scope="chat") for user in ("ann", "bob")]
     for _ in range(2):

@@ -199,7 +199,7 @@ def test_help_by_a_fresh_interpreter():
     assert "--http" in shown.stdout
 
 
-async def test_over_http_in_a_process_of_its_own():
+async def test_over_http_in_a_separate_process():
     command = warm("-m", "a2a_adapters", "mcp", f"{AGENTS}:weather", "--http", "--port", "0")
     with started(command) as url:
         async with over_http(url) as session:

@@ -58,7 +58,7 @@ async def test_a_broken_link_stays_a_link(toolbox):
     assert reply.data[0]["uri"] == "demo://nothing"
 
 
-async def test_a_prompt_is_what_it_says(toolbox):
+async def test_a_prompts_text_is_the_message(toolbox):
     greet = {"prompt": "greet", "arguments": {"name": "Ann"}}
     assert (await toolbox.send(Data(greet))).text == "Greet Ann in English."
     practise = await toolbox.send(Data({"prompt": "practise"}))

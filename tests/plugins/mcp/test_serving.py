@@ -179,7 +179,7 @@ async def test_sixteen_conversations_are_never_mixed():
             await asyncio.gather(*(talk(agent, number) for number in range(16)))
 
 
-async def test_a_process_for_each_conversation_and_one_that_is_kept():
+async def test_a_process_per_conversation_and_a_shared_process():
     async with served(stdio()) as agent:
         ann, bob = agent.conversation(), agent.conversation()
         pids = [(await each.send(call("pid"))).data[0] for each in (ann, bob, ann)]

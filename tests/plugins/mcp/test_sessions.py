@@ -122,7 +122,7 @@ async def test_requests_that_open_no_session_are_not_counted():
         await until_admitted(http, "ann")
 
 
-async def test_anonymous_callers_are_told_apart_by_address():
+async def test_anonymous_callers_are_distinguished_by_address():
     async with (
         offered(McpTools(sessions_per_caller=1)) as url,
         over_http(url) as one,

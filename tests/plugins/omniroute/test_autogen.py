@@ -55,7 +55,7 @@ async def test_roles_and_options_are_sent():
     assert sent["metadata"] == {"model": "n", "combo": "fast", "budget": 1, "role": "coding"}
 
 
-async def test_text_comes_as_it_is_made():
+async def test_text_is_streamed():
     async with gateway() as (_, client):
         chunks = [chunk async for chunk in client.create_stream([user("a b")])]
     assert chunks[:-1] == ["a ", "b"]
@@ -76,7 +76,7 @@ async def test_a_token_cancels_a_stream_and_its_task():
         await asyncio.wait_for(described.is_cancelled.wait(), 60)
 
 
-async def test_what_cannot_be_sent_is_refused():
+async def test_unsupported_messages_are_refused():
     client = OmniRouteChatCompletionClient()
     call = FunctionCall(id="c", name="add", arguments="{}")
     for wrong in (

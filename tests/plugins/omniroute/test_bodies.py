@@ -14,7 +14,7 @@ from a2a_adapters import Limits, ServerOptions, build_app
 from tests.plugins.omniroute.served import asking, body, result, reviewer, serving
 
 
-async def test_a_dialogue_says_who_said_what():
+async def test_a_dialogue_names_its_speakers():
     messages = [
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "a"},
@@ -36,7 +36,7 @@ async def test_a_dialogue_says_who_said_what():
         {"messages": [{"role": "user", "content": "x"}, {"role": "user", "content": ""}, 3]},
     ],
 )
-async def test_all_forms_of_messages_are_taken(params):
+async def test_all_formats_of_messages_are_accepted(params):
     async with serving(reviewer) as http:
         got = await result(http, body("message/send", **params))
     assert got["artifacts"] == [{"type": "text", "content": "reviewed: x"}]

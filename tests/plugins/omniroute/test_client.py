@@ -192,7 +192,7 @@ async def test_it_reads_the_card():
 
 
 @pytest.mark.parametrize("body", ["<html>", "[]", "{}", '{"name": 3}'])
-async def test_what_is_no_card_is_an_error(body):
+async def test_an_invalid_card_is_an_error(body):
     async def card(_request):
         return Response(body)
 
@@ -203,7 +203,7 @@ async def test_what_is_no_card_is_an_error(body):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a2a_that_is_switched_off_is_told_what_to_do(kind):
+async def test_the_error_for_disabled_a2a_names_the_remedy(kind):
     error = {"code": -32000, "message": "A2A endpoint is disabled. Enable it from the page."}
     app = answering({"jsonrpc": "2.0", "id": "1", "error": error}, status=503)
     async with running(app) as url, OmniRouteClient(url) as client:
@@ -217,7 +217,7 @@ async def test_a2a_that_is_switched_off_is_told_what_to_do(kind):
     [(-32004, omni.OmniRouteBudgetError), (-32005, omni.OmniRouteProviderError)],
 )
 @pytest.mark.parametrize("data", [{"task": {"id": "t9", "state": "failed"}}, {"task": 3}, "x"])
-async def test_an_error_holds_what_its_data_says(code, type_, data):
+async def test_an_error_holds_its_data(code, type_, data):
     trace = [{"event": "primary_selected"}]
     if is_known := data == {"task": {"id": "t9", "state": "failed"}}:
         data = {**data, "metadata": {"resilience_trace": trace}}
@@ -316,7 +316,7 @@ async def test_tokens_are_yielded_as_they_come(kind):
     assert reply.metadata == COSTS
 
 
-async def test_what_is_sent():
+async def test_sent_requests():
     gateway = Described()
     routing = Routing(model="m", combo="fast", budget=0.5, role="coding")
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]

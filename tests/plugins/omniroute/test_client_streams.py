@@ -62,7 +62,7 @@ async def test_a_final_event_may_hold_the_artifacts_alone():
     assert [artifact.parts for artifact in reply.artifacts] == [[Text("a")], [Text("b")]]
 
 
-async def test_artifacts_do_not_repeat_what_was_streamed():
+async def test_artifacts_do_not_repeat_streamed_text():
     parts = [{"type": "text", "content": "ab"}]
     stream = sse(chunk("a"), chunk("b"), event("completed", artifacts=parts))
     app = answering(stream, media_type="text/event-stream")

@@ -65,7 +65,7 @@ async def test_an_endpoint_without_a_gateway_is_refused():
             await agent.send("hi")
 
 
-async def test_it_is_called_at_its_own_url_despite_its_card():
+async def test_a_gateway_is_called_at_its_own_url_despite_its_card():
     gateway = Described()
 
     async def card(_request):

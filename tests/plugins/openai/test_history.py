@@ -55,13 +55,13 @@ def agent():
     return Remembering()
 
 
-async def test_only_what_is_new_goes_to_the_agent(agent):
+async def test_only_new_messages_are_sent_to_the_agent(agent):
     async with calling(agent.answer, name="agent") as api:
         await turns(api, "a", "b", "c")
     assert agent.received == [["a", "b", "c"]]
 
 
-async def test_a_stream_goes_on_as_a_completion_does(agent):
+async def test_a_stream_continues_like_a_completion(agent):
     async with calling(agent.answer, name="agent") as api:
         said = joined(await chunks_of(api, "a", model="agent"))
         await text_of(api, "a", assistant(said), "b", model="agent")
@@ -82,7 +82,7 @@ async def test_an_edited_message_branches_the_conversation(agent):
     assert agent.received == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: edited"]]
 
 
-async def test_a_regenerated_answer_branches_and_both_branches_go_on(agent):
+async def test_a_regenerated_answer_starts_a_branch_and_both_continue(agent):
     async with calling(agent.answer, name="agent") as api:
         said = await turns(api, "a", "b")
         again = await text_of(api, *said[:3], model="agent")
@@ -136,7 +136,7 @@ async def test_a_refused_message_leaves_the_conversation_as_it_was(agent):
     assert agent.received == [["a", "b"]]
 
 
-async def test_histories_go_on_after_a_restart(agent, tmp_path):
+async def test_histories_continue_after_a_restart(agent, tmp_path):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/a.db")
     async with calling(agent.answer, name="agent", options=options) as api:
         said = await turns(api, "a")
@@ -252,7 +252,7 @@ ASSISTANT: Naples
         ("queries", '{"queries": []}'),
     ],
 )
-async def test_what_open_webui_asks_for_itself_never_reaches_the_agent(agent, name, answer):
+async def test_open_webuis_own_requests_never_reach_the_agent(agent, name, answer):
     async with calling(agent.answer, name="agent") as api:
         said = await turns(api, "a", extra_headers=CHAT)
         prompt = OPEN_WEBUI.format(name, "...")

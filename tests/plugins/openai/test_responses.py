@@ -99,7 +99,7 @@ async def test_a_conversation_and_its_question():
     assert answered.conversation.id == conversation.id
 
 
-async def test_a_whole_history_goes_on_in_its_context():
+async def test_a_whole_history_continues_its_context():
     async with calling() as api:
         asked = await ask(api, "ASK")
         said = [{"role": "user", "content": "ASK"}, *asked.output]
@@ -277,7 +277,7 @@ async def test_responses_are_there_after_a_restart(tmp_path):
     assert (fetched.output_text, answered.output_text) == ("Which city?", "took Rome")
 
 
-async def test_usage_of_an_agent_that_tells_none_is_zero():
+async def test_unreported_usage_is_zero():
     async with calling() as api:
         usage = (await ask(api, "x")).usage
     assert TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens) == TokenUsage()

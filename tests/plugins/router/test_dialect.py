@@ -180,7 +180,7 @@ async def test_an_openai_client_gets_text_and_usage():
     assert first.output_text == after.output_text == ANSWER
 
 
-async def test_an_openai_client_is_told_that_every_provider_failed():
+async def test_an_openai_client_gets_an_error_if_every_provider_failed():
     async with (
         Gateway("openai", good=Provider(status=500), free=Provider()) as gateway,
         AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="none") as api,

@@ -241,7 +241,7 @@ def run(*arguments):
 
 
 @pytest.mark.timeout(3 * PATIENCE)
-def test_the_command_says_what_models_cost(tmp_path):
+def test_the_command_prints_the_prices(tmp_path):
     done = run("router", "check", str(written(tmp_path, FILE)))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -19,25 +19,23 @@ def pieces(text, size):
 
 
 @given(st.integers(0, len(TEXT)), st.integers(1, 20))
-def test_an_answer_that_begins_again_adds_what_is_new(cut, size):
+def test_a_repeated_answer_adds_only_new_text(cut, size):
     assert joined(TEXT[:cut], *pieces(TEXT, size)) == TEXT
 
 
 @given(st.integers(0, len(TEXT)), st.integers(1, 20))
-def test_an_answer_that_goes_on_is_added_whole(cut, size):
+def test_a_continuation_is_added_completely(cut, size):
     assert joined(TEXT[:cut], *pieces(TEXT[cut:], size)) == TEXT
 
 
 @given(st.integers(30, len(TEXT)), st.integers(12, 30), st.integers(1, 20))
-def test_an_answer_that_repeats_the_end_adds_what_is_new(cut, overlap, size):
+def test_an_answer_that_repeats_the_end_adds_only_new_text(cut, overlap, size):
     assert joined(TEXT[:cut], *pieces(TEXT[cut - overlap :], size)) == TEXT
 
 
 @given(st.text("ab", max_size=9), st.text("ab", max_size=9), st.integers(1, 4))
 @example("abab", "ab", 1)
-def test_short_words_that_chance_to_be_the_same_are_kept_or_were_said_from_the_start(
-    said, rest, size
-):
+def test_short_words_repeated_by_chance_are_kept(said, rest, size):
     result = joined(said, *pieces(rest, size))
     is_restart = rest.startswith(said)
     assert result == (said + rest if not is_restart else max(said, rest, key=len))

@@ -38,7 +38,7 @@ class Replicas:
         return launched(command, environment)
 
 
-async def test_a_hundred_calls_at_once_to_two_processes_keep_a_budget_for_forty(tmp_path):
+async def test_a_hundred_concurrent_calls_to_two_processes_respect_a_budget_for_forty(tmp_path):
     provider = Provider(gate=asyncio.Event())
     quotas = [{"provider": "openai", "per": "month", "usd": 4}]
     storage = new_url("postgresql", tmp_path)

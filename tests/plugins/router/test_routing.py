@@ -60,7 +60,7 @@ async def test_the_first_deployment_answers_and_says_so():
         ({"model": "two", "combo": "cheap"}, "one"),
     ],
 )
-async def test_what_is_asked_decides_the_route(asked, expected):
+async def test_the_request_decides_the_route(asked, expected):
     providers = {"one": Provider(), "two": Provider()}
     settings = {
         "combos": {"good": ["two", "one"], "cheap": ["one"]},

@@ -37,7 +37,7 @@ async def test_broken_answers_are_charged():
     assert envelope["actual"] > 4 * 2000 / 1e6
 
 
-async def test_a_budget_of_any_size_is_kept():
+async def test_budgets_of_any_size_are_respected():
     async with routed({"one": Provider()}, prices=PRICES) as agent:
         reply = await agent.send("hello there", metadata={"budget": 1e308})
     assert reply.text == ANSWER
@@ -147,7 +147,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("limit", "price"), LIMITS)
-async def test_a_hundred_at_once_never_overspend(limit, price):
+async def test_a_hundred_concurrent_calls_never_overspend(limit, price):
     one = Provider(gate=asyncio.Event())
     quota = {"provider": "openai", "per": "month", **limit}
     async with routed({"one": one}, prices={"one": price}, quotas=[quota]) as agent:

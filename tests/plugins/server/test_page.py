@@ -37,7 +37,7 @@ async def test_browsers_get_the_agents_with_their_skills_and_cards(names):
     assert names or "<h1>Travel &amp; more</h1>" in page.text
 
 
-async def test_browsers_are_led_to_the_console_if_there_is_one():
+async def test_browsers_are_redirected_to_the_console_if_there_is_one():
     app = build_app(Traveller(), options=ServerOptions(console=True), dialects=["page"])
     async with running(app) as url, httpx.AsyncClient(follow_redirects=True) as http:
         assert (await http.get(url, headers=HTML)).url.path == "/console/"

@@ -81,7 +81,7 @@ async def test_a_team_sends_only_new_messages():
     assert result.messages[-1].content == "user: write\nwriter: draft | writer: better"
 
 
-async def test_without_new_messages_it_is_asked_to_continue():
+async def test_without_new_messages_the_agent_is_asked_to_continue():
     async with remote(remembering) as elsewhere:
         result = await A2AAgent("far", elsewhere).run()
     assert result.messages[-1].content == "Please go on."

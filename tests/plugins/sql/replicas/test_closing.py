@@ -105,7 +105,7 @@ async def test_a_message_stored_during_shutdown_is_not_started(replicas, hold):
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_a_duplicate_replaces_a_first_arrival_that_is_taken_back(replicas, hold, is_stream):
+async def test_a_duplicate_replaces_a_retracted_first_arrival(replicas, hold, is_stream):
     one, other = replicas
     is_stored, may_store = hold(one, AcceptMessage)
     first = sent(one, "again", "talk")
