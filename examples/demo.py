@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 LOG = HERE.parent / ".demo" / "server.log"
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 10
 
 

@@ -26,7 +26,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 
 async def main(url: str, questions: list[str]) -> None:
-    async with AsyncClient(timeout=Timeout(60)) as http:
+    async with AsyncClient(timeout=Timeout(180)) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         show_card(card)
         client = ClientFactory(ClientConfig(httpx_client=http)).create(card)
