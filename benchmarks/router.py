@@ -36,7 +36,7 @@ from a2a_adapters.testing import running
 WARM_UP, CALLS = 10, 60
 TOKENS, STREAMS = 2000, 5
 MESSAGE = "What is new?"
-BEGIN, END = "<!-- measured -->\n", "<!-- end of what is measured -->"
+BEGIN, END = "<!-- measured -->\n", "<!-- end of measurements -->"
 
 
 def frame(*choices: dict, **more: object) -> str:

@@ -89,7 +89,7 @@ class Answer:
         self._speaker = ""
 
     def ignore(self, task: Task) -> None:
-        """Exclude what the task contained before the message that is being answered."""
+        """Exclude the task's content from before the message."""
         self._known = {
             artifact.artifact_id: [from_protocol(part) for part in artifact.parts]
             for artifact in task.artifacts
@@ -97,7 +97,7 @@ class Answer:
         self._status_ids.add(task.status.message.message_id)
 
     def fold(self, event: StreamResponse) -> list[NewEvent]:
-        """Add an event and return what is new for a reader."""
+        """Add an event and return the new events for a reader."""
         match event.WhichOneof("payload"):
             case "artifact_update":
                 return self._fold_chunk(event.artifact_update)
@@ -117,11 +117,11 @@ class Answer:
                 return []
 
     def append_text(self, artifact_id: str, text: str) -> list[NewEvent]:
-        """Add a chunk of text to a known artifact and return what is new for a reader."""
+        """Add a chunk of text to a known artifact and return the new events for a reader."""
         return self._say(artifact_id, self._artifacts[artifact_id].append_text(text))
 
     def fold_task(self, task: Task) -> list[NewEvent]:
-        """Add a snapshot of the task and return what is new for a reader."""
+        """Add a snapshot of the task and return the new events for a reader."""
         self._note_ids(task.id, task.context_id)
         self._metadata |= struct_to_dict(task.metadata)
         news: list[NewEvent] = []
@@ -205,7 +205,7 @@ class Answer:
         return [kind(text)]
 
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
-        """Return what has not been reported yet, and the complete answer."""
+        """Return the events not reported yet, and the complete answer."""
         artifacts: list[RemoteArtifact] = []
         parts: list[Part] = []
         texts: list[str] = []

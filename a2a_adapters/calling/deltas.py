@@ -56,7 +56,7 @@ class PartialArtifact:
     def replace(self, parts: Iterable[Part]) -> str:
         """Replace all parts and return the new text.
 
-        Text that contradicts what was returned before is returned completely, on a new line.
+        Text that contradicts earlier results is returned completely, on a new line.
         """
         self._shown, self._is_shown = self._shown_text(), False
         self._parts.clear()

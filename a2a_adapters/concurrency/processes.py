@@ -92,7 +92,7 @@ class ProcessTree:
         return b"".join(self._log).decode(errors="replace")
 
     async def end(self, grace_seconds: float) -> None:
-        """Close standard input, wait for the process to exit, and kill what is left of the tree.
+        """Close standard input, wait for the process to exit, and kill the rest of the tree.
 
         Runs to its end even if its caller is cancelled.
 

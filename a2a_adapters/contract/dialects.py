@@ -110,7 +110,7 @@ class DialectRoutes:
             size limits.
         refusal: Converts the HTTP status and text of a refused call into the dialect's status and
             JSON body; None keeps A2A's response.
-        aclose: Releases what the routes hold; called once, when the server stops.
+        aclose: Releases the routes' resources; called once, when the server stops.
         endpoints: Paths that users configure in the dialect's clients, by name; `serve` logs them.
     """
 

@@ -143,7 +143,7 @@ class TaskWriter:
         """Append to the answer.
 
         Raises:
-            TypeError: It is no text.
+            TypeError: The chunk is not a string.
         """
         if not isinstance(chunk, str):
             raise TypeError(f"an adapter yielded a text that is {type(chunk).__name__}")

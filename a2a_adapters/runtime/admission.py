@@ -91,7 +91,7 @@ def _check_metadata(found: Sequence[Struct], limits: Limits) -> None:
     if sum(metadata.ByteSize() for metadata in found) > limits.metadata_bytes:
         raise InvalidParamsError(
             f"the metadata of a message to this agent has {limits.metadata_bytes} bytes at most; "
-            "send what is larger as data"
+            "send larger values as data"
         )
     for metadata in found:
         _check_fields(metadata, 1)
@@ -115,7 +115,7 @@ def _check_input_mode(media_type: str, taken: Sequence[str]) -> None:
 def _check_output_modes(accepted: Sequence[str], offered: Sequence[str]) -> None:
     """Refuse a caller that can use no answer of the agent (section 3.3.2).
 
-    Some clients write "text", which is no media type: they take any answer.
+    Some clients write "text", which is not a media type: they accept any answer.
     """
     if not accepted or any("/" not in mode for mode in accepted):
         return
@@ -130,7 +130,7 @@ def _check_part(part: Part, limits: Limits) -> None:
     if part.ByteSize() > limits.part_bytes:
         raise InvalidParamsError(
             f"a part of a message to this agent has {limits.part_bytes} bytes at most; "
-            "send the url of what is larger"
+            "send the url of larger content"
         )
     if kind == "data":
         _check_value(part.data, 1)

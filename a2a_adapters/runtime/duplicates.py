@@ -134,7 +134,7 @@ class Duplicates:
     async def answer(
         self, first: Duplicate, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
-        """Return what the first arrival returned, or wait for it.
+        """Return the result of the first arrival, waiting for it if necessary.
 
         Raises:
             TaskNotFoundError: Its answer was not kept.

@@ -33,11 +33,11 @@ class Subscriber:
     """A bounded queue of updates.
 
     The writer waits for a reader that falls too far behind, for a limited time. A reader that takes
-    nothing meanwhile is cut off: it gets what is queued, then an error, and may subscribe again. If
-    the backlog of all readers is too large, its queue is dropped as well.
+    nothing in that time is cut off: it gets the queued updates, then an error, and may subscribe
+    again. If the backlog of all readers is too large, its queue is dropped as well.
 
     Args:
-        limits: How much may be queued before the writer waits, and how long it waits.
+        limits: Limits of the queue before the writer waits, and of the time that it waits.
         wants_progress: Whether the reader activated the progress extension.
         history_length: The maximum number of messages in a task's history; None is all.
     """

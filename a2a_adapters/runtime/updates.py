@@ -1,6 +1,6 @@
 """Updates for subscribers: protocol events whose JSON is made once for all readers.
 
-Chunks of text are most of what an agent sends. They stay plain strings until a subscriber
+Most updates are chunks of text. They stay plain strings until a subscriber
 needs the protocol message, and their JSON is joined from prepared pieces.
 """
 

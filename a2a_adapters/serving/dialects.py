@@ -55,7 +55,7 @@ class Dialects:
         return {name: path for found in self._found for name, path in found.endpoints.items()}
 
     async def aclose(self) -> None:
-        """Release what the routes hold."""
+        """Release the routes' resources."""
         closing, self._found = self._found, []
         for found in closing:
             if found.aclose is not None:

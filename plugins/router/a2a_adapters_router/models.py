@@ -89,7 +89,7 @@ class Model:
     """
 
     def __init__(self, deployment: Deployment, timeout: float) -> None:
-        assert deployment.litellm_params is not None  # noqa: S101 - it is no agent
+        assert deployment.litellm_params is not None  # noqa: S101 - it is not an agent
         params = resolved(deployment.litellm_params)
         # The router decides on retries.
         self._params = {**params, "timeout": timeout, "max_retries": 0, "num_retries": 0}

@@ -59,7 +59,7 @@ def test_uncompiled_graphs_are_refused(plugins):
 def test_options_require_a_supported_target():
     with pytest.raises(TargetError, match="compile"):
         adapt(builder())
-    with pytest.raises(TargetError, match="str is no runnable"):
+    with pytest.raises(TargetError, match="str is not a runnable"):
         adapt("text")
 
 
@@ -95,7 +95,7 @@ async def test_options_of_factories_are_checked(make):
 
 
 def test_factories_must_make_supported_targets():
-    with pytest.raises(TargetError, match="str is no runnable"):
+    with pytest.raises(TargetError, match="str is not a runnable"):
         adapt(lambda: "text")
     with pytest.raises(TargetError, match=r"fails\(\) could not be called: ValueError: no model"):
         adapt(fails)

@@ -70,10 +70,10 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
     Args:
         name: Its name in the team, a Python identifier.
         agent: The agent, or its URL.
-        description: What it does; teams choose by it.
+        description: Description by which teams choose a member.
         user: The target of handoffs with questions.
-        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
-            cannot be dumped, for they may be credentials.
+        **options: Options for an agent given by its URL; see `AgentOptions`. With `headers`, the
+            object cannot be dumped, because they may be credentials.
     """
 
     component_config_schema = A2AAgentConfig

@@ -215,7 +215,7 @@ class Fresh(Source):
         made = self._build()
         if not inspect.iscoroutine(made):
             return made
-        made.close()  # a function that returns what an async one returned
+        made.close()  # a function that returned a coroutine
         return _LATER
 
     async def _make(self) -> object:

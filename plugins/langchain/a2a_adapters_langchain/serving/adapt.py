@@ -114,7 +114,7 @@ def _check(served: object) -> None:
     if _is_builder(served):
         raise TargetError("this graph is not compiled yet: serve graph.compile()")
     if not isinstance(served, Runnable):
-        raise TargetError(f"an object of type {type(served).__name__} is no runnable")
+        raise TargetError(f"an object of type {type(served).__name__} is not a runnable")
 
 
 def _example(make: Callable[[RunnableConfig], object]) -> Any:

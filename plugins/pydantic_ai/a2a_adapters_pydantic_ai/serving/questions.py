@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from a2a_adapters import Part
     from a2a_adapters_pydantic_ai.serving.memory import Paused
 
-_CHOICES = "Please reply with approve, or with reject and what is to be done instead."
+_CHOICES = "Please reply with approve, or with reject and an alternative."
 _IN_TURN = "A text reply answers question 1; {} will be asked next."
 _SAYS = "The user did not approve this call, and says: {}"
 _ANSWER_ARGUMENT = "answer_argument"
