@@ -79,7 +79,7 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 
 if TYPE_CHECKING:
     from a2a_adapters_check import Finding, Report, Severity, check
-    from a2a_adapters_jwt import JwtTokens
+    from a2a_adapters_jwt import JwtTokens, card_signer
 
     from a2a_adapters.calling.agent import ListedAgent, RemoteAgent
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         RemoteEvent,
         ReplyState,
     )
+    from a2a_adapters.calling.task import PushReceiver, RemoteTask
     from a2a_adapters.calling.tools import (
         ToolDescription,
         ToolFactory,
@@ -120,7 +121,6 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.app import build_app
     from a2a_adapters.serving.options import NamedTarget, ServerOptions
     from a2a_adapters.serving.server import aserve, serve, serve_runnable
-    from a2a_adapters.serving.signing import card_signer
 
 __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "JSON", "PROGRESS_EXTENSION", "QUESTION_CLOSED",
@@ -133,9 +133,9 @@ __all__ = [
     "InvalidInputError", "JwtTokens", "Limits", "ListedAgent", "ListenError", "MessageInput",
     "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
     "Output", "Part", "PluginStatus", "Plugins", "Progress", "ProgressEvent", "PushOptions",
-    "Question", "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError",
+    "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError",
     "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError",
-    "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTaskError",
+    "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
     "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError", "SendOptions",
     "ServerOptions", "Severity", "Skill", "Speech", "StateStorage", "TargetError",
     "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
@@ -155,6 +155,7 @@ _MODULES = {
     "calling.messenger": "MessageInput",
     "calling.options": "AgentOptions RemoteOptions SendOptions",
     "calling.reply": "AgentReply Question RemoteArtifact RemoteEvent ReplyState",
+    "calling.task": "PushReceiver RemoteTask",
     "calling.tools": "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.inputs": "NamedInputs",
     "contract.results": "ToolCalls as_output",
@@ -168,7 +169,6 @@ _MODULES = {
     "serving.app": "build_app",
     "serving.options": "NamedTarget ServerOptions",
     "serving.server": "aserve serve serve_runnable",
-    "serving.signing": "card_signer",
 }
 _load = lazy_names(
     __name__, {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -177,7 +177,7 @@ _load = lazy_names(
 
 _OF_PLUGINS = {
     **dict.fromkeys(("Finding", "Report", "Severity", "check"), "a2a_adapters_check"),
-    "JwtTokens": "a2a_adapters_jwt",
+    **dict.fromkeys(("JwtTokens", "card_signer"), "a2a_adapters_jwt"),
 }
 
 

@@ -6,32 +6,32 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
+from a2a.types import AgentCard, ListTasksRequest
 from pydantic_core import core_schema
 
-from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
-from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.messenger import MessageInput, Messenger
 from a2a_adapters.calling.options import RemoteOptions, checked_timeout
-from a2a_adapters.calling.reply import AgentReply, RemoteEvent
+from a2a_adapters.calling.reply import AgentReply, RemoteEvent, final_reply
+from a2a_adapters.calling.task import RemoteTask, as_reply
 from a2a_adapters.concurrency import blocking
-from a2a_adapters.concurrency.threads import computed_if_large
-from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
+    from datetime import datetime
     from typing import Unpack
 
     import httpx
-    from a2a.types import Task
     from pydantic_core import CoreSchema
 
     from a2a_adapters.calling.options import SendOptions
+    from a2a_adapters.calling.reply import ReplyState
+    from a2a_adapters.calling.task import PushReceiver
     from a2a_adapters.contract.adapter import AgentDescription
 
 
@@ -65,7 +65,6 @@ class RemoteAgent:
         url = agent_url(agent) if isinstance(agent, str) else None
         card = agent if isinstance(agent, AgentCard) else None
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
-        self._retries = options.retries
         origin = agent_url(named_by) if named_by else url
         self._connections = Connections(url, card, auth, options, origin)
         self._messenger = Messenger(self._connections, options)
@@ -196,11 +195,9 @@ class RemoteAgent:
             RemoteTaskError: The task failed, was rejected or was cancelled.
             RemoteAgentError: The call failed for another reason.
         """
-        reply = None
-        async for event in self.stream(message, context_id=context_id, task_id=task_id, **options):
-            reply = event
-        assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
-        return reply
+        return await final_reply(
+            self.stream(message, context_id=context_id, task_id=task_id, **options)
+        )
 
     async def stream(
         self,
@@ -224,20 +221,99 @@ class RemoteAgent:
         finally:
             await events.aclose()
 
+    async def start(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str = "",
+        notify: PushReceiver | None = None,
+        **options: Unpack[SendOptions],
+    ) -> RemoteTask:
+        """Send a message and return its task as soon as it exists, without waiting for the answer.
+
+        Leaving early does not cancel the task. Agents that ignore `returnImmediately` (A2A 1.0,
+        section 3.2.2) return it with the answer.
+
+        Args:
+            message: A text, a part or several parts.
+            context_id: The conversation, from an earlier reply; empty starts a new one.
+            notify: Receives the task's push notifications, if the agent sends any. The task then
+                waits for them instead of keeping a connection open.
+            **options: Metadata, headers and the timeout for this call, see `SendOptions`.
+
+        Raises:
+            InvalidInputError: The message cannot be encoded.
+            RemoteAgentError: The call failed.
+        """
+        exchange = await self._messenger.begin(
+            message, context_id=context_id, task_id="", notify=notify, **options
+        )
+        seen = await exchange.start()
+        return RemoteTask(self._messenger, seen, headers=options.get("headers"), notify=notify)
+
+    def task(
+        self,
+        task_id: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        notify: PushReceiver | None = None,
+    ) -> RemoteTask:
+        """Return the task with a stored id, without calling the agent.
+
+        Args:
+            task_id: The `RemoteTask.id`.
+            headers: Headers of its requests, see `SendOptions`.
+            notify: Receives the task's push notifications, as in `start`.
+        """
+        seen = AgentReply(text="", state="unknown", task_id=task_id)
+        return RemoteTask(self._messenger, seen, headers=headers, notify=notify)
+
+    async def tasks(
+        self,
+        *,
+        context: str = "",
+        state: ReplyState | None = None,
+        since: datetime | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AsyncGenerator[RemoteTask]:
+        """Yield the caller's tasks at the agent, newest first, reading page after page.
+
+        Args:
+            context: Only tasks of this conversation.
+            state: Only tasks in this state.
+            since: Only tasks whose state changed after this time.
+            headers: Headers of the requests, see `SendOptions`.
+
+        Raises:
+            InvalidInputError: There is no such state.
+            RemoteAgentError: The agent cannot list tasks (as in A2A 0.3), or does not answer.
+        """
+        status = f"TASK_STATE_{state.upper().replace('-', '_')}" if state else None
+        try:
+            request = ListTasksRequest(
+                context_id=context, status=status, history_length=0, include_artifacts=False
+            )
+        except ValueError as error:
+            raise InvalidInputError(f"tasks have no state {state!r}") from error
+        if since is not None:
+            request.status_timestamp_after.FromDatetime(since)
+        while True:
+            page = await self._messenger.call(
+                lambda transport: transport.list_tasks(request), headers
+            )
+            for task in page.tasks:
+                yield RemoteTask(self._messenger, as_reply(task), headers=headers)
+            if page.next_page_token in {"", request.page_token}:
+                return
+            request.page_token = page.next_page_token
+
     async def get_task(self, task_id: str) -> AgentReply:
         """Return the current state of a task.
 
         Raises:
             RemoteAgentError: The agent does not know the task, or does not answer.
         """
-        connection = await self._connections.get()
-        try:
-            task = await retried(
-                lambda: connection.transport.get_task(GetTaskRequest(id=task_id)), self._retries
-            )
-        except Exception as error:
-            reraise(error, translate(error, connection.card))
-        return await computed_if_large(task.ByteSize(), _as_reply, task)
+        return await self.task(task_id).status()
 
     async def cancel(self, task_id: str) -> AgentReply:
         """Cancel a task.
@@ -245,12 +321,7 @@ class RemoteAgent:
         Raises:
             RemoteAgentError: The task cannot be cancelled, or the agent does not answer.
         """
-        connection = await self._connections.get()
-        try:
-            task = await connection.transport.cancel_task(CancelTaskRequest(id=task_id))
-        except Exception as error:
-            reraise(error, translate(error, connection.card))
-        return await computed_if_large(task.ByteSize(), _as_reply, task)
+        return await self.task(task_id).cancel()
 
     def conversation(self, key: str | None = None, *, context_id: str = "") -> Conversation:
         """Return a conversation; without arguments, a new one.
@@ -278,6 +349,8 @@ class RemoteAgent:
     describe_sync = blocking.running(describe)
     send_sync = blocking.running(send)
     stream_sync = blocking.iterating(stream)
+    start_sync = blocking.running(start)
+    tasks_sync = blocking.iterating(tasks)
     get_task_sync = blocking.running(get_task)
     cancel_sync = blocking.running(cancel)
     close = blocking.running(aclose)
@@ -298,9 +371,3 @@ class ListedAgent:
     description: str
     address: str
     agent: RemoteAgent
-
-
-def _as_reply(task: Task) -> AgentReply:
-    answer = Answer()
-    answer.fold_task(task)
-    return answer.finish()[1]

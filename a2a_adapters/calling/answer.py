@@ -68,6 +68,7 @@ class Answer:
 
     Attributes:
         is_settled: Whether the task is terminal or interrupted.
+        old_status: A status that does not settle the task: the question that was answered.
         has_unknown_events: Whether events of unknown kinds were ignored.
     """
 
@@ -75,6 +76,7 @@ class Answer:
         self.task_id = ""
         self.context_id = ""
         self.is_settled = False
+        self.old_status: TaskStatus | None = None
         self.has_unknown_events = False
         self._state = states.UNSPECIFIED
         self._known: Mapping[str, Sequence[Part]] = {}
@@ -148,7 +150,7 @@ class Answer:
 
     def _fold_status(self, status: TaskStatus) -> list[NewEvent]:
         self._state = status.state
-        self.is_settled = status.state in states.SETTLED
+        self.is_settled = status.state in states.SETTLED and status != self.old_status
         if not status.HasField("message"):
             self._status_parts = ()
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -31,9 +31,9 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 
-    from a2a.types import SendMessageRequest
+    from a2a.types import SendMessageRequest, TaskStatus
 
     from a2a_adapters.calling.answer import NewEvent
     from a2a_adapters.calling.connection import Connection
@@ -91,15 +91,55 @@ class Exchange:
         self.is_cancelled = False
         self.context_id = ""
 
-    async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
-        """Yield the answer as it arrives, and finally the complete reply.
+    def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
+        """Send the message, yield the answer as it arrives, and finally the complete reply.
 
         Raises:
             RemoteAgentError: The call failed.
         """
+        return self._read(self._responses(), cancels=True)
+
+    async def start(self) -> AgentReply:
+        """Send the message and return the answer so far, as soon as its task exists.
+
+        Raises:
+            RemoteAgentError: The call failed.
+        """
+        self._can_stream = self._continues_task = False
+        self._request.configuration.return_immediately = True
+        async with aclosing(self._responses()) as responses:
+            deadline = asyncio.get_running_loop().time() + self._options.timeout
+            if (response := await self._next(responses, deadline)) is not None:
+                self._answer.fold(response)
+        return self._answer.finish()[1]
+
+    def follow(
+        self,
+        task_id: str,
+        old_status: TaskStatus | None,
+        news: Callable[[], Awaitable[None]] | None,
+    ) -> AsyncGenerator[NewEvent | AgentReply]:
+        """Yield the answer of a task from its beginning, and finally the complete reply.
+
+        Leaving early does not cancel the task.
+
+        Args:
+            task_id: The task.
+            old_status: The question that was answered, if any: it does not end the answer.
+            news: Waits for a change of the task; see `resumed`.
+
+        Raises:
+            RemoteAgentError: The call failed.
+        """
+        self._answer.task_id, self._answer.old_status = task_id, old_status
+        rest = resumed(self._connection, self._answer, self._context, self._options.retries, news)
+        return self._read(rest, cancels=False)
+
+    async def _read(
+        self, responses: AsyncGenerator[StreamResponse], *, cancels: bool
+    ) -> AsyncGenerator[NewEvent | AgentReply]:
         answer = self._answer
         deadline = asyncio.get_running_loop().time() + self._options.timeout
-        responses = self._responses()
         try:
             while (response := await self._next(responses, deadline)) is not None:
                 for event in await computed_if_large(response.ByteSize(), answer.fold, response):
@@ -111,7 +151,8 @@ class Exchange:
             for event in news:
                 yield event
         except (GeneratorExit, asyncio.CancelledError, RemoteTimeoutError):
-            await self._cancel_task()
+            if cancels:
+                await self._cancel_task()
             raise
         except RemoteAgentError as error:
             error.task_id = error.task_id or answer.task_id

@@ -71,10 +71,10 @@ def _translate(error: Exception) -> RemoteAgentError:
             return error
         case ForbiddenUrlError():
             return RemoteConnectionError(f"the agent's card names a forbidden address: {error}")
-        case A2AClientError(__cause__=httpx.HTTPError() as cause):
+        case A2AClientError(__cause__=httpx.HTTPError() as cause) | (httpx.HTTPError() as cause):
             return _from_http(cause)
-        case httpx.HTTPError():
-            return _from_http(error)
+        case NotImplementedError():  # by a2a-sdk's transports of 0.3
+            return RemoteRefusedError(f"the agent does not support this: {error}", code=-32004)
         case A2AError() if code := JSON_RPC_ERROR_CODE_MAP.get(type(error)):
             return RemoteRefusedError(f"the agent refused: {quote(error.message)}", code=code)
         case _:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling.auth import call_headers
-from a2a_adapters.calling.errors import RemoteConnectionError, RemoteTimeoutError
+from a2a_adapters.calling.errors import (
+    RemoteAgentError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+)
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import checked_timeout
@@ -20,14 +26,21 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import user_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from typing import Unpack
 
-    from a2a_adapters.calling.connection import Connections
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import TaskStatus
+
+    from a2a_adapters.calling.connection import Connection, Connections
     from a2a_adapters.calling.options import RemoteOptions, SendOptions
+    from a2a_adapters.calling.reply import RemoteEvent
+    from a2a_adapters.calling.task import PushReceiver
 
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
 """The content of a message: a text, a part, or several parts."""
+
+T = TypeVar("T")
 
 _LISTED = 50
 """Number of most recent tasks of a conversation that are searched for a waiting one."""
@@ -47,8 +60,10 @@ class Messenger:
         context_id: str,
         task_id: str,
         metadata: Mapping[str, JSON] | None = None,
+        skill: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - applies to the later answer, too
         headers: Mapping[str, str] | None = None,
+        notify: PushReceiver | None = None,
     ) -> Exchange:
         """Return an exchange, which sends the message when its events are read.
 
@@ -57,6 +72,8 @@ class Messenger:
             InvalidInputError: The message cannot be encoded.
             RemoteAgentError: The agent's card cannot be fetched.
         """
+        if skill is not None:
+            metadata = {**(metadata or {}), "skill_id": skill}
         try:
             sent = user_message(_parts(message), context_id, task_id, metadata)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
@@ -66,17 +83,65 @@ class Messenger:
             ) from error
         modes = self._options.accepted_output_modes
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
+        connection, options = await self._connected(timeout)
+        if notify and connection.card.capabilities.push_notifications:
+            configuration.task_push_notification_config.CopyFrom(notify.push_config())
         request = SendMessageRequest(message=sent, configuration=configuration)
-        options = self._options
+        return Exchange(connection, request, options, headers)
+
+    async def follow(
+        self,
+        task_id: str,
+        timeout: float,  # noqa: ASYNC109 - applies to the later answer, too
+        *,
+        old_status: TaskStatus | None,
+        headers: Mapping[str, str] | None,
+        notify: PushReceiver | None,
+    ) -> AsyncGenerator[RemoteEvent]:
+        """Yield the events of a task from its beginning; see `Exchange.follow`.
+
+        A receiver of push notifications says when to ask for the task, if the agent sends them.
+        """
+        connection, options = await self._connected(timeout)
+        pushes = connection.card.capabilities.push_notifications
+        news = partial(notify.changed, task_id) if notify and pushes else None
+        exchange = Exchange(connection, SendMessageRequest(), options, headers)
+        async with aclosing(exchange.follow(task_id, old_status, news)) as events:
+            async for event in events:
+                yield event
+
+    async def _connected(self, timeout: float | None) -> tuple[Connection, RemoteOptions]:  # noqa: ASYNC109
+        """Return the connection and the options with a timeout in place of the usual one."""
         if timeout is None:
-            return Exchange(await self._connections.get(), request, options, headers)
-        options = replace(options, timeout=checked_timeout(timeout))
+            return await self._connections.get(), self._options
+        options = replace(self._options, timeout=checked_timeout(timeout))
         try:
             async with asyncio.timeout(timeout):
-                connection = await self._connections.get()
+                return await self._connections.get(), options
         except TimeoutError as error:
             raise RemoteTimeoutError(f"no agent card within {timeout:g} s") from error
-        return Exchange(connection, request, options, headers)
+
+    async def call(
+        self,
+        operation: Callable[[ClientTransport], Awaitable[T]],
+        headers: Mapping[str, str] | None = None,
+        *,
+        is_idempotent: bool = True,
+    ) -> T:
+        """Perform an operation on a task, and return its result.
+
+        Raises:
+            RemoteAgentError: The call failed.
+        """
+        connection = await self._connections.get()
+        retries = self._options.retries if is_idempotent else 0
+        sent_with = call_headers.set(headers)
+        try:
+            return await retried(lambda: operation(connection.transport), retries)
+        except Exception as error:
+            reraise(error, translate(error, connection.card))
+        finally:
+            call_headers.reset(sent_with)
 
     async def open_question(self, context_id: str, **options: Unpack[SendOptions]) -> str:
         """Return the id of the conversation's most recent waiting task, or "".
@@ -86,28 +151,24 @@ class Messenger:
             RemoteTimeoutError: The agent does not answer in time.
             RemoteAgentError: The agent's card cannot be fetched.
         """
-        connection = await self._connections.get()
         request = ListTasksRequest(
             context_id=context_id, page_size=_LISTED, history_length=0, include_artifacts=False
         )
         timeout = options.get("timeout")
         seconds = self._options.timeout if timeout is None else checked_timeout(timeout)
-        sent_with = call_headers.set(options.get("headers"))
         try:
             async with asyncio.timeout(seconds):
-                page = await retried(
-                    lambda: connection.transport.list_tasks(request), self._options.retries
+                page = await self.call(
+                    lambda transport: transport.list_tasks(request), options.get("headers")
                 )
+        except RemoteConnectionError:
+            raise
+        except RemoteAgentError:
+            return ""  # many agents do not support ListTasks
         except TimeoutError as error:
             raise RemoteTimeoutError(
                 f"no list of tasks within {seconds:g} s", context_id=context_id
             ) from error
-        except Exception as error:
-            if isinstance(failure := translate(error, connection.card), RemoteConnectionError):
-                reraise(error, failure)
-            return ""  # many agents do not support ListTasks
-        finally:
-            call_headers.reset(sent_with)
         waiting = [
             task
             for task in page.tasks

@@ -87,12 +87,14 @@ class SendOptions(TypedDict, total=False):
 
     Attributes:
         metadata: Metadata of the message.
+        skill: The id of one of the card's skills, to choose it; sent as metadata `skill_id`.
         timeout: Maximum time for the answer in seconds, in place of `RemoteOptions.timeout`.
         headers: Headers of the message's requests, for servers that get the credentials. They
             replace headers of the same name.
     """
 
     metadata: Mapping[str, JSON] | None
+    skill: str | None
     timeout: float | None
     headers: Mapping[str, str] | None
 

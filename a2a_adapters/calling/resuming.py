@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from a2a.types import GetTaskRequest, StreamResponse, SubscribeToTaskRequest
 
 from a2a_adapters.calling.errors import RemoteConnectionError, RemoteRefusedError
 from a2a_adapters.calling.failures import reraise, translate
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol.errors import SERVER_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from a2a.client import ClientCallContext
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
+_LONGEST_SUBSCRIBED = 2.0
+"""The longest delay for an agent that streams, which may send chunks all the time."""
 
 
 def has_broken_off(failure: RemoteAgentError) -> bool:
@@ -32,7 +36,11 @@ def has_broken_off(failure: RemoteAgentError) -> bool:
 
 
 async def resumed(
-    connection: Connection, answer: Answer, context: ClientCallContext | None, retries: int
+    connection: Connection,
+    answer: Answer,
+    context: ClientCallContext | None,
+    retries: int,
+    news: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[StreamResponse]:
     """Yield the remaining events of a task by subscribing to it, or else by polling it.
 
@@ -41,22 +49,25 @@ async def resumed(
         answer: The answer so far. The reader folds each event into it.
         context: Activates extensions.
         retries: Maximum number of consecutive connection failures.
+        news: Waits for a change of the task, instead of a subscription and pauses.
 
     Raises:
         RemoteAgentError: The agent stays unreachable, or does not know the task.
     """
     transport, card = connection.transport, connection.card
     task_id = answer.task_id
-    delay = _FIRST_DELAY
+    streams = card.capabilities.streaming and news is None
+    delay, longest = _FIRST_DELAY, _LONGEST_SUBSCRIBED if streams else _LONGEST_DELAY
     failures = 0
     while not answer.is_settled:
         try:
-            if card.capabilities.streaming:
-                async for response in _subscription(connection, task_id, context):
-                    yield response
-                    failures = 0
-                    if answer.is_settled:
-                        return
+            if streams:
+                async with aclosing(_subscription(connection, task_id, context)) as responses:
+                    async for response in responses:
+                        yield response
+                        failures = 0
+                        if answer.is_settled:
+                            return
             yield StreamResponse(task=await transport.get_task(GetTaskRequest(id=task_id)))
             failures = 0
         except Exception as error:
@@ -65,18 +76,33 @@ async def resumed(
             if not isinstance(failure, RemoteConnectionError) or failures > retries:
                 reraise(error, failure)
         if not answer.is_settled:
-            await asyncio.sleep(delay)
-            delay = min(2 * delay, _LONGEST_DELAY)
+            await (news() if news else asyncio.sleep(delay))
+            delay = min(2 * delay, longest)
 
 
 async def _subscription(
     connection: Connection, task_id: str, context: ClientCallContext | None
 ) -> AsyncGenerator[StreamResponse]:
-    """Yield the events of a task; none if the agent refuses the subscription."""
+    """Yield the events of a task; none if the agent refuses the subscription.
+
+    Ends at a chunk that the task of an earlier event may contain, so that the caller polls:
+    a2a-sdk (1.3) sends the chunks that were added while it read the task once more, and in A2A 0.3
+    subscriptions do not begin with the task.
+    """
     request = SubscribeToTaskRequest(id=task_id)
+    is_exact = PROGRESS_EXTENSION in connection.extensions  # the runtime of this package
+    has_task = False
+    fresh: set[str] = set()
     try:
-        async for response in connection.transport.subscribe(request, context=context):
-            yield response
+        async with aclosing(connection.transport.subscribe(request, context=context)) as responses:
+            async for response in responses:
+                has_task = has_task or response.HasField("task")
+                update = response.artifact_update
+                if not update.append:
+                    fresh.add(update.artifact.artifact_id)
+                if not has_task or not (is_exact or update.artifact.artifact_id in fresh):
+                    return
+                yield response
     except Exception as error:
         if isinstance(translate(error, connection.card), RemoteConnectionError):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ async def within(deadline: float, awaitable: Awaitable[T]) -> T:
     The next token of a stream often is, and a timer takes longer than reading it.
 
     Args:
-        deadline: The deadline in the time of the running event loop.
+        deadline: The deadline in the time of the running event loop, or infinity.
         awaitable: The awaitable, which is cancelled at the deadline.
 
     Raises:
@@ -26,7 +27,7 @@ async def within(deadline: float, awaitable: Awaitable[T]) -> T:
     begun = _Begun(awaitable)
     if begun.is_done:
         return begun.result
-    async with asyncio.timeout_at(deadline):
+    async with asyncio.timeout_at(deadline if deadline < math.inf else None):
         return await begun
 
 

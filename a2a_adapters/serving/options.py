@@ -11,10 +11,11 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
+    from a2a.types import AgentCard
 
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.executor.executor import Redact
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.discovery import ExtendedDescription
-    from a2a_adapters.serving.signing import CardSigner
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 
@@ -101,7 +101,7 @@ class ServerOptions:
     push: PushOptions | None = None
     console: bool | None = None
     metrics: bool | WorkerFigures = False
-    card_signer: CardSigner | None = None
+    card_signer: Callable[[AgentCard], AgentCard] | None = None
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"
     keep_going: bool = False

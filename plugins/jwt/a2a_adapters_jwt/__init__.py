@@ -1,7 +1,8 @@
-"""Authentication by JSON Web Tokens of an identity provider."""
+"""JSON Web Tokens of an identity provider, and JSON Web Signatures of cards."""
 
 from __future__ import annotations
 
+from a2a_adapters_jwt.signing import card_signer
 from a2a_adapters_jwt.tokens import JwtTokens
 
-__all__ = ["JwtTokens"]
+__all__ = ["JwtTokens", "card_signer"]

@@ -20,7 +20,9 @@ from a2a_adapters.serving.options import NamedTarget, ServerOptions
 from a2a_adapters_server.credentials import authenticator
 
 if TYPE_CHECKING:
-    from a2a_adapters.serving.signing import CardSigner
+    from collections.abc import Callable
+
+    from a2a.types import AgentCard
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -173,8 +175,8 @@ class ServerSettings(Table):
         )
 
 
-def _card_signer(path: Path) -> CardSigner:
-    from a2a_adapters.serving.signing import card_signer  # noqa: PLC0415 - an extra
+def _card_signer(path: Path) -> Callable[[AgentCard], AgentCard]:
+    from a2a_adapters import card_signer  # noqa: PLC0415 - imports a2a-sdk only if it is used
 
     try:
         return card_signer(path.read_bytes())

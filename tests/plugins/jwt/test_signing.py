@@ -104,7 +104,7 @@ async def test_the_key_can_be_named():
 
 def test_thumbprints_are_those_of_the_standard():
     """RFC 8037, appendix A.3."""
-    from a2a_adapters.serving.signing import _identify
+    from a2a_adapters_jwt.signing import _identify
 
     seed = base64url_decode("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
     key = ed25519.Ed25519PrivateKey.from_private_bytes(seed)

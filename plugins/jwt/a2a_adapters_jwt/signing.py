@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
-from a2a.types import AgentCard
 from pydantic_core import to_json
 
-from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
-    from a2a.utils.signing import ProtectedHeader
+    from collections.abc import Callable
 
-CardSigner: TypeAlias = Callable[[AgentCard], AgentCard]
-"""Adds its signature to a card, as a2a-sdk's `create_agent_card_signer` returns it."""
+    from a2a.types import AgentCard
+    from a2a.utils.signing import ProtectedHeader
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _MEMBERS = {"EC": ("crv", "kty", "x", "y"), "RSA": ("e", "kty", "n"), "OKP": ("crv", "kty", "x")}
 """The JWK members that form a key's thumbprint (RFC 7638, section 3.2; RFC 8037)."""
 
 
-def card_signer(private_key: bytes, *, key_id: str = "", jwks_url: str = "") -> CardSigner:
+def card_signer(
+    private_key: bytes, *, key_id: str = "", jwks_url: str = ""
+) -> Callable[[AgentCard], AgentCard]:
     """Return a signer of cards for `ServerOptions(card_signer=...)`.
 
     Args:

@@ -1,0 +1,216 @@
+"""Handles of remote tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from a2a_adapters import (
+    AgentReply,
+    AgentRequest,
+    InvalidInputError,
+    RemoteAgent,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+    TextDelta,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.calling.slow_agents import QUESTION, SERVERS, slow_agent
+from tests.support.servers.broken import BreakingStream
+from tests.support.servers.single import message_only
+
+on_all_servers = pytest.mark.parametrize("server", SERVERS)
+LISTING = [server for server in SERVERS if server != "ours over 0.3"]
+
+
+async def heard(events):
+    """Return the text of a task's events, and the text of its final reply."""
+    *news, reply = [event async for event in events]
+    assert isinstance(reply, AgentReply)
+    return "".join(event.text for event in news if isinstance(event, TextDelta)), reply.text
+
+
+@on_all_servers
+async def test_a_task_is_started_and_its_result_is_fetched_by_another_object(server):
+    async with slow_agent(server) as (card, gate):
+        async with RemoteAgent(card) as agent:
+            task = await agent.start("ping")
+            assert task.id
+            assert task.state in {"submitted", "working"}
+        async with RemoteAgent(card) as other:
+            same = other.task(task.id)
+            assert same.state == "unknown"
+            async with asyncio.TaskGroup() as group:
+                result = group.create_task(same.result())
+                await gate.reached.wait()
+                assert (await task.status()).state == "working"
+                gate.open()
+            reply = result.result()
+        assert (reply.text, reply.state, reply.task_id) == ("pong", "completed", task.id)
+        assert (same.state, same.context_id) == ("completed", task.context_id)
+
+
+@on_all_servers
+async def test_events_begin_with_what_a_late_reader_has_missed(server):
+    async with slow_agent(server) as (card, gate), RemoteAgent(card) as agent:
+        task = await agent.start("ping")
+        await gate.reached.wait()
+        events = task.events()
+        assert await anext(events) == TextDelta("po")
+        gate.open()
+        assert await heard(events) == ("ng", "pong")
+        assert await heard(task.events()) == ("pong", "pong")
+
+
+@on_all_servers
+async def test_a_timeout_leaves_the_task_alone(server):
+    async with slow_agent(server) as (card, gate), RemoteAgent(card) as agent:
+        task = await agent.start("ping")
+        with pytest.raises(RemoteTimeoutError) as caught:
+            await task.result(timeout=0.05)
+        assert caught.value.task_id == task.id
+        assert (await task.status()).state == "working"
+        gate.open()
+        assert (await task.result()).text == "pong"
+
+
+@on_all_servers
+async def test_a_timeout_cancels_the_task_on_request(server):
+    async with slow_agent(server) as (card, gate), RemoteAgent(card) as agent:
+        task = await agent.start("ping")
+        await gate.reached.wait()
+        with pytest.raises(RemoteTimeoutError):
+            await task.result(timeout=0.05, cancel=True)
+        assert task.state == "canceled"
+        with pytest.raises(RemoteTaskError, match="cancelled"):
+            await task.result()
+
+
+@on_all_servers
+async def test_a_question_is_answered_by_another_object(server):
+    async with slow_agent(server) as (card, _), RemoteAgent(card) as agent:
+        task = await agent.start("book")
+        reply = await task.result()
+        assert (reply.question, task.state) == (QUESTION, "input-required")
+        other = agent.task(task.id)
+        await other.answer("Rome")
+        assert (await other.result()).text == "Booked: Rome"
+        turns = await other.history()
+        assert [turn.text for turn in turns if turn.role == "user"][-1] == "Rome"
+        assert [part.text for each in await other.artifacts() for part in each.parts] == [
+            "Booked: Rome"
+        ]
+
+
+@on_all_servers
+async def test_a_failed_task_raises(server):
+    async with slow_agent(server) as (card, _), RemoteAgent(card) as agent:
+        task = await agent.start("fail")
+        with pytest.raises(RemoteTaskError) as caught:
+            await task.result()
+        assert caught.value.state == "failed"
+
+
+@on_all_servers
+async def test_an_unknown_task_is_refused(server):
+    async with slow_agent(server) as (card, _), RemoteAgent(card) as agent:
+        task = agent.task("no-such-task")
+        for call in task.result, task.status, task.cancel, task.history:
+            with pytest.raises(RemoteRefusedError) as caught:
+                await call()
+            assert caught.value.code == -32001
+
+
+@pytest.mark.parametrize("server", LISTING)
+async def test_tasks_are_listed_page_by_page(server):
+    async with slow_agent(server) as (card, gate), RemoteAgent(card) as agent:
+        begun = datetime.now(UTC) - timedelta(seconds=1)
+        asked = await agent.start("book")
+        gate.open()
+        done = [await agent.start(f"ping {number}") for number in range(60)]
+        await asyncio.gather(*(task.result() for task in done))
+
+        async def ids(**options):
+            return {task.id async for task in agent.tasks(**options)}
+
+        everything = {asked.id, *(task.id for task in done)}
+        assert await ids() == await ids(since=begun) == everything
+        assert await ids(state="input-required") == {asked.id}
+        assert await ids(context=done[0].context_id) == {done[0].id}
+        assert await ids(since=begun + timedelta(hours=1)) == set()
+        [waiting] = [task async for task in agent.tasks(state="input-required")]
+        assert (waiting.state, waiting.context_id) == ("input-required", asked.context_id)
+        with pytest.raises(InvalidInputError, match="no state 'done'"):
+            await ids(state="done")
+
+
+async def test_agents_of_an_older_version_cannot_list_tasks():
+    async with slow_agent("ours over 0.3") as (card, _), RemoteAgent(card) as agent:
+        with pytest.raises(RemoteRefusedError, match="ListTasks is not supported"):
+            await anext(agent.tasks())
+
+
+@pytest.mark.parametrize("after", [1, 2])
+async def test_a_broken_connection_loses_and_doubles_nothing(after):
+    server = BreakingStream(after, breaks=2)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        task = await agent.start("ping")
+        assert await heard(task.events()) == ("pong: ping", "pong: ping")
+    assert server.methods.count("SendMessage") == 1
+
+
+async def test_an_agent_on_the_sdk_of_0_3(sdk_v03_url):
+    async with RemoteAgent(sdk_v03_url) as agent:
+        task = await agent.start("ping")
+        assert await heard(agent.task(task.id).events()) == ("pong: ping", "pong: ping")
+        asked = await agent.start("book")
+        assert (await asked.result()).question == QUESTION
+        await asked.answer("Rome")
+        assert (await asked.result()).text == "Booked: Rome"
+
+
+async def test_an_agent_may_answer_with_a_bare_message():
+    async with running(message_only()) as url, RemoteAgent(url) as agent:
+        task = await agent.start("ping")
+        assert task.id == ""
+        assert (await task.result()).text == "pong: ping"
+
+
+async def test_blocking_code_has_the_same_operations():
+    async with slow_agent("ours") as (card, _):
+        agent = RemoteAgent(card)
+
+        def work():
+            task = agent.start_sync("book")
+            assert task.result_sync().question == QUESTION
+            task.answer_sync("Rome")
+            assert [*task.events_sync()][-1].text == task.status_sync().text == "Booked: Rome"
+            assert [each.id for each in agent.tasks_sync()] == [task.id]
+            slow = agent.start_sync("ping")
+            assert slow.cancel_sync().state == "canceled"
+            agent.close()
+
+        await asyncio.to_thread(work)
+
+
+async def test_concurrent_callers_get_their_own_results():
+    async def echo(text: str) -> str:
+        return text
+
+    async with running(build_app(echo)) as url, RemoteAgent(url) as agent:
+        tasks = await asyncio.gather(*(agent.start(f"message {n}") for n in range(20)))
+        replies = await asyncio.gather(*(task.result() for task in tasks))
+    assert [reply.text for reply in replies] == [f"message {n}" for n in range(20)]
+
+
+async def test_a_skill_is_sent_as_metadata():
+    def skill(request: AgentRequest) -> str:
+        return str(request.metadata.get("skill_id"))
+
+    async with running(build_app(skill)) as url, RemoteAgent(url) as agent:
+        assert (await agent.send("hello", skill="greet", metadata={"a": 1})).text == "greet"
+        assert (await (await agent.start("hello", skill="greet")).result()).text == "greet"
