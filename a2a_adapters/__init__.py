@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
     from a2a_adapters.calling.conversation import Conversation
     from a2a_adapters.calling.messenger import MessageInput
-    from a2a_adapters.calling.options import AgentOptions, RemoteOptions, SendOptions
+    from a2a_adapters.calling.options import AgentOptions, PushReceiver, RemoteOptions, SendOptions
     from a2a_adapters.calling.reply import (
         AgentReply,
         Question,
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         RemoteEvent,
         ReplyState,
     )
-    from a2a_adapters.calling.task import PushReceiver, RemoteTask
+    from a2a_adapters.calling.task import RemoteTask
     from a2a_adapters.calling.tools import (
         ToolDescription,
         ToolFactory,
@@ -153,9 +153,9 @@ _MODULES = {
     "calling.auth": "ApiKeyAuth BearerAuth HeadersAuth",
     "calling.conversation": "Conversation",
     "calling.messenger": "MessageInput",
-    "calling.options": "AgentOptions RemoteOptions SendOptions",
+    "calling.options": "AgentOptions PushReceiver RemoteOptions SendOptions",
     "calling.reply": "AgentReply Question RemoteArtifact RemoteEvent ReplyState",
-    "calling.task": "PushReceiver RemoteTask",
+    "calling.task": "RemoteTask",
     "calling.tools": "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.inputs": "NamedInputs",
     "contract.results": "ToolCalls as_output",

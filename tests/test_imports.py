@@ -70,6 +70,7 @@ BUILT_IN = {
         "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",
         "storage",
     },
+    "v03": {"calling", "contract", "protocol"},
 }  # fmt: skip
 """Plugins that every installation has, and the packages of the core that they also import."""
 
@@ -245,7 +246,7 @@ except RemoteConnectionError:
     loaded = done.stdout.split()
     assert "a2a_adapters.calling.agent" in loaded
     assert not [name for name in loaded if name.startswith(("a2a.server", "uvicorn"))]
-    assert not {name for name in loaded if name.startswith("a2a_adapters.calling.v03")}
+    assert not {name for name in loaded if name.startswith("a2a_adapters_v03.transports")}
     ours = {layer(name.removeprefix("a2a_adapters.")) for name in loaded if "a2a_adapters." in name}
     assert not ours & {"serving", "bindings", "runtime", "executor", "security", "observability"}
 

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     import httpx
     from pydantic_core import CoreSchema
 
-    from a2a_adapters.calling.options import SendOptions
+    from a2a_adapters.calling.options import PushReceiver, SendOptions
     from a2a_adapters.calling.reply import ReplyState
-    from a2a_adapters.calling.task import PushReceiver
     from a2a_adapters.contract.adapter import AgentDescription
 
 

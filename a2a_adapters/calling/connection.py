@@ -142,13 +142,7 @@ class Connections:
             address = str(self._url) if self._url else ""
             if dialect := installed_plugins().transport(card, url, http, address):
                 return dialect
-        if binding in {JSONRPC, HTTP_JSON}:
-            if is_old:
-                # Imported late: a2a-sdk's 0.3 models take a fifth of the import time of calling.
-                from a2a_adapters.calling import v03  # noqa: PLC0415
-
-                old = v03.OldJsonRpcTransport if binding == JSONRPC else v03.OldRestTransport
-                return old(http, card, url)
+        if binding in {JSONRPC, HTTP_JSON} and not is_old:
             current = JsonRpcTransport if binding == JSONRPC else RestTransport
             return current(http, card, url)
         interface = RemoteInterface(

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from a2a.types import TaskStatus
 
     from a2a_adapters.calling.connection import Connection, Connections
-    from a2a_adapters.calling.options import RemoteOptions, SendOptions
+    from a2a_adapters.calling.options import PushReceiver, RemoteOptions, SendOptions
     from a2a_adapters.calling.reply import RemoteEvent
-    from a2a_adapters.calling.task import PushReceiver
 
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
 """The content of a message: a text, a part, or several parts."""

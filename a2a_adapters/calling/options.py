@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
@@ -11,6 +11,8 @@ from a2a_adapters.net import OutboundPolicy
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Collection, Mapping, Sequence
+
+    from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.contract.parts import JSON
 
@@ -97,6 +99,19 @@ class SendOptions(TypedDict, total=False):
     skill: str | None
     timeout: float | None
     headers: Mapping[str, str] | None
+
+
+class PushReceiver(Protocol):
+    """Receives push notifications of tasks, such as `a2a_adapters_webhooks.WebhookReceiver`."""
+
+    def push_config(self) -> TaskPushNotificationConfig:
+        """Return where and how an agent notifies of one task."""
+
+    async def changed(self, task_id: str) -> None:
+        """Wait for a notification of a task that this method has not returned for yet.
+
+        It may return without one, and has to if notifications can be lost.
+        """
 
 
 def checked_timeout(seconds: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from a2a.types import CancelTaskRequest, GetTaskRequest, Role
 
@@ -21,23 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from typing import Unpack
 
-    from a2a.types import Task, TaskPushNotificationConfig, TaskStatus
+    from a2a.types import Task, TaskStatus
 
     from a2a_adapters.calling.messenger import MessageInput, Messenger
-    from a2a_adapters.calling.options import SendOptions
-
-
-class PushReceiver(Protocol):
-    """Receives push notifications of tasks, such as `a2a_adapters_webhooks.WebhookReceiver`."""
-
-    def push_config(self) -> TaskPushNotificationConfig:
-        """Return where and how an agent notifies of one task."""
-
-    async def changed(self, task_id: str) -> None:
-        """Wait for a notification of a task that this method has not returned for yet.
-
-        It may return without one, and has to if notifications can be lost.
-        """
+    from a2a_adapters.calling.options import PushReceiver, SendOptions
 
 
 class RemoteTask:

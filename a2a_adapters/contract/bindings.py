@@ -1,4 +1,4 @@
-"""Protocol bindings that plugins add to JSON-RPC and HTTP+JSON."""
+"""Protocol bindings that plugins add to JSON-RPC and HTTP+JSON of A2A 1.0."""
 
 from __future__ import annotations
 
