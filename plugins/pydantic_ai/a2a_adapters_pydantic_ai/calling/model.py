@@ -128,10 +128,10 @@ class A2AModel(Model[None]):
             RemoteAgentError: It does not answer.
         """
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
-        if parameters.function_tools or parameters.output_tools:
+        if parameters.function_tools:
             raise ConfigurationError(
                 "a remote agent has its own tools and takes none: remove the tools and toolsets of "
-                "the agent whose model is an A2AModel, and use PromptedOutput for its output type"
+                "the agent whose model is an A2AModel"
             )
         place, new = new_to(self._agent.name, messages)
         instructions = None if place.context_id else instructions_of(messages, parameters)
