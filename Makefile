@@ -160,8 +160,9 @@ dist: $(RELEASE)/.release ## build the wheel and the sdist in dist/
 	$(VENV)/bin/uv build --quiet --out-dir dist
 	$(RELEASE)/bin/twine check --strict dist/*.whl dist/*.tar.gz
 
-smoke: ## install the wheel in dist/ into a new environment and call an agent with it
+smoke: ## run the commands of the README and the quickstart with the wheel in dist/
 	$(PYTHON) tests/smoke.py dist
+	$(PYTHON) tests/copied.py dist
 
 sbom: $(RELEASE)/.release ## list what the wheel in dist/ installs, in build/sbom.cdx.json
 	mkdir -p build

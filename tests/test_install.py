@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,17 @@ def test_the_installed_command_serves_and_sends(dist):
         check=True,
     )
     assert " works with Python 3." in done.stdout
+
+
+def test_the_description_for_a_package_index_links_to_no_files(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [each for each in archive.namelist() if each.endswith("/METADATA")]
+        description = archive.read(name).decode().partition("\n\n")[2]
+    assert "## Why a2a-adapters" in description
+    assert "(all benchmarks)" in description
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert links
+    assert all(link.startswith("https://") for link in links)
 
 
 def test_the_source_distribution_has_every_file_of_the_repository(dist):
