@@ -59,7 +59,7 @@ class Receiver:
     ) -> None:
         self.target = target
         self.config_ids = {target.config.id}
-        """The configs of the task that ask for the same requests."""
+        """The configs of the task that cause identical requests."""
         self._outbox = outbox
         self._ledger = ledger
         self._options = options
