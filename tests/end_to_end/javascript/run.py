@@ -1,4 +1,4 @@
-"""Test agents with JavaScript clients of A2A, MCP and Vercel's AI SDK; needs node and npm."""
+"""Test agents with JavaScript clients of A2A, MCP, Vercel's AI SDK and AG-UI; needs node and npm."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TARGETS = [f"{name}={HERE / 'tools.py'}:{name}" for name in TOOLS]
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "check.mjs", "mcp.mjs", "vercel.mjs"):
+    for name in ("package.json", "check.mjs", "mcp.mjs", "vercel.mjs", "ag_ui.mjs"):
         shutil.copy(HERE / name, FOLDER)
     subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=FOLDER, check=True)
     talk()
@@ -42,6 +42,11 @@ def main() -> None:
         for api in ("chat", "responses"):
             run("vercel.mjs", api, f"{url.partition('/agents/')[0]}/v1", node=NODE)
             print(f"Vercel's AI SDK over {api}: as it should be")
+    worker = f"worker={ROOT / 'tests' / 'plugins' / 'ag_ui' / 'served.py'}:worker"
+    with serving(worker, ENVIRONMENT, "--dialect", "ag-ui") as url:
+        for client in ("ag-ui-1", "ag-ui-0"):
+            run("ag_ui.mjs", client, f"{url.partition('/agents/')[0].rstrip('/')}/ag-ui")
+            print(f"{client}: OK")
     conform()
 
 

@@ -108,6 +108,13 @@ async def test_an_agent_calls_a_tool_of_the_front_end():
     assert (first.text, second.text) == ("", "painted: done")
 
 
+async def test_pending_calls_are_named_to_current_clients_only():
+    async with serving() as http:
+        old = await run(http, "FRONT", tools=[PAINT], protocolVersion=None)
+    assert old.of("TOOL_CALL_START")
+    assert old.last["outcome"] == {"type": "success"}
+
+
 async def test_a_tool_that_the_front_end_does_not_have_is_a_question():
     async with serving() as http:
         first = await run(http, "FRONT")

@@ -59,7 +59,7 @@ class Asked:
 
     @property
     def is_current(self) -> bool:
-        """Whether the client knows AG-UI 1.0: before it, runs could not be cancelled."""
+        """Whether the client knows AG-UI 1.0, which added outcomes and fields of outcomes."""
         version = self.input.protocol_version
         return version is not None and not version.startswith(_PREVIOUS_LINE)
 

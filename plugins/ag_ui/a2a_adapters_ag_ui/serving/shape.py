@@ -79,9 +79,10 @@ class RunShape:
         asking = await self._turn.question(self._run) if reply.is_question else None
         use = tool_use(asking) if asking is not None else None
         if asking is not None and use is not None and use.name in self._asked.tools:
+            pending = [use.id] if self._asked.is_current else None
             return self._finish(
                 self._events.finish() + self._events.call(use),
-                RunFinishedSuccessOutcome(pending_tool_call_ids=[use.id]),
+                RunFinishedSuccessOutcome(pending_tool_call_ids=pending),
                 reply,
             )
         events = self._rest([each for each in news if isinstance(each, TextDelta)], reply)
