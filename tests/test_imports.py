@@ -75,6 +75,7 @@ BUILT_IN = {
 """Plugins that every installation has, and the packages of the core that they also import."""
 
 BETWEEN_PLUGINS = {
+    ("ag_ui", "endpoints"): "both post to one URL and read options in words of the command line",
     ("ag_ui", "openai"): "both follow the runs of tasks, and hand a history over as text",
     ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",

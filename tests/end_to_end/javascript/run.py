@@ -1,4 +1,4 @@
-"""Test agents with JavaScript clients of A2A, MCP, Vercel's AI SDK and AG-UI; needs node and npm."""
+"""Test agents with JavaScript clients of A2A, MCP, OpenAI and AG-UI; needs node and npm."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+import jsonpatch
 from ag_ui.core import (
     ActivitySnapshotEvent,
     AssistantMessage,
@@ -182,7 +183,8 @@ class RunEvents:
     def _share(self, state: JSON) -> bytes:
         before, self._state = self._state, state
         if isinstance(before, dict) and isinstance(state, dict):
-            return encoded(StateDeltaEvent.model_validate({"delta": _patch(before, state)}))
+            delta = jsonpatch.make_patch(before, state).patch
+            return encoded(StateDeltaEvent.model_validate({"delta": delta}))
         return encoded(StateSnapshotEvent(snapshot=state))
 
     def _id_of(self, given_id: str) -> str:
@@ -209,19 +211,3 @@ def encoded(*events: BaseEvent) -> bytes:
 
 def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
-
-
-def _patch(before: dict[str, JSON], after: dict[str, JSON]) -> list[dict[str, JSON]]:
-    """Return the JSON Patch (RFC 6902) of the members that changed."""
-    patch: list[dict[str, JSON]] = [
-        {"op": "remove", "path": _path(key)} for key in before if key not in after
-    ]
-    for key, value in after.items():
-        if key not in before or before[key] != value:
-            kind = "replace" if key in before else "add"
-            patch.append({"op": kind, "path": _path(key), "value": value})
-    return patch
-
-
-def _path(key: str) -> str:
-    return "/" + key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,1 @@
+"""Calls AG-UI endpoints."""
