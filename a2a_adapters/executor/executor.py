@@ -139,7 +139,7 @@ class AdapterExecutor(AgentExecutor):
             await self._end(run)
 
     def leave(self, task_id: str) -> None:
-        """Have a run that is about to be stopped leave its conversation as it is."""
+        """Keep a run that is about to be stopped from changing its conversation."""
         if (run := self._running.get(task_id)) is not None:
             run.request.cancelled.left_behind = True
 

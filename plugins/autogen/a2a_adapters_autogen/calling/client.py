@@ -121,8 +121,8 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
 
     Args:
         agent: The agent, or its URL.
-        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
-            cannot be dumped, for they may be credentials.
+        **options: Options for an agent given by its URL; see `AgentOptions`. With `headers`, the
+            object cannot be dumped, because they may be credentials.
     """
 
     component_type = "model"

@@ -55,8 +55,8 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         name: The tool's name.
         description: The description that the model sees.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
-        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
-            cannot be dumped, for they may be credentials.
+        **options: Options for an agent given by its URL; see `AgentOptions`. With `headers`, the
+            object cannot be dumped, because they may be credentials.
     """
 
     component_config_schema = A2AToolConfig

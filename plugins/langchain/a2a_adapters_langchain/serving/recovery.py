@@ -197,7 +197,7 @@ def _subgraphs(tasks: Iterable[PregelTask]) -> list[StateSnapshot]:
 
 
 def _texts(result: object) -> Iterator[tuple[str, bool]]:
-    """Yield the texts in a node's result, and whether they are streamed: a model made them."""
+    """Yield the texts in a node's result, and whether each was made by a model and so streamed."""
     for item in _items(result):
         if isinstance(item, AIMessage):
             text, is_streamed = str(item.text), _is_of_model(item)

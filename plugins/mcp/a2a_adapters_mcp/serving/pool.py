@@ -118,7 +118,7 @@ class PerConversation(Connections):
 
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:
-        """Lease the conversation's or a new connection; it is closed after a failure."""
+        """Lease the conversation's connection, or a new one; close it after a failure."""
         async with self._slots:
             connection = self._take(key)
             if connection is None:

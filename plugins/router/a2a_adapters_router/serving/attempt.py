@@ -303,7 +303,7 @@ class Attempts:
             await self._router.ledger.settle(admitted.reservation, amount)
 
     async def _used(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> Usage | None:
-        """Return a call's usage: reported by the provider, else counted; None for none."""
+        """Return a call's usage, reported by the provider or else counted; None without any."""
         if call.reported is not None and call.reported.is_sensible(call.received):
             return call.reported
         if call.end == "left":  # the provider's report will not be read
