@@ -227,7 +227,7 @@ async def test_several_interrupts_are_asked_one_after_the_other():
         [START, chunk("a", "half")],
         [START, {"type": "TOOL_CALL_ARGS", "toolCallId": "unknown", "delta": "x"}, END],
         [START, {"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/none"}]}, END],
-        [START, {"type": "MESSAGES_SNAPSHOT", "messages": ["x"]}, END],
+        [START, {"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "user"}]}, END],
         [START, {"type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": [1]}}],
         [START, {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "x"}, "none"],
         "no events",
@@ -238,7 +238,7 @@ async def test_broken_streams_fail_without_details(script):
         with pytest.raises(RemoteTaskError) as failed:
             await agent.send("x")
     assert failed.value.state == "failed"
-    assert "Error" not in str(failed.value)
+    assert "{" not in str(failed.value)
 
 
 async def test_unknown_events_are_ignored():

@@ -123,10 +123,8 @@ class AgUiAgent(Adapter):
     async def abandon(self, request: AgentRequest) -> None:
         """Cancel the interrupts of the question, so that the thread can go on."""
         conversation = await Conversation.read(self._storage, request)
-        cancelled: list[dict[str, JSON]] = [
-            {"interruptId": each["id"], "status": "cancelled"}
-            for each in _stored(request, "interrupts")
-        ]
+        interrupts = _stored(request, "interrupts")
+        cancelled = [{"interruptId": each["id"], "status": "cancelled"} for each in interrupts]
         resume = [*_stored(request, "answers"), *cancelled]
         run = ReceivedRun(conversation)
         async for _ in self._events(conversation, request, resume, run):

@@ -188,9 +188,10 @@ class ReceivedRun:
         return iter(())
 
     def _messages(self, event: dict[str, Any]) -> Iterator[AgentEvent]:
-        self._conversation.messages[:] = [dict(message) for message in event["messages"]]
+        messages = [dict(message) for message in event["messages"]]
+        by_id = {message["id"]: message for message in messages}
+        self._conversation.messages[:] = messages
         # Texts that go on do so in the messages of the snapshot.
-        by_id = {message["id"]: message for message in self._conversation.messages}
         self._texts = {name: by_id.get(name, text) for name, text in self._texts.items()}
         return iter(())
 
@@ -211,7 +212,10 @@ class ReceivedRun:
         if outcome.get("type") == "cancelled":
             raise AgentFailedError("internal", "The run was cancelled.")
         if outcome.get("type") == "interrupt":
-            self.interrupts = [dict(each) for each in outcome["interrupts"]]
+            self.interrupts = [
+                {**each, "id": str(each["id"]), "reason": str(each["reason"])}
+                for each in outcome["interrupts"]
+            ]
         for each in event.get("usage") or ():
             given, made = each.get("inputTokens") or 0, each.get("outputTokens") or 0
             total = each.get("totalTokens") or given + made
