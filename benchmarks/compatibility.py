@@ -30,6 +30,7 @@ LIBRARIES = [
     "openai",
     "mcp",
     "agent-client-protocol",
+    "ag-ui-protocol",
     "a2a-sdk",
     "grpcio",
     "pydantic",
