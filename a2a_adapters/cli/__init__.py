@@ -46,7 +46,9 @@ def _show_version(value: bool) -> None:
 def _options(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", "-v", callback=_show_version, is_eager=True, help="Show the version."
+        ),
     ] = False,
     _verbose: Verbose = False,
 ) -> None: ...

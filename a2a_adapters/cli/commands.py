@@ -12,6 +12,7 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 from typer.main import get_group
 
+from a2a_adapters.cli.help import use_layout
 from a2a_adapters.cli.targets import load_targets
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.plugins import installed_plugins
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.hooks import CommandSource
 
-_ORDER = (
-    "serve", "chat", "check", "console", "demo-server", "init", "plugins", "completion", "send",
-    "discover", "help", "auth", "card", "task", "config", "db", "tasks",
-)  # fmt: skip
-"""The order of commands in `--help`; those of other plugins follow."""
+_SECTIONS = {
+    "Call agents": ("send", "chat", "console", "agents", "history", "discover", "card", "task",
+                    "auth", "check"),
+    "Serve agents": ("init", "serve", "config", "tasks", "db", "demo-server"),
+    "This program": ("plugins", "completion", "help"),
+}  # fmt: skip
+"""The sections of `--help`; commands of other plugins form the last one."""
+
+use_layout()
 
 COMPLETE = "_A2A_ADAPTERS_COMPLETE"
 """Environment variable with which a shell requests completions."""
@@ -41,13 +46,21 @@ class CommandGroup(TyperGroup):
         super().__init__(commands={}, **settings)
         self.commands = _Commands(own)
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; `-v` alone means `--version`, as in a2a-cli 0.2."""
-        return super().parse_args(ctx, ["--version"] if args == ["-v"] else args)
-
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as typer calls it
         """Return the names of the visible commands; typer 0.26 would also list hidden ones."""
         return [name for name, command in self.commands.items() if not command.hidden]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in sections."""
+        left = self.list_commands(ctx)
+        for title, names in {**_SECTIONS, "Other commands": tuple(left)}.items():
+            if here := [name for name in names if name in left]:
+                limit = formatter.width - max(map(len, here)) - 4
+                with formatter.section(title):
+                    formatter.write_dl(
+                        [(name, self.commands[name].get_short_help_str(limit)) for name in here]
+                    )
+            left = [name for name in left if name not in here]
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -73,7 +86,7 @@ class _Commands(MutableMapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         names = {**self._loaded, **self._added}
-        return iter(sorted(names, key=lambda name: (*_ORDER, name).index(name)))
+        return iter(sorted(names))
 
     def __len__(self) -> int:
         return len({*self._loaded, *self._added})
@@ -102,16 +115,26 @@ def help_(
         list[str] | None, typer.Argument(help="Such as `task get`; by default all are listed.")
     ] = None,
 ) -> None:
-    """Show the usage of a command."""
+    """Show the usage of a command.
+
+    Examples:
+      a2a-adapters help send
+      a2a-adapters help task get
+    """
     here: Any = context.find_root()
     for word in command or []:
         if not hasattr(here.command, "commands"):
             raise typer.BadParameter(f"there is no command {' '.join(command or [])!r}")
         _, inner, _ = here.command.resolve_command(here, [word])
         here = type(here)(inner, parent=here, info_name=word)
-    echo(here.command.get_help(here))
+    here.command.parse_args(here, ["--help"])
 
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
-    """Print the completion script for a shell, to be installed where the shell looks for it."""
+    """Print the completion script for a shell, to be installed where the shell looks for it.
+
+    Examples:
+      eval "$(a2a-adapters completion bash)"
+      a2a-adapters completion fish > ~/.config/fish/completions/a2a-adapters.fish
+    """
     echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))

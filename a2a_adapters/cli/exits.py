@@ -60,7 +60,8 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
     text, hint = located(error), ""
     if isinstance(error, NoCardError):
         text, hint = error.message, error.hint
-    echo(f"a2a-adapters: {text}", err=True)
+    echo("a2a-adapters: ", err=True, nl=False, fg="red")
+    echo(text, err=True)
     if hint:
         echo(f"hint: {hint}", err=True)
     sys.exit(exit_code(error))

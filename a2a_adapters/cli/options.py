@@ -36,7 +36,6 @@ Verbose = Annotated[
     bool,
     typer.Option(
         "--verbose",
-        "-v",
         callback=_set_verbose,
         expose_value=False,
         is_eager=True,

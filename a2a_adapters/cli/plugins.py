@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 
 
 def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:
-    """List the installed plugins with their frameworks and problems."""
+    """List the installed plugins with their frameworks and problems.
+
+    Modules and hooks are listed as JSON, or without a terminal.
+
+    Examples:
+      a2a-adapters plugins
+      a2a-adapters plugins -o json
+    """
     statuses = installed_plugins().statuses()
     if output == "json":
         echo(json.dumps([asdict(status) for status in statuses], indent=2))
@@ -31,18 +39,22 @@ def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:
 
 
 def _print(statuses: Sequence[PluginStatus]) -> None:
+    columns = ["plugin", "version", "module", "hooks", "frameworks", "status"]
     rows = [
-        (
+        [
             status.name,
             status.version,
             status.value,
             ", ".join(status.hooks),
             ", ".join(map(_installed, status.frameworks)),
             status.problem or "loaded",
-        )
+        ]
         for status in statuses
     ]
-    print_table(("plugin", "version", "module", "hooks", "frameworks", "status"), rows)
+    if sys.stdout.isatty():
+        for row in (columns, *rows):
+            del row[2:4]
+    print_table(columns, rows)
 
 
 def _installed(distribution: str) -> str:

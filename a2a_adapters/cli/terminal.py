@@ -23,9 +23,6 @@ _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 """Format characters that Persian words and emoji need."""
 
-_UNBOUNDED = 10_000
-"""Terminal width that exceeds any table."""
-
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     """Print text with escapes for control characters other than line ends and tabs.
@@ -88,7 +85,7 @@ def _print_exception(
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of comma-separated names; on a terminal each name is on its own line, uncut."""
+    """Print rows, separated by tabs or on a terminal as a table that wraps long cells."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in rows:
@@ -96,9 +93,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     from rich.console import Console  # noqa: PLC0415 - a slow import
 
-    table = make_table(header, [[cell.replace(", ", "\n") for cell in row] for row in rows])
-    width = Console(width=_UNBOUNDED, height=1).measure(table).maximum
-    Console(width=width, height=1).print(table)
+    Console().print(make_table(header, rows))
 
 
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -238,8 +238,10 @@ def test_the_version(flag):
     assert run(flag).stdout == f"a2a-adapters {a2a_adapters.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["-v", "serve", "broken:x"], ["serve", "broken:x", "-v"]])
-def test_verbose_shows_the_traceback(folder, arguments):
+@pytest.mark.parametrize("place", [0, 2])
+def test_verbose_shows_the_traceback(folder, place):
+    arguments = ["serve", "broken:x"]
+    arguments.insert(place, "--verbose")
     shown = run(*arguments).stderr
     assert "Traceback" in shown
     assert shown.splitlines()[-1].startswith("a2a-adapters: broken.py, line 2: ")
@@ -350,14 +352,15 @@ def run_on_a_terminal(*arguments, columns=200):
 
 
 def test_a_terminal_gets_tables(folder):
-    assert "a2a_adapters_functions" in run_on_a_terminal("plugins")
+    shown = run_on_a_terminal("plugins")
+    assert re.search(r"functions +\S+ +loaded\r?\n", shown)
+    assert "a2a_accepts" not in shown
 
 
-def test_a_narrow_terminal_gets_whole_tables(folder):
-    shown = run_on_a_terminal("plugins", columns=60)
+def test_a_narrow_terminal_gets_whole_words(folder):
+    shown = run_on_a_terminal("plugins", columns=50)
     assert "…" not in shown
-    assert "a2a_adapters_functions" in shown
-    assert "a2a_prepare_process" in shown
+    assert "openai-agents" in shown
 
 
 def test_plugins_that_are_not_loaded_set_the_exit_code(folder, monkeypatch):

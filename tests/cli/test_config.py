@@ -271,7 +271,7 @@ def test_the_graphs_of_a_langgraph_project_are_served_by_name(folder):
     with started(warm("-m", "a2a_adapters", "serve", "--port", "0")) as url:
         base = url.partition("/agents")[0]
         assert cards(base, "two")[0]["description"] == "The second."
-        said = run("call", f"{base}/agents/one", "hi")
+        said = run("send", f"{base}/agents/one", "hi")
     assert said.stdout == "hello\n"
 
 
@@ -282,9 +282,9 @@ def test_a_change_starts_the_server_again(folder):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             addresses = (found[1] for line in server.stderr if (found := ADDRESS.search(line)))
-            assert run("call", next(addresses), "Ann").stdout == "ANN\n"
+            assert run("send", next(addresses), "Ann").stdout == "ANN\n"
             (folder / "app.py").write_text(APP.replace("upper", "lower"))
-            assert run("call", next(addresses), "Ann").stdout == "ann\n"
+            assert run("send", next(addresses), "Ann").stdout == "ann\n"
         finally:
             server.send_signal(signal.SIGINT)
             server.communicate(timeout=PATIENCE)

@@ -8,14 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from a2a_adapters.cli import app
 from tests.support.processes import PATIENCE
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
 async def test_help(run):
-    assert "Commands:" in (await run("help")).stdout
+    assert "Call agents:" in (await run("help")).stdout
     shown = (await run("help", "task", "get")).stdout
     assert shown == (await run("task", "get", "--help")).stdout
     assert "A2ACLI_TIMEOUT" in shown
@@ -51,16 +53,54 @@ def test_commands_are_completed():
 
 
 COMMANDS = [
-    "serve", "chat", "check", "console", "demo-server", "init", "plugins", "completion", "send",
-    "discover", "help", "auth", "card", "task", "config", "db", "tasks",
+    "send", "chat", "console", "discover", "card", "task", "auth", "check",
+    "init", "serve", "config", "tasks", "db", "demo-server", "plugins", "completion", "help",
 ]  # fmt: skip
 
 
-async def test_commands_are_listed_in_their_order(run):
-    listed = (await run("help")).stdout.partition("Commands:\n")[2]
-    assert [line.split()[0] for line in listed.splitlines()][: len(COMMANDS)] == COMMANDS
-    for hidden in ("call", "conformance"):
-        assert (await run("help", hidden)).returncode == 0
+def _help(columns, *command):
+    done = subprocess.run(
+        [sys.executable, "-m", "a2a_adapters", *command, "--help"],
+        env={**os.environ, "COLUMNS": str(columns)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_commands_are_listed_in_sections_with_a_line_each():
+    listed = _help(120).partition("Call agents:\n")[2]
+    rows = [line.split() for line in listed.splitlines() if line.startswith("  ")]
+    assert [row[0] for row in rows][: len(COMMANDS)] == COMMANDS
+    assert "Serve agents:" in listed
+    assert "and suggest fixes.\n" in listed
+
+
+def test_options_of_the_connection_have_a_section_and_types_are_plain():
+    own, _, connection = _help(120, "card", "get").partition("\nConnection")
+    assert "--validate" in own
+    assert "--bearer TEXT" in connection
+    assert "--client-cert PATH" in connection
+    assert "--poll-interval" not in own + connection
+    assert "<" not in own.partition("Options:")[2] + connection
+
+
+def _leaves(command, path=()):
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    for name in command.commands:
+        if not command.commands[name].hidden:
+            yield from _leaves(command.commands[name], (*path, name))
+
+
+def test_every_command_has_two_examples_of_itself():
+    for path, command in _leaves(get_command(app)):
+        examples = (command.help or "").partition("Examples:\n")[2].splitlines()
+        assert len(examples) >= 2, path
+        for line in examples:
+            assert f"a2a-adapters {' '.join(path)}" in line, line
 
 
 @pytest.mark.parametrize(

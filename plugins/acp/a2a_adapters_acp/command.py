@@ -20,7 +20,12 @@ def acp(
         ),
     ] = None,
 ) -> None:
-    """Offer an A2A agent to the editor that starts this, over the Agent Client Protocol."""
+    """Offer an A2A agent to the editor that starts this, over the Agent Client Protocol.
+
+    Examples:
+      a2a-adapters acp http://localhost:8000
+      a2a-adapters acp https://agent.example.com --header 'X-API-Key: secret'
+    """
     try:
         from a2a_adapters_acp.offering.stdio import answer_editor  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:

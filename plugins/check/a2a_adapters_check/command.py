@@ -37,7 +37,12 @@ def check(
     ] = 30,
     _verbose: Verbose = False,
 ) -> None:
-    """Check whether an agent conforms to A2A and is secure, and suggest fixes."""
+    """Check whether an agent conforms to A2A and is secure, and suggest fixes.
+
+    Examples:
+      a2a-adapters check localhost:8000
+      a2a-adapters check localhost:8000 --send --output junit > report.xml
+    """
     # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.calling.auth import Trust  # noqa: PLC0415

@@ -14,12 +14,11 @@ __all__: list[str] = []
 
 @hookimpl
 def a2a_commands() -> Mapping[str, str]:
-    """Return the commands for agents; `call` is the former name of `send`."""
+    """Return the commands for agents."""
     return {
-        "chat": "a2a_adapters_client.chat:chat",
+        "chat": "a2a_adapters_client.chat:app",
         "send": "a2a_adapters_client.send:app",
         "discover": "a2a_adapters_client.discover:app",
-        "call": "a2a_adapters_client.call:app",
         "auth": "a2a_adapters_client.auth:auth",
         "card": "a2a_adapters_client.card:card",
         "task": "a2a_adapters_client.task:task",

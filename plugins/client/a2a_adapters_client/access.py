@@ -30,6 +30,12 @@ _VERSIONS = ("1.0", "0.3")
 
 _NO_VARIABLES = {"stream", "config"}
 
+CONNECTION = (
+    "agent_card", "bearer", "api_key", "svc_param", "extension", "transport", "a2a_version",
+    "timeout", "insecure", "client_cert", "client_key", "debug", "config",
+)  # fmt: skip
+"""The fields of `Access` that every command takes."""
+
 
 def bindings(names: list[str] | None) -> list[str]:
     """Return the protocol's names of transports.
@@ -58,7 +64,7 @@ def version(text: str) -> str:
 def _option(flag: str, *more: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as in typer
     """Return an option that its environment variable can also set."""
     variable = PREFIX + flag.removeprefix("--").replace("-", "_").upper()
-    return typer.Option(flag, *more, help=help, envvar=variable, **settings)
+    return typer.Option(flag, *more, help=help, envvar=variable, show_envvar=False, **settings)
 
 
 Duration: TypeAlias = float
@@ -73,8 +79,7 @@ class Access:
         _option(
             "--agent-card",
             "-a",
-            help="Agent: a host, a URL, the URL or file of its card, or HOST#NAME of a catalog. "
-            "Default: the first argument.",
+            help="Agent, in place of the first argument.",
         ),
     ] = ""
     output: Annotated[
@@ -91,8 +96,7 @@ class Access:
         str,
         _option(
             "--bearer",
-            help="Bearer token. Other users of this machine can read command lines: prefer "
-            "the variable.",
+            help="Bearer token. Prefer the variable: other users can read command lines.",
             show_default=False,
         ),
     ] = ""
@@ -118,8 +122,7 @@ class Access:
         list[str] | None,
         _option(
             "--transport",
-            help="jsonrpc, http+json or grpc, in order of preference. Default: the order of the "
-            "card.",
+            help="jsonrpc, http+json or grpc, in order of preference. Default: the card's order.",
             callback=bindings,
         ),
     ] = None
@@ -133,7 +136,14 @@ class Access:
         ),
     ] = ""
     timeout: Annotated[
-        Duration, _option("--timeout", help="Time limit.", parser=seconds, metavar="TIME")
+        Duration,
+        _option(
+            "--timeout",
+            help="Time limit, such as 90, 30s or 5m.",
+            parser=seconds,
+            metavar="TIME",
+            show_default="15m",
+        ),
     ] = 900.0
     poll_interval: Annotated[
         Duration,
@@ -142,6 +152,7 @@ class Access:
             help="Interval for polling a task without a stream.",
             parser=seconds,
             metavar="TIME",
+            show_default="2s",
         ),
     ] = 2.0
     insecure: Annotated[

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 
 from a2a_adapters import AgentReply
-from a2a_adapters.cli.terminal import echo, escaped, note, one_line, visible
+from a2a_adapters.cli.terminal import echo, escaped, one_line, visible
 from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
-from a2a_adapters_client.files import save
+from a2a_adapters_client.results import keep_files, print_data
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,14 +24,10 @@ class AnswerPrinter:
     """Prints the answer to standard output and progress to standard error.
 
     Args:
-        stream: Whether to print text as it arrives.
-        as_json: Whether to print the whole answer as JSON instead.
-        folder: Folder for received files; None discards them.
+        folder: Folder for received files; None names them only.
     """
 
-    def __init__(self, *, stream: bool, as_json: bool, folder: Path | None) -> None:
-        self._stream = stream and not as_json
-        self._as_json = as_json
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._is_within_line = False
 
@@ -44,17 +40,12 @@ class AnswerPrinter:
                     case AgentReply():
                         reply = event
                     case TextDelta():
-                        if self._stream:
-                            self._write(visible(event.text))
+                        self._write(visible(event.text))
                     case _:
                         echo(one_line(f"· {_line(event)}"), err=True, dim=True)
-        if self._as_json:
-            self.print_json(reply)
-        else:
-            self._show_rest(reply)
-        if self._folder is not None:
-            for path in save(reply.files, self._folder):
-                note(f"saved {path}")
+        self.end_line()
+        print_data(reply)
+        keep_files(reply, self._folder)
         return reply
 
     def _write(self, text: str) -> None:
@@ -70,16 +61,6 @@ class AnswerPrinter:
     def print_json(self, reply: AgentReply) -> None:
         """Print a whole answer as JSON."""
         echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
-
-    def _show_rest(self, reply: AgentReply) -> None:
-        self.end_line()
-        if reply.text and not self._stream:
-            echo(reply.text)
-        for value in reply.data:
-            echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
-        for file in reply.files:
-            about = file.url or f"{file.filename or 'unnamed'}, {len(file.content or b'')} bytes"
-            echo(one_line(f"[file: {about}]"))
 
 
 def _line(event: ProgressEvent) -> str:

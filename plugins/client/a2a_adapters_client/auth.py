@@ -28,7 +28,7 @@ Words = Annotated[list[str] | None, typer.Argument(metavar="AGENT", show_default
 
 
 @auth.command(cls=ClientCommand)
-@client_command
+@client_command()
 def login(
     access: Access,
     words: Words = None,
@@ -59,7 +59,12 @@ def login(
         ),
     ] = None,
 ) -> None:
-    """Get an OAuth token for an agent and store it for later commands."""
+    """Get an OAuth token for an agent and store it for later commands.
+
+    Examples:
+      a2a-adapters auth login https://agent.example.com --client-id ID
+      a2a-adapters auth login https://agent.example.com --client-id ID --flow device-code
+    """
     access.take(words or [], most=0)
     if not client_id:
         raise ConfigurationError("name the client with --client-id or A2ACLI_CLIENT_ID")
@@ -143,9 +148,14 @@ def _show_code(code: DeviceCode) -> None:
 
 
 @auth.command(cls=ClientCommand)
-@client_command
+@client_command()
 def logout(access: Access, words: Words = None) -> None:
-    """Delete the stored token for an agent; the server does not revoke it."""
+    """Delete the stored token for an agent; the server does not revoke it.
+
+    Examples:
+      a2a-adapters auth logout https://agent.example.com
+      a2a-adapters auth logout -a https://agent.example.com
+    """
     access.take(words or [], most=0)
     from a2a_adapters_client.oauth.store import origin_named
 
@@ -167,9 +177,14 @@ async def _forget(origin: str) -> bool:
 
 
 @auth.command(cls=ClientCommand)
-@client_command
+@client_command()
 def status(access: Access, words: Words = None) -> None:
-    """List logins and their expiry, without tokens."""
+    """List logins and their expiry, without tokens.
+
+    Examples:
+      a2a-adapters auth status
+      a2a-adapters auth status https://agent.example.com -o json
+    """
     from a2a_adapters_client.oauth.store import Store, origin_named
 
     if words:

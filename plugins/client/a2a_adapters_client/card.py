@@ -45,7 +45,7 @@ def _options() -> None: ...
 
 
 @card.command(cls=ClientCommand)
-@client_command
+@client_command()
 def get(
     access: Access,
     words: Annotated[
@@ -58,7 +58,12 @@ def get(
         bool, typer.Option("--extended", help="Print the extended card for authenticated callers.")
     ] = False,
 ) -> None:
-    """Print the card of a running agent, or of a target without serving it."""
+    """Print the card of a running agent, or of a target without serving it.
+
+    Examples:
+      a2a-adapters card get localhost:8000
+      a2a-adapters card get app:agent -o json
+    """
     access.take(words or [], most=0)
     asyncio.run(_get(access, validate=validate, extended=extended))
 

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from a2a_adapters.calling.errors import RemoteConnectionError
-from a2a_adapters.cli.exits import FAILED, UNREACHABLE
-from a2a_adapters.cli.options import Verbose, read_parameters
+from a2a_adapters.cli.exits import exit_code
 from a2a_adapters.cli.terminal import echo, one_line
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
 from a2a_adapters.contract.parts import Data, Part, Text
+from a2a_adapters_client.command import (
+    ClientCommand,
+    ContextOption,
+    SaveOption,
+    client_command,
+)
 from a2a_adapters_client.parts import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from a2a_adapters import AgentReply, RemoteAgent
+    from a2a_adapters_client.access import Access
     from a2a_adapters_client.answer import AnswerPrinter
 
 _HELP = """\
@@ -36,35 +41,43 @@ _HELP = """\
 Ctrl-C interrupts an answer."""
 
 
+app = typer.Typer()
+
+
+@app.command(cls=ClientCommand)
+@client_command(())
 def chat(
-    agent: Annotated[str, typer.Argument(metavar="URL|MODULE:ATTRIBUTE", show_default=False)],
-    header: Annotated[
-        list[str] | None,
-        typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
+    access: Access,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="AGENT|MODULE:ATTRIBUTE", show_default=False)
     ] = None,
-    context: Annotated[str, typer.Option(help="Context id of the conversation to continue.")] = "",
-    save: Annotated[Path | None, typer.Option(help="Folder for the files of answers.")] = None,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Time limit for an answer, in seconds.")
-    ] = 900,
-    _verbose: Verbose = False,
+    context_id: ContextOption = "",
+    save: SaveOption = None,
 ) -> None:
-    """Chat with an agent, or with a target served for the duration of the chat."""
+    """Chat with an agent, or with a target served for the duration of the chat.
+
+    Examples:
+      a2a-adapters chat localhost:8000
+      a2a-adapters chat app:agent --save files
+    """
+    access.take(words or [], most=0)
     # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters_check.host import as_url, is_address  # noqa: PLC0415
 
+    from a2a_adapters_client.connect import find_agent  # noqa: PLC0415
     from a2a_adapters_client.local import served  # noqa: PLC0415
-    from a2a_adapters_client.reference import find_agent  # noqa: PLC0415
 
-    with nullcontext(as_url(agent)) if is_address(agent) else served(agent) as address:
+    typed = access.agent_card
+    with nullcontext(as_url(typed)) if is_address(typed) else served(typed) as address:
+        access.agent_card = address
         reader, printer = make_reader(), make_printer(save)
 
         async def talk() -> int:
-            found, about = await find_agent(address, read_parameters(header or []), timeout)
+            found, about = await find_agent(access)
             if sys.stdin.isatty():
                 echo(one_line(f"{about.name}: {about.description}"), err=True, bold=True)
                 echo("type /help for commands", err=True, dim=True)
-            chat = Chat(found, reader, printer, context)
+            chat = Chat(found, reader, printer, context_id)
             await chat.run()
             return chat.exit_code
 
@@ -113,8 +126,7 @@ class Chat:
                 except A2AAdaptersError as error:
                     self._printer.end_line()
                     echo(one_line(str(error)), err=True, fg="red")
-                    is_away = isinstance(error, RemoteConnectionError)
-                    self.exit_code = UNREACHABLE if is_away else FAILED
+                    self.exit_code = exit_code(error)
 
     async def _do(self, line: str) -> bool:
         """Handle a line; return whether the conversation continues."""
@@ -188,7 +200,7 @@ def make_printer(folder: Path | None) -> AnswerPrinter:
     if not sys.stdout.isatty():
         from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
 
-        return AnswerPrinter(stream=True, as_json=False, folder=folder)
+        return AnswerPrinter(folder)
     from a2a_adapters_client.markdown import MarkdownPrinter  # noqa: PLC0415
 
     return MarkdownPrinter(folder)

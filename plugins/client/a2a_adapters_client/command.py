@@ -6,8 +6,9 @@ import inspect
 import sys
 import traceback
 from dataclasses import fields
-from functools import wraps
+from functools import partial, wraps
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -16,12 +17,26 @@ from typer.core import TyperCommand
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
-from a2a_adapters_client.access import Access
+from a2a_adapters_client.access import CONNECTION, Access
 from a2a_adapters_client.envelope import Problem
 from a2a_adapters_client.variables import check_trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+
+ContextOption = Annotated[
+    str,
+    typer.Option(
+        "--context",
+        "--context-id",
+        help="Id of the conversation to continue.",
+        envvar="A2ACLI_CONTEXT_ID",
+    ),
+]
+
+SaveOption = Annotated[
+    Path | None, typer.Option("--save", help="Folder for the files of the answer.")
+]
 
 TaskArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
@@ -31,8 +46,35 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 """Base class of command line errors, of which typer exports only a subclass."""
 
 
+POLLING = frozenset({"poll_interval"})
+"""Options of commands that follow tasks."""
+
+MESSAGE = frozenset({"metadata"})
+"""Options of commands that send messages."""
+
+OUTPUT = frozenset({"output", "stream", "verbose"})
+"""Options of commands that print results."""
+
+
 class ClientCommand(TyperCommand):
-    """A command that reports usage errors as JSON if JSON output is requested."""
+    """A command whose help has the connection's options in a section of their own.
+
+    It reports usage errors as JSON if JSON output is requested.
+    """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if parameter.name in CONNECTION:
+                title = "Connection (or variables such as A2ACLI_TIMEOUT)"
+            if (row := parameter.get_help_record(ctx)) is not None:
+                sections.setdefault(title, []).append(row)
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
@@ -58,8 +100,18 @@ def _wants_json(args: Sequence[str]) -> bool:
     )
 
 
-def client_command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function with the fields of `Access` as options instead of `access`."""
+def client_command(
+    takes: Collection[str] = OUTPUT,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that replaces the argument `access` with options.
+
+    Args:
+        takes: Fields of `Access` that become options besides those of the connection.
+    """
+    return partial(_with_options, names=[*takes, *CONNECTION])
+
+
+def _with_options(function: Callable[..., None], names: Collection[str]) -> Callable[..., None]:
     own_hints = get_type_hints(function, localns={"Access": Access}, include_extras=True)
     own = [
         parameter.replace(annotation=own_hints[name])
@@ -67,7 +119,6 @@ def client_command(function: Callable[..., None]) -> Callable[..., None]:
         if name != "access"
     ]
     hints = get_type_hints(Access, include_extras=True)
-    names = [field.name for field in fields(Access)]
     shared = [
         inspect.Parameter(
             field.name,
@@ -76,11 +127,12 @@ def client_command(function: Callable[..., None]) -> Callable[..., None]:
             annotation=hints[field.name],
         )
         for field in fields(Access)
+        if field.name in names
     ]
 
     @wraps(function)
     def run(**given: Any) -> None:
-        access = Access(**{name: given.pop(name) for name in names})
+        access = Access(**{each.name: given.pop(each.name) for each in shared})
         try:
             function(access, **given)
         except A2AAdaptersError as error:
@@ -118,6 +170,7 @@ def _report(problem: Problem, *, is_json: bool) -> None:
         echo(problem.to_json())
         return
     sys.stdout.flush()
-    echo(f"a2a-adapters: {problem.message}", err=True)
+    echo("a2a-adapters: ", err=True, nl=False, fg="red")
+    echo(problem.message, err=True)
     if problem.hint:
         echo(f"hint: {problem.hint}", err=True)

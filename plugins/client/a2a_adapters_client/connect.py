@@ -13,9 +13,10 @@ from a2a.client import ClientCallContext
 from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import AgentCard, GetTaskRequest
+from a2a_adapters_check.host import Host, as_web_url
 
-from a2a_adapters import RemoteRefusedError
-from a2a_adapters.calling.card import parse_card
+from a2a_adapters import RemoteAgent, RemoteAnswerError, RemoteRefusedError
+from a2a_adapters.calling.card import InvalidCardError, agent_url, parse_card
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import RemoteOptions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from a2a.client import Client
     from a2a.types import Task
 
+    from a2a_adapters.contract.adapter import AgentDescription
     from a2a_adapters_client.access import Access
 
     T = TypeVar("T")
@@ -108,6 +110,31 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
         yield Agent(card, client, _context(access.extension or []), access.poll_interval)
     finally:
         await connections.aclose()
+
+
+async def find_agent(access: Access) -> tuple[RemoteAgent, AgentDescription]:
+    """Return the agent at a URL or `HOST#NAME`, and its description.
+
+    Raises:
+        ConfigurationError: The reference is not a URL.
+        NoCardError: No card was found; the hint lists the host's agents.
+        RemoteAgentError: The host does not answer or requires credentials.
+    """
+    options = replace(remote_options(access), progress=True, retries=_RETRIES)
+    credentials = Credentials(access, options)
+    typed = agent_url(as_web_url(access.agent_card))
+    auth = credentials if credentials.is_needed(typed) else None
+    host = Host(access.agent_card, auth, options)
+    url = str(await host.agent())
+    agent = RemoteAgent(url, auth=auth, options=options, named_by=host.address)
+    try:
+        about = await agent.describe()
+    except InvalidCardError:
+        raise
+    except RemoteAnswerError as error:
+        raise await host.no_card(str(error)) from error
+    credentials.card = await agent.card()
+    return agent, about
 
 
 def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOptions:

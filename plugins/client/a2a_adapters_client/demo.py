@@ -26,6 +26,10 @@ def demo_server(
 
     It repeats messages. The word "ask" makes it ask a question, "refuse" reject the task, "draw"
     return a file and data, and "wait" work until it is cancelled. Nothing is stored.
+
+    Examples:
+      a2a-adapters demo-server
+      a2a-adapters demo-server --port 0
     """
     from a2a_adapters.serving import server  # noqa: PLC0415 - takes a second
 

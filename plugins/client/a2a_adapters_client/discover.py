@@ -27,12 +27,17 @@ app = typer.Typer()
 
 
 @app.command(cls=ClientCommand)
-@client_command
+@client_command()
 def discover(
     access: Access,
     host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
-    """List the agents of a host from its AI Catalog, or its single agent."""
+    """List the agents of a host from its AI Catalog, or its single agent.
+
+    Examples:
+      a2a-adapters discover localhost:8000
+      a2a-adapters discover https://agents.example.com -o json
+    """
     from a2a_adapters_check.host import as_web_url
 
     typed = host or access.agent_card

@@ -26,7 +26,7 @@ class MarkdownPrinter(AnswerPrinter):
     """
 
     def __init__(self, folder: Path | None) -> None:
-        super().__init__(stream=True, as_json=False, folder=folder)
+        super().__init__(folder)
         self._console = Console()
         self._live: Live | None = None
         self._growing = ""

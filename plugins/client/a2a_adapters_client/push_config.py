@@ -46,7 +46,7 @@ async def _connected(access: Access) -> AsyncGenerator[Agent]:
 
 
 @push_config.command(cls=ClientCommand)
-@client_command
+@client_command()
 def create(
     access: Access,
     words: TaskArgument = None,
@@ -56,7 +56,12 @@ def create(
     token: Annotated[str, typer.Option(help="Value of X-A2A-Notification-Token.")] = "",
     config_id: Annotated[str, typer.Option("--id", help="Id of the config.")] = "",
 ) -> None:
-    """Send push notifications of a task to a URL."""
+    """Send push notifications of a task to a URL.
+
+    Examples:
+      a2a-adapters task push-config create localhost:8000 TASK --url https://example.com/hook
+      a2a-adapters task push-config create localhost:8000 TASK --url URL --token SECRET
+    """
     task_id = task_id_of(access, words)
     if not url:
         raise ConfigurationError("pass the receiver's URL with --url")
@@ -79,9 +84,14 @@ async def _create(access: Access, task_id: str, url: str, token: str, config_id:
 
 
 @push_config.command(cls=ClientCommand)
-@client_command
+@client_command()
 def get(access: Access, words: ConfigArgument = None) -> None:
-    """Print a push notification config of a task."""
+    """Print a push notification config of a task.
+
+    Examples:
+      a2a-adapters task push-config get localhost:8000 TASK CONFIG
+      a2a-adapters task push-config get localhost:8000 TASK CONFIG -o json
+    """
     task_id, config_id = _ids(access, words)
     asyncio.run(_get(access, task_id, config_id))
 
@@ -100,9 +110,14 @@ async def _get(access: Access, task_id: str, config_id: str) -> None:
 
 
 @push_config.command("list", cls=ClientCommand)
-@client_command
+@client_command()
 def list_(access: Access, words: TaskArgument = None) -> None:
-    """List the push notification configs of a task."""
+    """List the push notification configs of a task.
+
+    Examples:
+      a2a-adapters task push-config list localhost:8000 TASK
+      a2a-adapters task push-config list localhost:8000 TASK -o json
+    """
     asyncio.run(_list(access, task_id_of(access, words)))
 
 
@@ -120,9 +135,14 @@ async def _list(access: Access, task_id: str) -> None:
 
 
 @push_config.command(cls=ClientCommand)
-@client_command
+@client_command()
 def delete(access: Access, words: ConfigArgument = None) -> None:
-    """Delete a push notification config of a task."""
+    """Delete a push notification config of a task.
+
+    Examples:
+      a2a-adapters task push-config delete localhost:8000 TASK CONFIG
+      a2a-adapters task push-config delete TASK CONFIG -a localhost:8000
+    """
     task_id, config_id = _ids(access, words)
     asyncio.run(_delete(access, task_id, config_id))
 

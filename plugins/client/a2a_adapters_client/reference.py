@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from a2a_adapters_check.host import Host, as_web_url
+from a2a_adapters_check.host import Host
 
-from a2a_adapters import HeadersAuth, RemoteAgent, RemoteAnswerError, RemoteOptions
-from a2a_adapters.calling.card import InvalidCardError, agent_url, fetch_card_json
+from a2a_adapters import RemoteAnswerError
+from a2a_adapters.calling.card import agent_url, fetch_card_json
 from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.calling.http import make_client
-from a2a_adapters_client.oauth.bearer import stored_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
-    from a2a_adapters.contract.adapter import AgentDescription
+    from a2a_adapters.calling.options import RemoteOptions
     from a2a_adapters_client.credentials import Credentials
 
 
@@ -72,27 +69,3 @@ def _read(file: Path) -> bytes:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or "unknown user"
         raise NoCardError(f"{file} cannot be read: {reason}") from error
-
-
-async def find_agent(
-    reference: str, headers: Mapping[str, str], seconds: float
-) -> tuple[RemoteAgent, AgentDescription]:
-    """Return the agent at a URL or `HOST#NAME`, and its description.
-
-    Raises:
-        ConfigurationError: The reference is not a URL.
-        NoCardError: No card was found; the hint lists the host's agents.
-        RemoteAgentError: The host does not answer or requires credentials.
-    """
-    options = RemoteOptions(timeout=seconds, progress=True)
-    typed = agent_url(as_web_url(reference))
-    auth = HeadersAuth(headers) if headers else stored_token(typed, options)
-    host = Host(reference, auth, options)
-    url = str(await host.agent())
-    agent = RemoteAgent(url, auth=auth, options=options, named_by=host.address)
-    try:
-        return agent, await agent.describe()
-    except InvalidCardError:
-        raise
-    except RemoteAnswerError as error:
-        raise await host.no_card(str(error)) from error

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import InvalidInputError
-from a2a_adapters_client.command import client_command
+from a2a_adapters_client.command import (
+    MESSAGE,
+    OUTPUT,
+    POLLING,
+    ContextOption,
+    SaveOption,
+    client_command,
+)
 from a2a_adapters_client.parts import MessageCommand, read_parts, typed_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from a2a.types import SendMessageRequest
+    from a2a.types import SendMessageRequest, TaskState
 
     from a2a_adapters.contract.parts import Part
     from a2a_adapters_client.access import Access
     from a2a_adapters_client.follow import Following
 
 
+TASK_FAILED = 6
+"""Exit code of `--fail`: the task failed, was rejected or was cancelled."""
+
+TASK_WAITS = 7
+"""Exit code of `--fail`: the task is waiting for input or credentials."""
+
 app = typer.Typer()
 
 
 @app.command(cls=MessageCommand)
-@client_command
+@client_command(OUTPUT | POLLING | MESSAGE)
 def send(
     access: Access,
     context: typer.Context,
@@ -48,14 +63,12 @@ def send(
     media_type: Annotated[
         list[str] | None, typer.Option(help="Media type of the preceding part. Default: guessed.")
     ] = None,
-    context_id: Annotated[
+    context_id: ContextOption = "",
+    task_id: Annotated[
         str,
         typer.Option(
-            help="Context id of the conversation to continue.", envvar="A2ACLI_CONTEXT_ID"
+            "--task", "--task-id", help="Id of the task to answer.", envvar="A2ACLI_TASK_ID"
         ),
-    ] = "",
-    task_id: Annotated[
-        str, typer.Option(help="Id of the task to answer.", envvar="A2ACLI_TASK_ID")
     ] = "",
     is_async: Annotated[
         bool,
@@ -65,48 +78,84 @@ def send(
             envvar="A2ACLI_ASYNC",
         ),
     ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print only the answer, as when the output is not a terminal."
+        ),
+    ] = False,
+    save: SaveOption = None,
+    fails: Annotated[
+        bool,
+        typer.Option(
+            "--fail",
+            help="Exit with 6 if the task fails, is rejected or cancelled, with 7 if it waits.",
+            envvar="A2ACLI_FAIL",
+        ),
+    ] = False,
 ) -> None:
     """Send a message to an agent and print the answer.
 
-    Waits until the task ends or asks for input. The exit code reports errors of this command;
-    the outcome of the task is its state.
+    Waits until the task ends or asks for input. Without a terminal, or with --quiet, only the
+    answer is printed; --verbose and -o json always print the task.
+
+    Examples:
+      a2a-adapters send localhost:8000 "Hello"
+      git diff | a2a-adapters send localhost:8000 - --text "Review this" > review.md
     """
     del text, file, data, media_type  # read in order by `typed_parts`
     [*said] = access.take(words or [], most=1)
     parts = read_parts(said, typed_parts(context))
-    asyncio.run(_send(access, parts, context_id, task_id, is_async=is_async))
+    request = _request(access, parts, context_id, task_id)
+    is_labelled = access.is_json or access.verbose or is_async
+    is_plain = not is_labelled and (quiet or not sys.stdout.isatty())
+    state = asyncio.run(
+        _send(access, request, save, is_async=is_async, is_plain=is_plain, is_quiet=quiet)
+    )
+    if fails and (code := _exit_code(state)):
+        raise typer.Exit(code)
+
+
+def _exit_code(state: TaskState) -> int:
+    """Return the exit code of `--fail`."""
+    from a2a_adapters.protocol import states  # noqa: PLC0415 - as below
+
+    if state in states.INTERRUPTED:
+        return TASK_WAITS
+    return TASK_FAILED if state in states.TERMINAL - {states.COMPLETED} else 0
 
 
 async def _send(
-    access: Access, parts: Sequence[Part], context_id: str, task_id: str, *, is_async: bool
-) -> None:
+    access: Access,
+    request: SendMessageRequest,
+    folder: Path | None,
+    *,
+    is_async: bool,
+    is_plain: bool,
+    is_quiet: bool,
+) -> TaskState:
+    """Send a message, print the answer, and return the state of its task."""
     # Importing the client takes a second, which --help must not wait for.
-    from a2a.types import SendMessageResponse  # noqa: PLC0415
-
     from a2a_adapters_client.connect import connected  # noqa: PLC0415
     from a2a_adapters_client.follow import Following  # noqa: PLC0415
-    from a2a_adapters_client.output import Output  # noqa: PLC0415
+    from a2a_adapters_client.printers import printer_for  # noqa: PLC0415
 
-    request, output = _request(access, parts, context_id, task_id), Output(access)
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
-        following = Following(agent, task_id)
+        following = Following(agent, request.message.task_id)
+        printer = printer_for(access, folder, is_plain=is_plain)
+        is_noted = is_async or is_quiet or access.stream
         async with following.within(access.timeout), _hint_at_ctrl_c(following, access):
-            last = None
-            async for event in following.sent(request, only_first=is_async):
-                if access.stream:
-                    output.event(event)
-                elif last is None and following.task_id and not is_async:
-                    note(f"task {following.task_id}")
-                last = event
-            assert last is not None  # noqa: S101 - a message without an answer raises
-            if access.stream:
-                output.advise(following.task())
-            elif last.HasField("message"):
-                output.sent(SendMessageResponse(message=last.message))
-            else:
-                task = last.task if is_async else await agent.task(following.task_id)
-                output.sent(SendMessageResponse(task=task))
+            try:
+                async for event in following.sent(request, only_first=is_async):
+                    printer.event(event)
+                    if following.task_id and not is_noted:
+                        note(f"task {following.task_id}")
+                        is_noted = True
+                await printer.end(agent, following)
+            finally:
+                printer.end_line()
+    return following.task().status.state
 
 
 @asynccontextmanager

@@ -11,7 +11,15 @@ import typer
 from a2a_adapters.cli.options import suggestion
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of
+from a2a_adapters_client.command import (
+    MESSAGE,
+    OUTPUT,
+    POLLING,
+    ClientCommand,
+    TaskArgument,
+    client_command,
+    task_id_of,
+)
 from a2a_adapters_client.push_config import push_config
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ History = Annotated[
 
 
 @task.command(cls=ClientCommand)
-@client_command
+@client_command(OUTPUT | POLLING)
 def get(
     access: Access,
     words: TaskArgument = None,
@@ -40,7 +48,12 @@ def get(
         bool, typer.Option("--wait", "--watch", help="Wait until the task ends or asks for input.")
     ] = False,
 ) -> None:
-    """Print a task with its state, artifacts and history."""
+    """Print a task with its state, artifacts and history.
+
+    Examples:
+      a2a-adapters task get localhost:8000 TASK
+      a2a-adapters task get localhost:8000 TASK --wait -o json
+    """
     asyncio.run(_get(access, task_id_of(access, words), history, wait=wait))
 
 
@@ -60,9 +73,14 @@ async def _get(access: Access, task_id: str, history: int | None, *, wait: bool)
 
 
 @task.command(cls=ClientCommand)
-@client_command
+@client_command(OUTPUT | MESSAGE)
 def cancel(access: Access, words: TaskArgument = None) -> None:
-    """Cancel a task and print it."""
+    """Cancel a task and print it.
+
+    Examples:
+      a2a-adapters task cancel localhost:8000 TASK
+      a2a-adapters task cancel TASK -a localhost:8000 -o json
+    """
     asyncio.run(_cancel(access, task_id_of(access, words)))
 
 
@@ -82,9 +100,14 @@ async def _cancel(access: Access, task_id: str) -> None:
 
 
 @task.command(cls=ClientCommand)
-@client_command
+@client_command(OUTPUT | POLLING)
 def subscribe(access: Access, words: TaskArgument = None) -> None:
-    """Follow a task until it ends or asks for input; with --stream, print each event."""
+    """Follow a task until it ends or asks for input; with --stream, print each event.
+
+    Examples:
+      a2a-adapters task subscribe localhost:8000 TASK
+      a2a-adapters task subscribe localhost:8000 TASK --stream -o json
+    """
     asyncio.run(_subscribe(access, task_id_of(access, words)))
 
 
@@ -107,14 +130,16 @@ async def _subscribe(access: Access, task_id: str) -> None:
 
 
 @task.command("list", cls=ClientCommand)
-@client_command
+@client_command()
 def list_(
     access: Access,
     words: Annotated[list[str] | None, typer.Argument(metavar="AGENT")] = None,
     status: Annotated[
         str, typer.Option(help="Only tasks in this state, such as completed or input-required.")
     ] = "",
-    context_id: Annotated[str, typer.Option(help="Only tasks of this context.")] = "",
+    context_id: Annotated[
+        str, typer.Option("--context", "--context-id", help="Only tasks of this context.")
+    ] = "",
     page_size: Annotated[int, typer.Option(min=1, max=100, help="Number of tasks to print.")] = 50,
     page_token: Annotated[
         str, typer.Option(help="Token of the page, printed with the previous one.")
@@ -122,7 +147,12 @@ def list_(
     history: History = None,
     artifacts: Annotated[bool, typer.Option("--artifacts", help="Include artifacts.")] = False,
 ) -> None:
-    """List tasks, newest first."""
+    """List tasks, newest first.
+
+    Examples:
+      a2a-adapters task list localhost:8000 --status input-required
+      a2a-adapters task list localhost:8000 --page-size 5 -o json
+    """
     access.take(words or [], most=0)
     said: dict[str, Any] = {
         "context_id": context_id,
@@ -176,13 +206,20 @@ def _shown(state: str) -> str:
 
 
 @task.command(cls=ClientCommand)
-@client_command
+@client_command()
 def download(
     access: Access,
     words: TaskArgument = None,
-    folder: Annotated[Path, typer.Option("--folder", "-d", help="Target folder.")] = Path(),
+    folder: Annotated[
+        Path, typer.Option("--save", "--folder", "-d", help="Target folder.")
+    ] = Path(),
 ) -> None:
-    """Save the artifacts of a task as files, without overwriting any."""
+    """Save the artifacts of a task as files, without overwriting any.
+
+    Examples:
+      a2a-adapters task download localhost:8000 TASK
+      a2a-adapters task download localhost:8000 TASK --save results
+    """
     asyncio.run(_download(access, task_id_of(access, words), folder))
 
 

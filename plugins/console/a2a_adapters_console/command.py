@@ -32,7 +32,12 @@ def console(
     ] = False,
     _verbose: Verbose = False,
 ) -> None:
-    """Serve a web page for talking to remote agents, until interrupted."""
+    """Serve a web page for talking to remote agents, until interrupted.
+
+    Examples:
+      a2a-adapters console localhost:8000
+      a2a-adapters console https://a.example.com https://b.example.com
+    """
     # Importing these takes a second, which --help must not wait for.
     from a2a_adapters_check.host import Host  # noqa: PLC0415
 

@@ -56,7 +56,12 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         header: Header = None,
         keep_going: KeepGoing = False,
     ) -> None:
-        """Offer agents as tools to the MCP client that starts this command, or over HTTP."""
+        """Offer agents as tools to the MCP client that starts this command, or over HTTP.
+
+        Examples:
+          a2a-adapters mcp http://localhost:8000
+          a2a-adapters mcp app:agent --http --port 8080
+        """
         try:
             from a2a_adapters_mcp.offering import running  # noqa: PLC0415 - an extra
         except ModuleNotFoundError as error:

@@ -38,7 +38,12 @@ def router(
         bool, typer.Option("--json", help="Print one JSON object per line.")
     ] = False,
 ) -> None:
-    """Check a router's file, or query its spending and decisions."""
+    """Check a router's file, or query its spending and decisions.
+
+    Examples:
+      a2a-adapters router check router.yaml
+      a2a-adapters router spend router.yaml --by model
+    """
     if action == "check":
         _check(file)
         return

@@ -32,6 +32,10 @@ def show(config: ConfigFile = None, output: OutputForm = "text", _verbose: Verbo
     """Print the settings of `serve` in this folder as a TOML file, with the origin of each line.
 
     The comments at the end are the settings of `send` and the other client commands.
+
+    Examples:
+      a2a-adapters config show
+      A2A_ADAPTERS_PORT=9000 a2a-adapters config show -o json
     """
     from a2a_adapters_server.sources import gather  # noqa: PLC0415 - as in `serve`
 

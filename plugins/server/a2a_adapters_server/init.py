@@ -41,6 +41,10 @@ def init(
     """Create a small working project: an agent, its settings and its test.
 
     At a terminal it asks for missing options. It never overwrites files.
+
+    Examples:
+      a2a-adapters init
+      a2a-adapters init travel --framework langgraph --name Travel
     """
     framework = framework or _ask("Framework", "functions", ", ".join(_PACKAGES))
     if framework not in _PACKAGES:

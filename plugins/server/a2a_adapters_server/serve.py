@@ -118,6 +118,10 @@ def serve(
     """Serve MODULE:ATTRIBUTE or FILE.py:ATTRIBUTE as an A2A agent until interrupted.
 
     Several targets are served under /agents/NAME/. The default is those of a2a-adapters.toml.
+
+    Examples:
+      a2a-adapters serve app:agent --open
+      a2a-adapters serve poet=poems.py:chain critic=app:graph --storage sqlite:///tasks.db
     """
     if push_private and push is False:
         raise ConfigurationError("--no-push and --push-private contradict each other")

@@ -224,9 +224,8 @@ async def test_a_login_stays_at_its_host(place, run, tmp_path):
         assert (await run("auth", "login", url, **MACHINE)).returncode == 0
         [file] = tmp_path.rglob("logins.json")
         file.write_text(file.read_text().replace(url.rstrip("/"), host.rstrip("/")))
-        for command in ("send", "call"):
-            assert (await run(command, f"{host}#echo", "hi")).returncode == 4
-    assert any(seen)
+        for command in (["send", f"{host}#echo", "hi"], ["chat", f"{host}#echo"]):
+            assert (await run(*command, text="hi\n")).returncode == 4
     assert not any(others.seen)
 
 

@@ -116,7 +116,7 @@ async def test_hosts_in_a_catalog_get_no_credentials(run):
 @pytest.mark.parametrize("host", ["agents.invalid", "agents.invalid:8443", "agents.invalid#poet"])
 async def test_a_host_without_a_scheme_uses_https(run, host):
     address = host.partition("#")[0]
-    for command in (["send", host, "hi"], ["call", host, "hi"], ["chat", host], ["check", host]):
+    for command in (["send", host, "hi"], ["chat", host], ["check", host]):
         done = await run(*command, text="hi")
         assert f"https://{address}/.well-known/" in done.stderr, command
         assert done.returncode == 3

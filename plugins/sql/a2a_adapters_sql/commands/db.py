@@ -29,7 +29,12 @@ StorageOption = Annotated[
 
 @db.command()
 def upgrade(storage: StorageOption) -> None:
-    """Create or migrate the tables. Servers do this at startup."""
+    """Create or migrate the tables. Servers do this at startup.
+
+    Examples:
+      a2a-adapters db upgrade --storage sqlite:///tasks.db
+      A2A_ADAPTERS_STORAGE=postgresql://db/agents a2a-adapters db upgrade
+    """
 
     async def run() -> None:
         opened = open_database(storage)
@@ -41,7 +46,12 @@ def upgrade(storage: StorageOption) -> None:
 
 @db.command()
 def check(storage: StorageOption) -> None:
-    """Check that the tables match this release; exit with 1 if they do not."""
+    """Check that the tables match this release; exit with 1 if they do not.
+
+    Examples:
+      a2a-adapters db check --storage sqlite:///tasks.db
+      A2A_ADAPTERS_STORAGE=postgresql://db/agents a2a-adapters db check
+    """
     from a2a_adapters_sql.migrate import differences  # noqa: PLC0415 - an extra
 
     async def run() -> list[str]:
@@ -62,7 +72,12 @@ def prune(
     storage: StorageOption,
     days: Annotated[float, typer.Option(min=0, help="Minimum age in days.")] = 30,
 ) -> None:
-    """Delete tasks that ended, and conversations last used, before a number of days."""
+    """Delete tasks that ended, and conversations last used, before a number of days.
+
+    Examples:
+      a2a-adapters db prune --storage sqlite:///tasks.db --days 30
+      A2A_ADAPTERS_STORAGE=postgresql://db/agents a2a-adapters db prune --days 30
+    """
     from a2a_adapters_sql.retention import prune_all  # noqa: PLC0415 - an extra
 
     async def run() -> int:
@@ -79,7 +94,12 @@ def prune(
 
 @db.command()
 def export(storage: StorageOption) -> None:
-    """Print all tasks as JSON lines with their agent and owner."""
+    """Print all tasks as JSON lines with their agent and owner.
+
+    Examples:
+      a2a-adapters db export --storage sqlite:///tasks.db > tasks.jsonl
+      a2a-adapters db export | jq .owner
+    """
 
     async def run() -> None:
         database = open_database(storage).database

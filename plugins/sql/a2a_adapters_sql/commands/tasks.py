@@ -54,7 +54,12 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of tasks.")] = 50,
     output: OutputForm = "text",
 ) -> None:
-    """List open tasks of all callers, or tasks in a given state, newest first."""
+    """List open tasks of all callers, or tasks in a given state, newest first.
+
+    Examples:
+      a2a-adapters tasks list --storage sqlite:///tasks.db
+      a2a-adapters tasks list --storage sqlite:///tasks.db --status failed
+    """
     wanted = {
         "agent": agent,
         "owner": owner,
@@ -77,7 +82,12 @@ def show(
     agent: AgentOption = None,
     owner: OwnerOption = None,
 ) -> None:
-    """Print a task as JSON with its agent, caller and process."""
+    """Print a task as JSON with its agent, caller and process.
+
+    Examples:
+      a2a-adapters tasks show TASK --storage sqlite:///tasks.db
+      a2a-adapters tasks show TASK | jq .status
+    """
     from a2a_adapters.protocol.wire import to_dict
 
     kept = _only(asyncio.run(_found(storage, task_id=task, agent=agent, owner=owner)), task)
@@ -95,7 +105,12 @@ def end(
         str, typer.Option(help="Reason shown to the caller.")
     ] = "An operator ended this task.",
 ) -> None:
-    """Mark a task as failed; its server stops working on it at the next sweep."""
+    """Mark a task as failed; its server stops working on it at the next sweep.
+
+    Examples:
+      a2a-adapters tasks end TASK --storage sqlite:///tasks.db
+      a2a-adapters tasks end TASK --reason "stuck"
+    """
     from a2a_adapters_sql.operators import end_task
 
     async def act(opened: SqlStorage, kept: KeptTask) -> None:
@@ -112,7 +127,12 @@ def retry(
     agent: AgentOption = None,
     owner: OwnerOption = None,
 ) -> None:
-    """Release a task from its server; the next sweep of any server resumes or fails it."""
+    """Release a task from its server; the next sweep of any server resumes or fails it.
+
+    Examples:
+      a2a-adapters tasks retry TASK --storage postgresql://db/agents
+      a2a-adapters tasks retry TASK --agent poet --owner ann
+    """
     from a2a_adapters_sql.operators import hand_over_task
 
     asyncio.run(_act(storage, hand_over_task, task, agent, owner))

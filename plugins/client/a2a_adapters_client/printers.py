@@ -1,0 +1,133 @@
+"""Prints the answer to a message: events, the whole task, or the answer alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from a2a.types import SendMessageResponse
+
+from a2a_adapters.calling.answer import Answer
+from a2a_adapters.cli.terminal import echo, note
+from a2a_adapters.contract.events import TextDelta
+from a2a_adapters.contract.parts import join_text
+from a2a_adapters_client.output import Output
+from a2a_adapters_client.results import keep_files, print_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from a2a.types import StreamResponse
+
+    from a2a_adapters_client.access import Access
+    from a2a_adapters_client.connect import Agent
+    from a2a_adapters_client.follow import Following
+
+
+_FAILED = {"failed", "rejected", "canceled"}
+
+
+class Printer(Protocol):
+    """Prints an answer."""
+
+    def event(self, response: StreamResponse) -> None:
+        """Take an event."""
+
+    async def end(self, agent: Agent, following: Following) -> None:
+        """Print the rest when the task is settled."""
+
+    def end_line(self) -> None:
+        """End the line of an interrupted answer."""
+
+
+def printer_for(access: Access, folder: Path | None, *, is_plain: bool) -> Printer:
+    """Return a printer.
+
+    Args:
+        access: The options.
+        folder: The folder for the answer's files; None saves none.
+        is_plain: Whether to print the answer alone.
+    """
+    if is_plain:
+        return _Plain(Output(access), folder)
+    return _Events(Output(access)) if access.stream else _Whole(Output(access), folder)
+
+
+class _Events:
+    """Prints each event as it arrives."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def event(self, response: StreamResponse) -> None:
+        self._output.event(response)
+
+    async def end(self, agent: Agent, following: Following) -> None:  # noqa: ARG002 - as others
+        self._output.advise(following.task())
+
+    def end_line(self) -> None:
+        """Do nothing: events are whole lines."""
+
+
+class _Whole:
+    """Prints the task, or the message of an agent without tasks."""
+
+    def __init__(self, output: Output, folder: Path | None) -> None:
+        self._output = output
+        self._folder = folder
+        self._answer = Answer()
+        self._last: StreamResponse | None = None
+
+    def event(self, response: StreamResponse) -> None:
+        self._last = response
+        self._answer.fold(response)
+
+    async def end(self, agent: Agent, following: Following) -> None:
+        assert self._last is not None  # noqa: S101 - a message without an answer raises
+        if self._last.HasField("message"):
+            found = SendMessageResponse(message=self._last.message)
+        elif following.is_settled:
+            found = SendMessageResponse(task=await agent.task(following.task_id))
+        else:  # the first event of a task that is not waited for
+            found = SendMessageResponse(task=self._last.task)
+        self._output.sent(found)
+        if self._folder is not None:
+            keep_files(self._answer.finish()[1], self._folder)
+
+    def end_line(self) -> None:
+        """Do nothing: the task is printed in whole lines."""
+
+
+class _Plain:
+    """Prints text as it arrives, then data as JSON; files are saved, or named in notes."""
+
+    def __init__(self, output: Output, folder: Path | None) -> None:
+        self._output = output
+        self._folder = folder
+        self._answer = Answer()
+        self._is_within_line = False
+
+    def event(self, response: StreamResponse) -> None:
+        self._write(self._answer.fold(response))
+
+    async def end(self, agent: Agent, following: Following) -> None:  # noqa: ARG002 - as others
+        late, reply = self._answer.finish()
+        if reply.state not in _FAILED:
+            self._write(late)
+        self.end_line()
+        print_data(reply)
+        keep_files(reply, self._folder)
+        if reply.state in _FAILED and (reason := join_text(reply.status_parts)):
+            note(reason)
+        self._output.advise(following.task())
+
+    def _write(self, news: Iterable[object]) -> None:
+        for each in news:
+            if isinstance(each, TextDelta):
+                echo(each.text, nl=False)
+                self._is_within_line = not each.text.endswith("\n")
+
+    def end_line(self) -> None:
+        if self._is_within_line:
+            self._is_within_line = False
+            echo()
