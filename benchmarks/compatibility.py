@@ -28,6 +28,7 @@ LIBRARIES = [
     "autogen-agentchat",
     "openai-agents",
     "openai",
+    "pydantic-ai-slim",
     "mcp",
     "agent-client-protocol",
     "ag-ui-protocol",

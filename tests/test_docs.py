@@ -48,7 +48,9 @@ WARNING = "langchain_core._api.LangChainDeprecationWarning"
 TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
 LANGUAGES = {"python", "console", "sh"}
 # The home page has a tab for each framework; only those of installed frameworks are run.
-FRAMEWORKS = re.compile(r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph)\b")
+FRAMEWORKS = re.compile(
+    r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph|pydantic_ai)\b"
+)
 ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
 
 

@@ -24,6 +24,7 @@ _PACKAGES = {
     "crewai": ["a2a-adapters[crewai]"],
     "autogen": ["a2a-adapters[autogen]", "autogen-ext>=0.7,<0.8"],
     "openai-agents": ["a2a-adapters[openai-agents]"],
+    "pydantic-ai": ["a2a-adapters[pydantic-ai]"],
 }
 """The dependencies of a project, by framework."""
 
