@@ -44,7 +44,7 @@ def basic_environment(names: Sequence[str] = ()) -> dict[str, str]:
 
 
 class ProcessTree:
-    """A child process and everything it starts, including what it detaches.
+    """A child process and its descendants, including detached ones.
 
     Its descendants are found by a variable in their environment and by their parents; they are
     killed if this process dies. Systems without `/proc` only end the process group.

@@ -57,7 +57,7 @@ async def listening(handle, port=0, **options):
         await asyncio.gather(*handled)
 
 
-def client(ours=None, limits=httpx.Limits(), **timeouts):  # noqa: B008 - nobody changes it
+def client(ours=None, limits=httpx.Limits(), **timeouts):  # noqa: B008 - it is never changed
     async def local(host, port):
         return ["127.0.0.1"]
 

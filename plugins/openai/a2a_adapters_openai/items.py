@@ -225,7 +225,7 @@ class ResponseShape:
         self._reasoning.append(text)
         place = self._reasoning_place()
         events += self._event("response.reasoning_summary_text.delta", **place, delta=text)
-        # While the text goes on, news of the work are items of their own.
+        # While the text continues, progress reports are separate items.
         return events + (self._end_reasoning() if self._texts is not None else b"")
 
     def _reasoning_place(self) -> dict[str, object]:

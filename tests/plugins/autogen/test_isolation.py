@@ -142,7 +142,7 @@ async def test_agents_behind_tools_and_filters_are_isolated():
     adapter = adapt(AssistantAgent("outer", Calling(), tools=[tool]))
     assert answer(await ask(adapter, "one", owner="ann")) == "one"
     assert answer(await ask(adapter, "two", owner="bob")) == "two"
-    # What the tool's agent knows from the first turn belongs to the conversation.
+    # The memory of the tool's agent belongs to the conversation.
     assert answer(await ask(adapter, "three", owner="ann")) == "one one three"
 
 

@@ -26,7 +26,7 @@ print("a line on standard output")  # noqa: T201 - as many modules do
 
 
 class Weather(BaseModel):
-    """What the weather is."""
+    """A weather report."""
 
     city: str
     degrees: int
@@ -40,7 +40,7 @@ FORM = {
 
 
 def shout(text: str) -> str:
-    """Says it louder."""
+    """Shouts the text."""
     return text.upper()
 
 
@@ -69,7 +69,7 @@ async def authorise(_request: AgentRequest):
 
 
 async def work(_request: AgentRequest):
-    """Tells how it goes."""
+    """Reports its progress."""
     yield Progress("half of it")
     yield ToolCall("1", "search", {"q": "x"})
     yield ToolResult("1", "search", "found")
@@ -77,7 +77,7 @@ async def work(_request: AgentRequest):
 
 
 def draw(request: AgentRequest):
-    """Gives files back."""
+    """Returns the files."""
     sent = [part for part in request.parts if isinstance(part, File)]
     return [
         Text(f"{len(sent)} files"),
@@ -87,7 +87,7 @@ def draw(request: AgentRequest):
 
 
 def remember(request: AgentRequest) -> str:
-    """Says what was said before."""
+    """Repeats the earlier messages."""
     return " ".join([turn.text for turn in request.history if turn.role == "user"] + [request.text])
 
 

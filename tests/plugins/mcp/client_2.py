@@ -26,7 +26,7 @@ class Task(Result):
 
 
 class Params(RequestParams):
-    """Which task."""
+    """The id of a task."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -34,7 +34,7 @@ class Params(RequestParams):
 
 
 class GetTask(Request[Params, Literal["tasks/get"]]):
-    """Asks how a task stands."""
+    """Gets the state of a task."""
 
     method: Literal["tasks/get"] = "tasks/get"
     params: Params
@@ -42,7 +42,7 @@ class GetTask(Request[Params, Literal["tasks/get"]]):
 
 
 class Found(Result):
-    """How it stands."""
+    """The state of a task."""
 
     status: str
     result: dict[str, Any] | None = None

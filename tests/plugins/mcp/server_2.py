@@ -9,7 +9,7 @@ server = MCPServer("Two")
 
 
 class City(BaseModel):
-    """Where to."""
+    """A destination."""
 
     city: str
 

@@ -40,7 +40,7 @@ async def test_every_agent_is_a_tool():
     async with offered() as url, over_http(url) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
     assert set(tools) == set(agents.ALL)
-    assert tools["shout"].description == "Asks the agent shout: Says it louder."
+    assert tools["shout"].description == "Asks the agent shout: Shouts the text."
     assert tools["shout"].inputSchema["required"] == ["message"]
     assert {"message", "context_id", "task_id"} == set(tools["shout"].inputSchema["properties"])
     assert {"data", "files"} <= set(tools["draw"].inputSchema["properties"])

@@ -27,7 +27,7 @@ async def test_resources_and_prompts_are_skills(toolbox):
     skills = {skill.id: skill for skill in (await toolbox.card()).skills}
     assert "demo://notes/first" in skills["resources"].description
     assert "demo://numbers/{number}" in skills["resources"].description
-    assert skills["prompt:greet"].description == "Greets somebody."
+    assert skills["prompt:greet"].description == "Greets a person."
     [example] = skills["prompt:greet"].examples
     assert json.loads(example) == {
         "prompt": "greet",

@@ -24,21 +24,21 @@ said: dict[object, list[str]] = {}
 
 
 class Weather(BaseModel):
-    """What the weather is."""
+    """A weather report."""
 
     city: str
     degrees: int
 
 
 class Trip(BaseModel):
-    """Where to, and for how long."""
+    """A destination and a number of nights."""
 
     city: str
     nights: int = 1
 
 
 class Number(BaseModel):
-    """How many."""
+    """A number."""
 
     number: int
 
@@ -57,7 +57,7 @@ def weather(city: str, days: int) -> Weather:
 
 @server.tool()
 async def remember(text: str, times: int, context: Context) -> str:
-    """Says all that was said in this session."""
+    """Repeats all texts of this session."""
     known = said.setdefault(id(context.session), [])
     known += [text] * times
     return " ".join(known)
@@ -65,7 +65,7 @@ async def remember(text: str, times: int, context: Context) -> str:
 
 @server.tool()
 async def steps(count: int, context: Context) -> str:
-    """Tells how it goes."""
+    """Reports its progress."""
     for number in range(count):
         await context.report_progress(number + 1, count, f"step {number + 1}")
     return "done"
@@ -73,7 +73,7 @@ async def steps(count: int, context: Context) -> str:
 
 @server.tool()
 def draw(kind: int) -> CallToolResult:
-    """Gives files back."""
+    """Returns the files."""
     link = ResourceLink(
         type="resource_link", uri="https://files.example/a.pdf", name="a.pdf", mimeType="x/pdf"
     )
@@ -90,7 +90,7 @@ def link(uri: str, times: int) -> CallToolResult:
 
 @server.resource("demo://notes/first", mime_type="text/markdown")
 def notes() -> str:
-    """What was noted."""
+    """The note."""
     return "# Notes"
 
 
@@ -102,7 +102,7 @@ def numbers(number: int) -> bytes:
 
 @server.prompt()
 def greet(name: str, language: str = "English") -> str:
-    """Greets somebody."""
+    """Greets a person."""
     return f"Greet {name} in {language}."
 
 
@@ -147,13 +147,13 @@ def crash(code: int) -> str:
 
 @server.tool()
 def variable(name: str, default: str) -> str:
-    """Tells a variable of the environment."""
+    """Returns an environment variable."""
     return os.environ.get(name, default)
 
 
 @server.tool()
 def pid(unused: int = 0) -> int:
-    """Tells the server's process."""
+    """Returns the id of the server's process."""
     return os.getpid()
 
 

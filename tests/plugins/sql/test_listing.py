@@ -27,7 +27,7 @@ INVALID_PARAMS = -32602
 
 
 def greet(name: str) -> str:
-    """Greet somebody."""
+    """Greet a person."""
     return f"Hello, {name}!"
 
 

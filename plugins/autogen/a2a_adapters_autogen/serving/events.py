@@ -90,7 +90,7 @@ def _source(kind: str, event: BaseAgentEvent | BaseChatMessage) -> dict[str, str
 
 
 Final: TypeAlias = Literal["last", "all"] | Collection[str]
-"""Which messages of a team are its answer: the last one, all, or those of the agents named."""
+"""The messages of a team that are its answer: the last one, all, or those of the named agents."""
 
 
 class Translator:

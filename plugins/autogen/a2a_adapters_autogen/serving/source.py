@@ -95,7 +95,7 @@ class Source(ABC):
         """Mark the current run as waiting for its caller."""
         yield
 
-    async def aclose(self) -> None:  # noqa: B027 - one object belongs to whoever made it
+    async def aclose(self) -> None:  # noqa: B027 - one object belongs to its creator
         """Wait until the resources of all runs are closed."""
 
 

@@ -80,7 +80,7 @@ async def test_an_agent_of_autogen_uses_it_with_memory():
         assert (await helper.run(task="two")).messages[-1].content == "one | two"
         other = AssistantAgent("helper", client, system_message=None)
         await other.load_state(state)
-        # The remote conversation has gone on without this one, which so begins another.
+        # The remote conversation has continued without this one, which therefore starts another.
         last = (await other.run(task="three")).messages[-1].content
         assert last == "User: one\nhelper: one\nUser: three"
 
