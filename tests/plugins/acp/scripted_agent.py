@@ -306,6 +306,10 @@ def load(params):
 
 
 def create(params):
+    if MODE == "fresh" and not HOME.joinpath("ready").exists():
+        time.sleep(0.5)
+        HOME.joinpath("ready").touch()
+        HOME.joinpath("preparing").rmdir()
     session = uuid.uuid4().hex
     sessions[session], folders[session] = [], params["cwd"]
     HOME.joinpath("servers.json").write_text(json.dumps(params["mcpServers"]))
@@ -315,6 +319,8 @@ def create(params):
 def initialize(params):
     if MODE == "mute":
         time.sleep(600)
+    if MODE == "fresh" and not HOME.joinpath("ready").exists():
+        HOME.joinpath("preparing").mkdir()  # two at once fail
     return {
         "protocolVersion": 1,
         "agentCapabilities": {

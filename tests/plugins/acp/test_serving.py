@@ -207,6 +207,12 @@ async def test_many_callers_at_once(folder):
     assert [answer_of(task) for task in tasks] == texts
 
 
+async def test_agents_that_prepare_their_home_folder_do_not_do_it_at_once(folder):
+    async with served(scripted(folder, "fresh")) as client:
+        tasks = await asyncio.gather(*(send(client, user_message("hello")) for _ in range(3)))
+    assert [answer_of(task) for task in tasks] == ["hello"] * 3
+
+
 async def test_an_owner_has_half_of_the_processes(folder):
     async with (
         running(build_app(scripted(folder, processes=2))) as url,

@@ -14,6 +14,8 @@ from a2a_adapters.concurrency import Background, BoundedMap, shielded
 from a2a_adapters_acp.serving.session import Launch, Session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from a2a_adapters import StateStorage
     from a2a_adapters_acp.serving.folders import Folders
 
@@ -66,6 +68,8 @@ class Sessions:
         self._permits = asyncio.Semaphore(limit)
         self._share = max(1, limit - limit // 2)
         self._waiting = 0
+        self._first_start = asyncio.Lock()
+        self._has_started = False
         self._slots: dict[Key, _Slot] = {}
         self._background = Background()
         self._storage: StateStorage | None = None
@@ -143,9 +147,19 @@ class Sessions:
         await self._permit(key[0])
         slot.session = session = Session(self._launch)
         folder = await self._folders.open(*key)
-        await session.open(folder, known)
+        await self._open(session, folder, known)
         await self._note(key, slot, session)
         return session
+
+    async def _open(self, session: Session, folder: Path, known: str) -> None:
+        """Start an agent; the first time alone, because it may prepare its home folder then."""
+        if not self._has_started:
+            async with self._first_start:
+                if not self._has_started:
+                    await session.open(folder, known)
+                    self._has_started = True
+                    return
+        await session.open(folder, known)
 
     async def _note(self, key: Key, slot: _Slot, session: Session) -> None:
         """Store the session's id, with a mark of this turn."""
