@@ -19,7 +19,7 @@ from tests.plugins.pydantic_ai.support import (
     said,
     script,
 )
-from tests.support.outliving import Blocking, check_that_it_is_told
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
 async def cancelled_while(adapter, begun):
@@ -56,7 +56,7 @@ async def test_blocking_tools_are_reported_and_do_not_delay_a_cancel(caplog):
     def endless() -> str:
         return blocking()
 
-    await check_that_it_is_told(made, blocking, caplog)
+    await check_it_learns_of_cancellation(made, blocking, caplog)
 
 
 async def test_closing_a_stream_ends_its_run():
