@@ -9,13 +9,13 @@ from starlette.responses import JSONResponse
 
 from a2a_adapters import TextDelta
 from a2a_adapters.dialects import new_id, one_line
-from a2a_adapters_openai.errors import ApiError, failure
+from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Chat
 from a2a_adapters_openai.housekeeping import housekeeping
 from a2a_adapters_openai.messages import read_message
-from a2a_adapters_openai.output import progress_text, remaining, whole
+from a2a_adapters_openai.output import finish, progress_text, remaining, whole
 from a2a_adapters_openai.parameters import ChatParameters, read_parameters
-from a2a_adapters_openai.stream import EventStream, data
+from a2a_adapters_openai.stream import EventStream, data, whole_response
 from a2a_adapters_openai.turns import Turn, caller
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class ChatEndpoint:
         shape = ChatShape(parameters, run, turn)
         if parameters.stream:
             return EventStream(run, shape, headers)
-        progress = await run.finished(request.receive)
-        return JSONResponse(await shape.whole(progress), headers=headers)
+        return await whole_response(run, shape, request, headers)
 
 
 class ChatShape:
@@ -114,9 +113,7 @@ class ChatShape:
 
     async def end(self) -> bytes:
         """Return the last chunks of an answer."""
-        news, reply = self._run.answer.finish()
-        if error := failure(reply):
-            raise error
+        news, reply = finish(self._run.answer)
         has_text = bool(self._texts)
         rest = remaining(news, reply, is_json=self._is_json, has_text=has_text)
         chunks = self._content(rest) if rest else b""
@@ -136,9 +133,7 @@ class ChatShape:
         Raises:
             ApiError: The task ended without an answer.
         """
-        reply = self._run.answer.finish()[1]
-        if error := failure(reply):
-            raise error
+        reply = finish(self._run.answer)[1]
         text = whole(reply, is_json=self._is_json)
         await self._turn.keep(self._run, text, is_question=reply.is_question)
         reasoning = "".join(map(progress_text, progress))

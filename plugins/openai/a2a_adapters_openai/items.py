@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import TextDelta
 from a2a_adapters.dialects import one_line
-from a2a_adapters_openai.errors import ApiError, failure
-from a2a_adapters_openai.output import progress_text, remaining
+from a2a_adapters_openai.output import finish, progress_text, remaining, whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from a2a_adapters import AgentReply, TokenUsage
+    from a2a_adapters_openai.errors import ApiError
     from a2a_adapters_openai.output import NewEvent
     from a2a_adapters_openai.run import Run
 
@@ -147,9 +147,7 @@ class ResponseShape:
 
     async def end(self) -> bytes:
         """Return the last events of an answer."""
-        news, reply = self._run.answer.finish()
-        if error := failure(reply):
-            raise error
+        news, reply = finish(self._run.answer)
         rest = remaining(news, reply, is_json=self._is_json, has_text=bool(self._texts))
         events = self._text(rest) if rest or self._texts is None else b""
         text = "".join(self._texts or ())
@@ -158,6 +156,21 @@ class ResponseShape:
         events += self._end_message(text)
         response = self._frame.response("completed", self._output, reply.usage)
         return events + self._event("response.completed", response=response)
+
+    async def whole(self, progress: Sequence[NewEvent]) -> dict[str, Any]:
+        """Return the whole response.
+
+        Raises:
+            ApiError: The task ended without an answer.
+        """
+        reply = finish(self._run.answer)[1]
+        text = whole(reply, is_json=self._is_json)
+        if self._keep is not None:
+            await self._keep(text, reply)
+        reasoning = "".join(map(progress_text, progress))
+        message = self._frame.message(text)
+        output = [self._frame.reasoning(0, reasoning), message] if reasoning else [message]
+        return self._frame.response("completed", output, reply.usage)
 
     def fail(self, error: ApiError) -> bytes:
         """Return the event that makes clients raise an error."""

@@ -8,16 +8,29 @@ from typing import TYPE_CHECKING, TypeAlias
 from pydantic_core import from_json, to_json
 
 from a2a_adapters import Data, File, Part, TextDelta, ToolCall, ToolResult, as_text
-from a2a_adapters_openai.errors import ApiError
+from a2a_adapters_openai.errors import ApiError, failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from a2a_adapters import AgentReply, ProgressEvent
+    from a2a_adapters.dialects import Answer
 
     NewEvent: TypeAlias = TextDelta | ProgressEvent
 
 _NOT_JSON = "the agent's answer is not JSON, as response_format requires"
+
+
+def finish(answer: Answer) -> tuple[list[NewEvent], AgentReply]:
+    """Return the last events of an answer, and the whole answer.
+
+    Raises:
+        ApiError: The task ended without an answer.
+    """
+    news, reply = answer.finish()
+    if error := failure(reply):
+        raise error
+    return news, reply
 
 
 def rest_of(reply: AgentReply, *, has_text: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -169,6 +170,30 @@ def _unsupported(param: str, message: str) -> ApiError:
 AnyParameters = TypeVar("AnyParameters", bound=Parameters)
 
 
+async def read_body(request: Request) -> object:
+    """Return the JSON of a request.
+
+    Raises:
+        ApiError: A number is too large for a float.
+        A2AError: The body is not JSON.
+    """
+    body = await read_json(request)
+    _check_numbers(body)
+    return body
+
+
+def _check_numbers(value: object) -> None:
+    match value:
+        case float() if not math.isfinite(value):
+            raise ApiError(400, "a number is too large")
+        case dict():
+            for inner in value.values():
+                _check_numbers(inner)
+        case list():
+            for inner in value:
+                _check_numbers(inner)
+
+
 async def read_parameters(request: Request, kind: type[AnyParameters]) -> AnyParameters:
     """Return the parameters of a request.
 
@@ -176,7 +201,7 @@ async def read_parameters(request: Request, kind: type[AnyParameters]) -> AnyPar
         ApiError: A parameter is invalid; the error names the first one.
         A2AError: The body is not JSON.
     """
-    body = await read_json(request)
+    body = await read_body(request)
     if not isinstance(body, dict):
         raise ApiError(400, "the body must be a JSON object")
     try:

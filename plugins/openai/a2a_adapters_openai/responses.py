@@ -11,11 +11,10 @@ from a2a.utils.errors import A2AError
 from starlette.responses import JSONResponse
 
 from a2a_adapters.dialects import Answer, new_id
-from a2a_adapters_openai.errors import ApiError, failure
+from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Chat, Head
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.messages import read_message
-from a2a_adapters_openai.output import progress_text, whole
 from a2a_adapters_openai.parameters import ResponseParameters, read_parameters
 from a2a_adapters_openai.run import find_task
 from a2a_adapters_openai.stored import (
@@ -25,7 +24,7 @@ from a2a_adapters_openai.stored import (
     response_id,
     text_of_item,
 )
-from a2a_adapters_openai.stream import EventStream, OnLeave
+from a2a_adapters_openai.stream import EventStream, OnLeave, whole_response
 from a2a_adapters_openai.turns import Turn, caller, is_waiting
 
 if TYPE_CHECKING:
@@ -93,19 +92,11 @@ class ResponsesEndpoint:
             if head is None:
                 await turn.keep(run, text, is_question=reply.is_question)
 
+        shape = ResponseShape(frame, run, is_json=parameters.is_json, keep=keep)
         if parameters.stream:
-            shape = ResponseShape(frame, run, is_json=parameters.is_json, keep=keep)
             on_leave = OnLeave.READ_ON if frame.background else OnLeave.CANCEL
             return EventStream(run, shape, headers, on_leave)
-        progress = await run.finished(request.receive)
-        reply = run.answer.finish()[1]
-        if error := failure(reply):
-            raise error
-        text = whole(reply, is_json=parameters.is_json)
-        await keep(text, reply)
-        news = "".join(map(progress_text, progress))
-        output = [*([frame.reasoning(0, news)] if news else []), frame.message(text)]
-        return JSONResponse(frame.response("completed", output, reply.usage), headers=headers)
+        return await whole_response(run, shape, request, headers)
 
     async def create_conversation(self, _request: Request) -> Response:
         """Answer `POST /v1/conversations`."""

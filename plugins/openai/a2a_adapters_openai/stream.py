@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from a2a.utils.errors import A2AError
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from a2a_adapters.dialects import one_line
 from a2a_adapters_openai.errors import ApiError, api_error
@@ -15,6 +15,7 @@ from a2a_adapters_openai.errors import ApiError, api_error
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters_openai.run import Run
@@ -55,6 +56,31 @@ class Shape(Protocol[T_contra]):
 
     def fail(self, error: ApiError) -> bytes:
         """Return the last events of an answer that failed."""
+
+
+class WholeShape(Protocol[T_contra]):
+    """Builds an answer that is not streamed."""
+
+    async def whole(self, progress: Sequence[T_contra]) -> dict[str, Any]:
+        """Return the whole answer.
+
+        Raises:
+            ApiError: The task ended without one.
+        """
+
+
+async def whole_response(
+    run: Run[T], shape: WholeShape[T], request: Request, headers: Mapping[str, str]
+) -> Response:
+    """Wait for the end of a run and return its answer.
+
+    Raises:
+        ApiError: The task ended without an answer.
+        A2AError: The answer ended early.
+        ClientDisconnect: The client has left.
+    """
+    progress = await run.finished(request.receive)
+    return JSONResponse(await shape.whole(progress), headers=headers)
 
 
 class EventStream(Response, Generic[T]):

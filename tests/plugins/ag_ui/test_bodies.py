@@ -126,6 +126,14 @@ async def test_pages_of_other_sites_need_permission(allowed, status):
     assert from_page.status_code == status
 
 
+async def test_a_number_that_is_too_large_is_refused():
+    body = f'{json.dumps(asked("x"))[:-1]}, "forwardedProps": {{"a": [-1e999]}}}}'
+    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
+        refused = await http.post(RUN, content=body)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"] == "a number is too large"
+
+
 async def test_another_type_of_content_is_refused():
     async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
         headers = {"Content-Type": "text/plain"}

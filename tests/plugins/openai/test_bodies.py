@@ -133,6 +133,19 @@ async def test_a_long_history_has_no_more_parts_than_an_agent_takes():
     assert answer.json()["choices"][0]["message"]["content"].endswith("User: last")
 
 
+@pytest.mark.parametrize("path", HELLO)
+@pytest.mark.parametrize("place", ['"temperature": %s', '"tools": [{"a": %s}]', '"n": %s'])
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400 + ".0"])
+async def test_a_number_that_is_too_large_is_refused_wherever_it_is(path, place, number):
+    body = f"{json.dumps(HELLO[path])[:-1]}, {place % number}}}"
+    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
+        refused = await http.post(path, content=body)
+    assert (refused.status_code, refused.json()["error"]["message"]) == (
+        400,
+        "a number is too large",
+    )
+
+
 @pytest.mark.parametrize("number", ["-1", "x", "9" * 20])
 async def test_a_wrong_place_to_resume_from_is_refused(number):
     async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:

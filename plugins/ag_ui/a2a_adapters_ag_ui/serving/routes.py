@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError
 from a2a_adapters_openai.errors import ApiError, api_error, refusal
+from a2a_adapters_openai.parameters import read_body
 from a2a_adapters_openai.stream import EventStream, OnLeave
 from a2a_adapters_openai.turns import caller
 from ag_ui.core import RunFinishedSuccessOutcome
 from starlette.responses import Response
 from starlette.routing import Route
 
-from a2a_adapters.dialects import DialectRoutes, is_busy, quote, read_json
+from a2a_adapters.dialects import DialectRoutes, is_busy, quote
 from a2a_adapters_ag_ui.serving.input import Asked
 from a2a_adapters_ag_ui.serving.shape import RunShape, failed, finished, started
 from a2a_adapters_ag_ui.serving.turn import Turn
@@ -59,7 +60,7 @@ class RunEndpoint:
 
     async def _answer(self, request: Request) -> Response:
         agent = self._find(request.path_params.get("agent"))
-        asked = Asked(await read_json(request))
+        asked = Asked(await read_body(request))
         turn = Turn(agent, caller(self._server, request), asked)
         try:
             run = await turn.begin()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from a2a_adapters_openai.errors import failure
-from a2a_adapters_openai.output import rest_of
+from a2a_adapters_openai.output import finish, rest_of
 from ag_ui.core import (
     PROTOCOL_VERSION,
     MessagesSnapshotEvent,
@@ -73,9 +72,7 @@ class RunShape:
         Raises:
             ApiError: The task failed.
         """
-        news, reply = self._run.answer.finish()
-        if error := failure(reply):
-            raise error
+        news, reply = finish(self._run.answer)
         asking = await self._turn.question(self._run) if reply.is_question else None
         use = tool_use(asking) if asking is not None else None
         if asking is not None and use is not None and use.name in self._asked.tools:
