@@ -20,7 +20,7 @@ STATE = "state"
 """The name of artifacts with the shared state."""
 
 TOOL_CALL = "tool_call"
-"""The member of a question's data that has a call of a front end's tool."""
+"""The key in a question's data for a call of a front end's tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,11 @@ class FrontEnd:
     See https://docs.ag-ui.com/concepts/tools and https://docs.ag-ui.com/concepts/state.
 
     Attributes:
-        thread_id: The conversation as the front end names it.
-        run_id: The run as the front end names it.
+        thread_id: The front end's id of the conversation.
+        run_id: The front end's id of the run.
         state: The state that the front end shares.
-        tools: The tools that the front end offers, as AG-UI describes them.
-        context: What the front end tells about itself: `description` and `value` of each entry.
+        tools: The front end's tools, in AG-UI's format.
+        context: The front end's description of itself: `description` and `value` of each entry.
         forwarded_props: The application's own values.
     """
 

@@ -38,7 +38,7 @@ _AUTH_REASON = "a2a:auth_required"
 class AgUiAgent(Adapter):
     """Sends messages to an AG-UI endpoint: `serve(AgUiAgent("https://agents.example.com/agent"))`.
 
-    Each conversation of each caller is a thread of its own. Its messages and state are stored here,
+    Each conversation of each caller is a separate thread. Its messages and state are stored here,
     as AG-UI wants it of a client, and the endpoint's interrupts become questions.
 
     Args:
@@ -69,7 +69,7 @@ class AgUiAgent(Adapter):
 
     @classmethod
     def of_word(cls, word: str) -> AgUiAgent:
-        """Return the agent of what follows `ag-ui:`.
+        """Return the agent for the words after `ag-ui:`.
 
         Raises:
             ConfigurationError: It cannot be understood.
@@ -121,7 +121,7 @@ class AgUiAgent(Adapter):
             yield _question(run.interrupts, [])
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Cancel the interrupts of the question, so that the thread can go on."""
+        """Cancel the interrupts of the question, so that the thread can continue."""
         conversation = await Conversation.read(self._storage, request)
         interrupts = _stored(request, "interrupts")
         cancelled = [{"interruptId": each["id"], "status": "cancelled"} for each in interrupts]
@@ -152,7 +152,7 @@ class AgUiAgent(Adapter):
 
 
 def _stored(request: AgentRequest, name: str) -> list[dict[str, Any]]:
-    """Return the interrupts or the answers that the question's metadata has."""
+    """Return the interrupts or the answers in the question's metadata."""
     found = request.resume_metadata.get(name)
     items = found if isinstance(found, list) else []
     return [dict(each) for each in items if isinstance(each, dict)]
@@ -166,7 +166,7 @@ def _entry(interrupt: Mapping[str, Any], request: AgentRequest) -> dict[str, JSO
 def _question(
     interrupts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, JSON]]
 ) -> InputRequired:
-    """Return the question of the first interrupt; AG-UI wants all answers at once."""
+    """Return the question of the first interrupt; AG-UI requires all answers at once."""
     first = interrupts[0]
     schema = first.get("responseSchema")
     asked = str(first.get("message") or first["reason"])

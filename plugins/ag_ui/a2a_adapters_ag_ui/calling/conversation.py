@@ -1,4 +1,4 @@
-"""What an AG-UI client keeps of a thread: its messages, the shared state, and open interrupts."""
+"""The client's data of an AG-UI thread: messages, shared state and open interrupts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MEDIA = ("image", "audio", "video")
 
 @dataclass(slots=True)
 class Conversation:
-    """A thread as its client knows it.
+    """A thread, as stored by its client.
 
     Attributes:
-        messages: The messages, as AG-UI writes them.
+        messages: The messages, in AG-UI's format.
         state: The shared state.
     """
 
@@ -66,7 +66,7 @@ class Conversation:
 
 
 def answer_to(interrupt: Mapping[str, Any], parts: Sequence[Part]) -> JSON:
-    """Return the payload that answers an interrupt: data as it is, else the text.
+    """Return the payload that answers an interrupt: the data unchanged, else the text.
 
     A yes or no becomes what the interrupt's schema asks for.
     """

@@ -1,4 +1,4 @@
-"""The events of a remote run as events of an agent."""
+"""Converts the events of a remote run to events of an agent."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class ReceivedRun:
         messages = [dict(message) for message in event["messages"]]
         by_id = {message["id"]: message for message in messages}
         self._conversation.messages[:] = messages
-        # Texts that go on do so in the messages of the snapshot.
+        # Unfinished texts continue in the messages of the snapshot.
         self._texts = {name: by_id.get(name, text) for name, text in self._texts.items()}
         return iter(())
 

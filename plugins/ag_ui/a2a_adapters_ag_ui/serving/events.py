@@ -45,7 +45,7 @@ _INTERFACE = "a2ui-surface"
 
 
 class RunEvents:
-    """Makes the events of one run, one message or call at a time.
+    """Builds the events of one run, one message or call at a time.
 
     Args:
         run_id: The run; ids of messages and calls begin with it, and are the same each time.
@@ -68,13 +68,13 @@ class RunEvents:
         self._state: JSON = None
 
     def text(self, text: str) -> bytes:
-        """Return the event of a piece of text, and those that open its message before it."""
+        """Return the event for a piece of text, after those that open its message."""
         opened = b"" if self._text_id else self._open_text()
         self._said.append(text)
         return opened + self._before_text + one_line(text) + b"}\n\n"
 
     def progress(self, event: ProgressEvent) -> bytes:
-        """Return the events for news of the work."""
+        """Return the events for progress."""
         match event:
             case ToolCall(id=call_id, name=name, arguments=arguments):
                 return self._call(self._id_of(call_id), name, arguments)
@@ -117,7 +117,7 @@ class RunEvents:
         return b""
 
     def finish(self) -> bytes:
-        """Return the events that close all that is open.
+        """Return the events that close all open messages and calls.
 
         Front ends run calls without a result themselves, so the agent's own calls get an empty one.
         """
@@ -188,7 +188,7 @@ class RunEvents:
         return encoded(StateSnapshotEvent(snapshot=state))
 
     def _id_of(self, given_id: str) -> str:
-        """Return the id of a call that is unique in the thread; agents use theirs again."""
+        """Return an id of a call that is unique in the thread; agents may reuse their own."""
         self._calls[given_id] = call_id = f"{self._next_id()}:{given_id}"
         return call_id
 
@@ -198,7 +198,7 @@ class RunEvents:
 
 
 def custom(name: str, value: object) -> bytes:
-    """Return an event of our own."""
+    """Return a custom event."""
     return encoded(CustomEvent(name=name, value=value))
 
 

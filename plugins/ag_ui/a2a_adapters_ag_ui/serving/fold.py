@@ -1,4 +1,4 @@
-"""What is new of a run: text, news of the work, and the artifacts that a front end follows."""
+"""The changes of a run for a front end: text, progress, shared state and interfaces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fold:
         self._answer = answer
 
     def fold(self, event: StreamResponse) -> list[RunEvent]:
-        """Add an event and return what is new for a front end."""
+        """Add an event and return the changes for a front end."""
         news: list[RunEvent] = [*self._answer.fold(event)]
         if event.HasField("artifact_update"):
             artifact = event.artifact_update.artifact
@@ -45,7 +45,7 @@ class Fold:
         return news
 
     def append_text(self, artifact_id: str, text: str) -> list[RunEvent]:
-        """Append text to an artifact and return what is new for a front end."""
+        """Append text to an artifact and return the changes for a front end."""
         return [*self._answer.append_text(artifact_id, text)]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ag_ui.core import AudioPart, ContentPart, Context, DocumentPart, ImagePart, VideoPart
 
 _A2UI = "A2UI Component Schema"
-"""How CopilotKit's description of the interfaces that it can show begins."""
+"""The beginning of CopilotKit's description of the interfaces that it can show."""
 
 _LONGEST_ID = 500
 _PREVIOUS_LINE = "0."
@@ -42,7 +42,7 @@ class Asked:
         given: The JSON of the request.
 
     Raises:
-        ApiError: It is not the input of a run; the error names the first place that is wrong.
+        ApiError: It is not the input of a run; the error names the first invalid field.
     """
 
     def __init__(self, given: object) -> None:
@@ -90,7 +90,7 @@ class Asked:
         return said
 
     def news(self) -> list[ChatMessage]:
-        """Return what the user has said since the agent's last message.
+        """Return the user's messages since the agent's last message.
 
         Raises:
             ApiError: A file cannot be used.
@@ -115,7 +115,7 @@ class Asked:
         return None
 
     def surroundings(self) -> list[ChatMessage]:
-        """Return the system messages, and what the front end tells about itself."""
+        """Return the system messages, and the front end's description of itself."""
         texts = [
             message.content
             for message in self.input.messages
@@ -140,7 +140,7 @@ class Asked:
         return {METADATA: as_json(shown)}
 
     def _context(self) -> list[Context]:
-        """Return the context without the schemas of A2UI, which agents have their own way for."""
+        """Return the context without A2UI's schemas, which agents get in another way."""
         return [e for e in self.input.context or () if not e.description.startswith(_A2UI)]
 
 

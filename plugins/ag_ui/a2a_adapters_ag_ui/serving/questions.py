@@ -23,7 +23,7 @@ _NEEDS_INPUT = "input_required"
 
 
 def interrupt_id(task: Task) -> str:
-    """Return the id of a task's question, which its next question does not share."""
+    """Return an id for a task's question, different from those of its other questions."""
     return f"{task.id}:{task.status.message.message_id}"
 
 
@@ -54,7 +54,7 @@ class ToolUse(NamedTuple):
 
 
 def tool_use(task: Task) -> ToolUse | None:
-    """Return the use of a front end's tool that a task waits for, None if it waits otherwise."""
+    """Return the call of a front end's tool that a task waits for, None if there is none."""
     for part in message_parts(task.status.message):
         match part:
             case Data(value={"tool_call": {"name": str(name), **rest}}):

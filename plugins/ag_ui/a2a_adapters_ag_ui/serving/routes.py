@@ -27,7 +27,7 @@ _PATH = "/ag-ui"
 
 
 def ag_ui_routes(server: DialectServer) -> DialectRoutes:
-    """Return the routes for what is served: one for each agent, and one for the only agent."""
+    """Return the routes for the served agents: one for each, and one for a single agent."""
     run = RunEndpoint(server).answer
     return DialectRoutes(
         calls=[
@@ -43,14 +43,14 @@ class RunEndpoint:
     """Runs agents.
 
     Args:
-        server: What is served.
+        server: Provides the agents and identifies callers.
     """
 
     def __init__(self, server: DialectServer) -> None:
         self._server = server
 
     async def answer(self, request: Request) -> Response:
-        """Answer a run. Requests that are no run get an HTTP status; runs that fail, an event."""
+        """Answer a run. Invalid requests get an HTTP status; failed runs end with an event."""
         try:
             return await self._answer(request)
         except ApiError as error:

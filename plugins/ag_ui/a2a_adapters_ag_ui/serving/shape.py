@@ -1,4 +1,4 @@
-"""The course of a run: its first and last events, and what is new between them."""
+"""The course of a run: its first and last events, and the changes between them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class RunShape:
-    """Makes the events of a run.
+    """Builds the events of a run.
 
     Args:
         asked: The input.
         run: The run.
-        turn: What it answers.
+        turn: The turn that the run belongs to.
     """
 
     def __init__(self, asked: Asked, run: AgentRun, turn: Turn) -> None:
@@ -54,7 +54,7 @@ class RunShape:
         self._names_task = True
 
     def begin(self) -> bytes:
-        """Return the first events; a client that comes back loses what it had of the answer."""
+        """Return the first events; a client that reconnects drops its part of the answer."""
         events = started(self._asked)
         if self._turn.is_known:
             own = f"{self._asked.input.run_id}:"
@@ -63,7 +63,7 @@ class RunShape:
         return events + self._task()
 
     def add(self, news: Sequence[RunEvent]) -> bytes:
-        """Return the events for what is new."""
+        """Return the events for changes."""
         return self._task() + b"".join(map(self._one, news))
 
     async def end(self) -> bytes:
@@ -113,7 +113,7 @@ class RunShape:
         return custom("a2a:task", {"taskId": answer.task_id, "contextId": answer.context_id})
 
     def _rest(self, news: Sequence[TextDelta], reply: AgentReply) -> bytes:
-        """Return the events of the answer that are yet to be sent."""
+        """Return the events of the answer that were not sent yet."""
         events = b"".join(map(self._one, news))
         followed = [each for each in reply.artifacts if is_followed(each)]
         for artifact in followed:

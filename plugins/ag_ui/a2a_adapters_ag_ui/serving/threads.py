@@ -1,4 +1,4 @@
-"""What is known of a thread: the tasks of its last runs, and what the agent has been told."""
+"""Stores threads: the tasks of their last runs, and a digest of the context sent to the agent."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class KnownRun(NamedTuple):
     Attributes:
         run_id: The run.
         task_id: Its task.
-        artifacts: The artifacts that the task had before.
-        status: The message of the task's status before; "" if there was none.
+        artifacts: The artifacts of the task before the run.
+        status: The message of the task's status before the run; "" if there was none.
     """
 
     run_id: str
@@ -40,14 +40,14 @@ class KnownRun(NamedTuple):
 
     @classmethod
     def of(cls, run_id: str, task_id: str, before: Task | None) -> KnownRun:
-        """Return a run of a task as it was before."""
+        """Return a run of a task, given the task before the run."""
         if before is None:
             return cls(run_id, task_id, [], "")
         artifacts = [artifact.artifact_id for artifact in before.artifacts]
         return cls(run_id, task_id, artifacts, before.status.message.message_id)
 
     def before(self, task: Task) -> Task:
-        """Return what the task had before the run."""
+        """Return the task's content before the run."""
         known = Task(id=task.id)
         kept = (each for each in task.artifacts if each.artifact_id in self.artifacts)
         known.artifacts.extend(kept)
@@ -57,7 +57,7 @@ class KnownRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread as it is stored.
+    """A stored thread.
 
     Attributes:
         surroundings: A digest of the system messages and the context that the agent has.
@@ -72,7 +72,7 @@ class Thread:
         return next((run for run in self.runs if run.run_id == run_id), None)
 
     def is_last_of_task(self, run: KnownRun) -> bool:
-        """Return whether no later run went on with the task of a run."""
+        """Return whether no later run continued the task of a run."""
         return [each for each in self.runs if each.task_id == run.task_id][-1] == run
 
 
@@ -80,8 +80,8 @@ class Threads:
     """The threads of one caller with one agent.
 
     Args:
-        storage: Keeps them.
-        owner: Whose they are; "" for anonymous callers.
+        storage: Stores the threads.
+        owner: The threads' owner; "" for anonymous callers.
     """
 
     def __init__(self, storage: StateStorage, owner: str) -> None:

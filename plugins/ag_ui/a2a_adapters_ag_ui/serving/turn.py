@@ -1,4 +1,4 @@
-"""One run: what it answers, what the agent is sent, and how a lost run is found again."""
+"""One run: finds its task, sends the new messages, and resumes a run whose connection was lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """A run of a thread, on its way to an agent.
+    """Sends a run of a thread to an agent.
 
     The context of A2A is the thread; the run is a message to a new task, or to the one that asked.
 
@@ -45,7 +45,7 @@ class Turn:
         asked: The input.
 
     Attributes:
-        is_known: Whether the run has been begun before, by this request's lost predecessor.
+        is_known: Whether the run was started before, by an earlier request that was lost.
     """
 
     def __init__(self, agent: DialectAgent, context: ServerCallContext, asked: Asked) -> None:
@@ -59,7 +59,7 @@ class Turn:
         self.is_known = False
 
     async def begin(self) -> AgentRun | None:
-        """Send what the agent does not know yet, or follow the run if it was begun before.
+        """Send the new messages to the agent, or follow the run if it was started before.
 
         Returns:
             The run; None if there is nothing to do.
@@ -128,7 +128,7 @@ class Turn:
                 raise ApiError(400, text, code="interrupt_unknown")
 
     def _message(self) -> list[Part] | None:
-        """Return what the user has said since the last run, None if it is nothing."""
+        """Return the user's messages since the last run, None if there are none."""
         news = self._asked.news()
         said = [part for each in news for part in each.parts]
         if not any(not isinstance(part, Text) or part.text.strip() for part in said):
