@@ -6,7 +6,7 @@ CREWAI := .venv-crewai
 BENCH := .venv-bench
 OPENAI := .venv-openai
 RELEASE := .venv-release
-EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
+EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
 # Most tests wait rather than compute.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')

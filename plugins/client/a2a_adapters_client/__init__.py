@@ -19,6 +19,7 @@ def a2a_commands() -> Mapping[str, str]:
         "chat": "a2a_adapters_client.chat:app",
         "send": "a2a_adapters_client.send:app",
         "discover": "a2a_adapters_client.discover:app",
+        "agents": "a2a_adapters_client.agents:agents",
         "auth": "a2a_adapters_client.auth:auth",
         "card": "a2a_adapters_client.card:card",
         "task": "a2a_adapters_client.task:task",

@@ -15,6 +15,7 @@ import typer
 from a2a_adapters.cli.options import seconds, suggestion
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.aliases import Aliases, complete_agent, token_for
 from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Access:
             "--agent-card",
             "-a",
             help="Agent, in place of the first argument.",
+            autocompletion=complete_agent,
         ),
     ] = ""
     output: Annotated[
@@ -178,6 +180,9 @@ class Access:
         ),
     ] = None
 
+    named: str = ""
+    """The agent as the user named it."""
+
     @property
     def is_json(self) -> bool:
         """Whether the output is JSON."""
@@ -231,7 +236,16 @@ class Access:
             self.agent_card, *words = words
         if len(words) > most:
             raise ConfigurationError(f"unexpected argument {words[most]!r}")
+        self._resolve()
         return words
+
+    def _resolve(self) -> None:
+        """Replace the user's name for the agent with its address, and take its token."""
+        self.named, known = self.agent_card, Aliases().read()
+        if self.named in known:
+            self.agent_card = known[self.named]
+            if not (self.bearer or self.api_key or self.svc_param):
+                self.bearer = token_for(self.agent_card)
 
     def request_metadata(self) -> dict[str, Any]:
         """Return the value of `--metadata`.
@@ -250,7 +264,7 @@ class Access:
     def again(self, command: str, *options: str, argument: str = "") -> str:
         """Return a shell command for the same agent, without secrets."""
         words = ["a2a-adapters", *command.split()]
-        last = ["-a", self.agent_card]
+        last = ["-a", self.named or self.agent_card]
         if argument.startswith("-"):
             last += ["--", argument]
         elif argument:
@@ -262,7 +276,7 @@ def client_settings() -> Iterator[tuple[str, str, str]]:
     """Yield name, value and origin of settings with a value; secrets are left out."""
     files = read_variables()
     for each in fields(Access):
-        if each.name in _NO_VARIABLES:
+        if each.name in {*_NO_VARIABLES, "named"}:
             continue
         name = PREFIX + each.name.upper()
         value, origin = "" if each.default is None else str(each.default), "default"

@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 auth = typer.Typer(help="Log in to agents.", no_args_is_help=True)
 
-Words = Annotated[list[str] | None, typer.Argument(metavar="AGENT", show_default=False)]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="AGENT", show_default=False, autocompletion=complete_agent),
+]
 
 
 @auth.command(cls=ClientCommand)

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from a2a_adapters.cli.targets import load_target
 from a2a_adapters.cli.terminal import echo
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def _options() -> None: ...
 def get(
     access: Access,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="AGENT|MODULE:ATTRIBUTE", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="AGENT|MODULE:ATTRIBUTE", show_default=False, autocompletion=complete_agent
+        ),
     ] = None,
     validate: Annotated[
         bool, typer.Option("--validate", help="Validate the card against the A2A schema.")

@@ -15,6 +15,7 @@ from a2a_adapters.cli.exits import exit_code
 from a2a_adapters.cli.terminal import echo, one_line
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
 from a2a_adapters.contract.parts import Data, Part, Text
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import (
     ClientCommand,
     ContextOption,
@@ -49,7 +50,10 @@ app = typer.Typer()
 def chat(
     access: Access,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="AGENT|MODULE:ATTRIBUTE", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="AGENT|MODULE:ATTRIBUTE", show_default=False, autocompletion=complete_agent
+        ),
     ] = None,
     context_id: ContextOption = "",
     save: SaveOption = None,

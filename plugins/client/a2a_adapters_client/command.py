@@ -18,6 +18,7 @@ from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters_client.access import CONNECTION, Access
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.envelope import Problem
 from a2a_adapters_client.variables import check_trust
 
@@ -39,7 +40,8 @@ SaveOption = Annotated[
 ]
 
 TaskArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
+    list[str] | None,
+    typer.Argument(metavar="[AGENT] TASK", show_default=False, autocompletion=complete_agent),
 ]
 
 UsageError: Any = typer.BadParameter.__mro__[1]

@@ -40,10 +40,10 @@ def discover(
     """
     from a2a_adapters_check.host import as_web_url
 
-    typed = host or access.agent_card
-    if not typed:
+    if not (host or access.agent_card):
         raise ConfigurationError("name a host")
-    found = asyncio.run(_discover(as_web_url(typed), access))
+    access.take([host] if host else [], most=1)
+    found = asyncio.run(_discover(as_web_url(access.agent_card), access))
     if access.is_json:
         listed = [
             {"name": each.name, "address": each.address, "description": each.description}

@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters import RemoteRefusedError
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 push_config = typer.Typer(help="Manage push notifications of tasks.", no_args_is_help=True)
 
 ConfigArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[AGENT] TASK CONFIG", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="[AGENT] TASK CONFIG", show_default=False, autocompletion=complete_agent
+    ),
 ]
 
 _PUSH_NOT_SUPPORTED = -32003

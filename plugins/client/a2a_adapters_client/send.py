@@ -12,6 +12,7 @@ import typer
 
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import InvalidInputError
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import (
     MESSAGE,
     OUTPUT,
@@ -49,7 +50,9 @@ def send(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[AGENT] [TEXT]", help="Text to send; - or none reads standard input."
+            metavar="[AGENT] [TEXT]",
+            help="Text to send; - or none reads standard input.",
+            autocompletion=complete_agent,
         ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Text to send. Repeatable.")] = None,

@@ -11,6 +11,7 @@ import typer
 from a2a_adapters.cli.options import suggestion
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import (
     MESSAGE,
     OUTPUT,
@@ -133,7 +134,9 @@ async def _subscribe(access: Access, task_id: str) -> None:
 @client_command()
 def list_(
     access: Access,
-    words: Annotated[list[str] | None, typer.Argument(metavar="AGENT")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="AGENT", autocompletion=complete_agent)
+    ] = None,
     status: Annotated[
         str, typer.Option(help="Only tasks in this state, such as completed or input-required.")
     ] = "",

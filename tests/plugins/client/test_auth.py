@@ -219,7 +219,7 @@ async def test_a_login_goes_to_an_agent_that_another_host_lists(place, run):
 async def test_a_login_stays_at_its_host(place, run, tmp_path):
     url, _, _ = await place("machine")
     other, _, others = await place("machine")
-    catalog, seen = listing(other)
+    catalog, _ = listing(other)
     async with running(catalog) as host:
         assert (await run("auth", "login", url, **MACHINE)).returncode == 0
         [file] = tmp_path.rglob("logins.json")
