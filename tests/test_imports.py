@@ -71,6 +71,7 @@ BUILT_IN = {
         "storage",
     },
     "v03": {"calling", "contract", "protocol"},
+    "webhooks": {"calling", "protocol", "storage"},
 }  # fmt: skip
 """Plugins that every installation has, and the packages of the core that they also import."""
 

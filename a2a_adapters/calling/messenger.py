@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
@@ -103,7 +102,7 @@ class Messenger:
         """
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications
-        news = partial(notify.changed, task_id) if notify and pushes else None
+        news = notify.watch(task_id) if notify and pushes else None
         exchange = Exchange(connection, SendMessageRequest(), options, headers)
         async with aclosing(exchange.follow(task_id, old_status, news)) as events:
             async for event in events:

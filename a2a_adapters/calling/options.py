@@ -10,7 +10,7 @@ from a2a_adapters.net import OutboundPolicy
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from a2a.types import TaskPushNotificationConfig
 
@@ -107,10 +107,10 @@ class PushReceiver(Protocol):
     def push_config(self) -> TaskPushNotificationConfig:
         """Return where and how an agent notifies of one task."""
 
-    async def changed(self, task_id: str) -> None:
-        """Wait for a notification of a task that this method has not returned for yet.
+    def watch(self, task_id: str) -> Callable[[], Awaitable[None]]:
+        """Return a function that waits for a notification that came since it was called last.
 
-        It may return without one, and has to if notifications can be lost.
+        It returns after some time without one, because notifications can be lost.
         """
 
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from a2a.types import AgentCard
 
-from a2a_adapters import InputRequired, RemoteAgent, build_app
+from a2a_adapters import InputRequired, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.support.servers.sdk import Scripted, sdk_app, text
 
@@ -34,7 +34,7 @@ class Gate:
         self._is_open.set()
 
 
-def our_agent(gate):
+def our_agent(gate, push=None):
     async def slow(said: str):
         if said == "fail":
             raise ValueError("out of paper")
@@ -46,10 +46,10 @@ def our_agent(gate):
         await gate.passed()
         yield "ng"
 
-    return build_app(slow)
+    return build_app(slow, options=ServerOptions(push=push))
 
 
-def sdk_agent(gate, bindings):
+def slow_executor(gate):
     async def script(context, task):
         said = context.get_user_input()
         if said == "fail":
@@ -66,7 +66,20 @@ def sdk_agent(gate, bindings):
             await task.add_artifact(text("ng"), "answer", append=True, last_chunk=True)
             await task.complete()
 
-    return sdk_app(Scripted(script), bindings=bindings)
+    return Scripted(script)
+
+
+def only(card, binding, version):
+    """Return the card with one of its interfaces."""
+    reduced = AgentCard()
+    reduced.CopyFrom(card)
+    reduced.ClearField("supported_interfaces")
+    reduced.supported_interfaces.extend(
+        interface
+        for interface in card.supported_interfaces
+        if (interface.protocol_binding, interface.protocol_version) == (binding, version)
+    )
+    return reduced
 
 
 @asynccontextmanager
@@ -75,19 +88,15 @@ async def slow_agent(server):
     gate = Gate()
     binding = "HTTP+JSON" if server.endswith("REST") else "JSONRPC"
     version = "0.3" if server.endswith("0.3") else "1.0"
-    app = our_agent(gate) if server.startswith("ours") else sdk_agent(gate, [binding])
+    app = (
+        our_agent(gate)
+        if server.startswith("ours")
+        else sdk_app(slow_executor(gate), bindings=[binding])
+    )
     async with running(app) as url:
         async with RemoteAgent(url) as agent:
             card = await agent.card()
-        only = AgentCard()
-        only.CopyFrom(card)
-        only.ClearField("supported_interfaces")
-        only.supported_interfaces.extend(
-            interface
-            for interface in card.supported_interfaces
-            if (interface.protocol_binding, interface.protocol_version) == (binding, version)
-        )
         try:
-            yield only, gate
+            yield only(card, binding, version), gate
         finally:
             gate.open()
