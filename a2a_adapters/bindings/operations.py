@@ -47,7 +47,7 @@ class Operation:
         of: Returns a runtime's method for it, which takes the request and the caller's context;
             a streaming one returns a `Subscription`.
         streams: Whether it answers with a stream.
-        large_bytes: The size that its answer may have, if no other caller gets the same.
+        large_bytes: Maximum size of an answer that other callers do not share.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Operation:
 
 
 def _operation(params: type[Message], method: str = "", **options: Any) -> Operation:
-    """Return the operation that is named like its request, and by default like its method."""
+    """Return an operation named after its request, and by default the method of that name."""
     name = params.__name__.removesuffix("Request")
     snake = re.sub("(?=[A-Z])", "_", name).lower()
     return Operation(name, params, attrgetter(method or f"on{snake}"), **options)

@@ -238,7 +238,7 @@ class AdapterExecutor(AgentExecutor):
         run.turn = self._conversations.turn(key)
         async with run.turn:
             if run.queue is not None and run.is_unowned and self._slots.locked():
-                await run.writer.submitted()  # so that no process lets others go ahead of it
+                await run.writer.submitted()  # other processes must not let messages overtake it
             await run.turn.take(self._slots)
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)

@@ -25,7 +25,7 @@ ConversationKey: TypeAlias = tuple[str, str]
 _KIND = "history"
 
 _VALUE_FACTOR = 24
-"""A value takes this many times its size as JSON, two bytes for instance."""
+"""Maximum ratio of a value's size in memory to its size as JSON."""
 
 
 class History:

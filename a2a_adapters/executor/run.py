@@ -42,10 +42,10 @@ class Run:
     number: int = 0
     """The number of the message in its task."""
     turn: ConversationTurn | None = None
-    """The turn of its conversation, while it has that, and its slot."""
+    """Its turn in the conversation and its slot, while it holds them."""
     events: AdapterEvents | None = None
     cut_off: CutOff | None = None
-    """The answer of a dead process, if that had begun it."""
+    """The answer begun by a dead process, if any."""
     is_too_late: bool = False
     """Whether it answers a question whose waiting run is lost."""
     is_unowned: bool = False

@@ -177,7 +177,7 @@ def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
 
 
 _Place: TypeAlias = "tuple[bool, int, str, TaskState]"
-"""Whether a task has a time, its nanoseconds, its id, and its state (which orders nothing)."""
+"""Sort key of a task: whether it has a time, the nanoseconds, the id; then its state."""
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -291,7 +291,7 @@ class TaskIndex:
         return places
 
     def _end(self, places: list[_Place], token: str) -> int:
-        """Return how many places come before the page of a token: pages go backwards."""
+        """Return the number of places before the page of a token; pages go backwards."""
         if (cursor := decode_list_tasks_cursor(token)) is not None:
             return bisect_left(places, cursor.sort_key())
         found = self._places.get(decode_page_token(token))

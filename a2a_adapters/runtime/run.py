@@ -89,7 +89,7 @@ class Run(TextQueue):
         self._kept: list[State] = []
         """State of the conversation that is saved with the next event."""
         self._turn: asyncio.Lock | None = None
-        """The task's turn, while it has that."""
+        """The task's turn, while this run holds it."""
         self._waiters: dict[asyncio.Future[None], bool] | None = {}
         """The waiters, and whether each waits only for the beginning; None once settled."""
 

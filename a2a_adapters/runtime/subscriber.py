@@ -168,7 +168,7 @@ def _resolve(future: asyncio.Future[None] | None) -> None:
 
 
 _COPIES = 2
-"""An update is held as an event, and while it is sent as JSON."""
+"""An update is held as an event and, during sending, also as JSON."""
 
 
 class Backlog:

@@ -70,10 +70,10 @@ Room = Quota
 """The name of the class in `a2a_adapters.dialects`."""
 
 _FLAT_BYTES = 1024
-"""The overhead of each object; the values of smaller ones are not examined."""
+"""The overhead of each object. The values of objects that are smaller are not examined."""
 
 _VALUE_FACTOR = 24
-"""A JSON value takes this many times its size on the wire, four bytes for instance."""
+"""Maximum ratio of a JSON value's size in memory to that on the wire."""
 
 
 def memory_size(kept: Task | Message) -> int:

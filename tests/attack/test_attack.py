@@ -1,4 +1,4 @@
-"""A short `make attack`, which runs with 1,000 callers."""
+"""A short version of `make attack`, which uses 1,000 callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short `make fuzz`."""
+"""A short version of `make fuzz`."""
 
 from __future__ import annotations
 

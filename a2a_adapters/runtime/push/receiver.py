@@ -73,7 +73,7 @@ class Receiver:
         self._body: bytes | None = None
         """The notification that is being sent."""
         self._elsewhere = 0
-        """The version by another process that was sent from here last; 0 if ours was."""
+        """The version sent last if another process stored it; 0 if this process did."""
         self._worker: asyncio.Task[None] | None = None
         self.is_closed = False
         """Whether nothing more is sent."""
@@ -257,7 +257,7 @@ _UNSTORED = 100_000
 
 
 class Ledger:
-    """Knows pending deliveries, which the storage remembers."""
+    """Tracks pending deliveries, which the storage holds."""
 
     def __init__(self, storage: AgentStorage) -> None:
         self._storage = storage
@@ -282,10 +282,10 @@ class Ledger:
                 self._due[item.owner, item.task_id, item.config_id] = item
 
     async def settle(self, item: Undelivered) -> bool:
-        """Note that a receiver has got a state, or never will; wait until that is stored.
+        """Store that a state was delivered to a receiver or given up.
 
         Returns:
-            Whether no other process has owed the receiver a later state by then.
+            Whether no other process owes the receiver a later state.
         """
         return not item.version or await self._storage.delivered(item)
 

@@ -188,7 +188,7 @@ class Heard:
 
 
 async def run(http, *messages, path="/ag-ui", headers=None, **more):
-    """Run an agent and return what is heard."""
+    """Run an agent and return the received events."""
     given = asked(*messages, **more)
     return Heard(await http.post(path, json=given, headers=headers), given)
 
