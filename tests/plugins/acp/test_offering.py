@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import sys
 from contextlib import asynccontextmanager
 
@@ -179,6 +181,23 @@ async def test_an_editor_decides_on_a_coding_agent_behind_a2a(tmp_path):
         await ask(*session, "edit a.txt")
     assert (tmp_path / "work" / "a.txt").read_text() == "new\n"
     assert editor.asked[0][1] == ["Allow", "Always allow", "Reject"]
+
+
+async def test_lines_that_are_not_messages_are_dropped(tmp_path):
+    async with running(build_app(agent)) as url:
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "a2a_adapters", "acp", url],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        )
+        wrong = b"no json\n\n[1, 2]\nnull\n" + b"[" * 100_000 + b'\n{"jsonrpc": "2.0"}\n'
+        params = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {%s}}\n'
+        process.stdin.write(wrong + params % b'"protocolVersion": 1')
+        answer = json.loads(await process.stdout.readline())
+        process.stdin.close()
+        assert await process.wait() == 0
+    assert answer["result"]["agentInfo"]["title"] == "agent"
 
 
 async def test_an_agent_that_cannot_be_reached_is_an_error():

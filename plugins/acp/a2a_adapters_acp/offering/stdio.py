@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 from acp import run_agent
 
 from a2a_adapters import ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters_acp.lines import Lines
 from a2a_adapters_acp.offering.agent import EditorAgent
 from a2a_adapters_acp.offering.sessions import SessionFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_LINE_BYTES = 50 * 1024 * 1024
 
 
 def answer_editor(url: str, headers: Sequence[str]) -> None:
@@ -44,7 +43,7 @@ async def _answer(editor_agent: EditorAgent, remote: RemoteAgent) -> None:
     output = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=_LINE_BYTES)
+    reader = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(reader)
     await loop.connect_read_pipe(lambda: protocol, sys.stdin)
     transport, flow = await loop.connect_write_pipe(
@@ -53,7 +52,7 @@ async def _answer(editor_agent: EditorAgent, remote: RemoteAgent) -> None:
     writer = asyncio.StreamWriter(transport, flow, None, loop)
     async with remote:
         # The SDK refuses the optional methods that it lacks.
-        await run_agent(cast("Any", editor_agent), writer, reader)
+        await run_agent(cast("Any", editor_agent), Lines(reader, writer))
 
 
 def _header(line: str) -> tuple[str, str]:

@@ -25,8 +25,9 @@ from pydantic import ValidationError
 from a2a_adapters import AgentFailedError
 from a2a_adapters.concurrency import ProcessTree
 from a2a_adapters.dialects import quote
+from a2a_adapters_acp.lines import Lines
 from a2a_adapters_acp.serving.client import Asked, SessionClient
-from a2a_adapters_acp.serving.transport import Lines
+from a2a_adapters_acp.serving.updates import is_read
 
 if TYPE_CHECKING:
     from acp.schema import HttpMcpServer, McpServerStdio
@@ -121,7 +122,10 @@ class Session:
             )
         except (OSError, ValueError) as error:
             raise AgentFailedError from error
-        lines = Lines(self._tree, self._client.ready)
+        process = self._tree.process
+        assert process.stdout is not None  # noqa: S101 - they are pipes
+        assert process.stdin is not None  # noqa: S101
+        lines = Lines(process.stdout, process.stdin, is_useful=is_read, ready=self._client.ready)
         self._connection = ClientSideConnection(self._client, lines)
         try:
             async with asyncio.timeout(self._launch.start_seconds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from acp.schema import (
@@ -49,12 +49,32 @@ if TYPE_CHECKING:
 Update: TypeAlias = Any
 """An update of a session, of a class in `acp.schema`."""
 
+_READ: Collection[str] = frozenset(
+    model.model_fields["session_update"].annotation.__args__[0]  # type: ignore[union-attr]
+    for model in (
+        AgentMessageChunk,
+        AgentPlanUpdate,
+        AgentThoughtChunk,
+        ToolCallProgress,
+        ToolCallStart,
+        UsageUpdate,
+    )
+)
 _MOST_CALLS = 10_000
 _MOST_FILES = 100
 _FILE_BYTES = 1024 * 1024
 _ARGUMENTS = 64 * 1024
 _TITLE = 200
 _ENDED = ("completed", "failed")
+
+
+def is_read(message: Mapping[str, Any]) -> bool:
+    """Whether a message is not an update of a kind that nothing here reads."""
+    if message.get("method") != "session/update":
+        return True
+    params = message.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    return isinstance(update, dict) and update.get("sessionUpdate") in _READ
 
 
 class TurnReader:
