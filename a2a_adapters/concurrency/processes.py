@@ -69,7 +69,7 @@ class ProcessTree:
         Args:
             command: The program and its arguments.
             env: All its environment variables, see `basic_environment`.
-            cwd: Where it runs.
+            cwd: The working directory.
 
         Raises:
             OSError: The program cannot be run.
@@ -97,7 +97,7 @@ class ProcessTree:
         Runs to its end even if its caller is cancelled.
 
         Args:
-            grace_seconds: How long the process may take to exit by itself; 0 kills it at once.
+            grace_seconds: Time for the process to exit by itself; 0 kills it at once.
         """
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end(grace_seconds))

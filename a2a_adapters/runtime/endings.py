@@ -107,7 +107,7 @@ async def end_runs(
 
     Args:
         tasks: The live tasks.
-        grace_seconds: How long to wait.
+        grace_seconds: The time to wait.
         leave: Leaves a task to the next process; returns whether that can resume it.
     """
     running = {run: live for live in tasks.all() for run in live.runs}

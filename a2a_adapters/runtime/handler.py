@@ -98,7 +98,7 @@ class Runtime(StreamingHandler):
         card: The agent's card; its input modes and required extensions are enforced.
         task_store: Stores the tasks; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
-        push: How push notifications are sent; None offers none.
+        push: Enables push notifications; None offers none.
         extended_card: Makes the card for authenticated callers; None offers none.
         namespace: Keeps the tasks apart from those of other runtimes with the same store.
         storage: Stores tasks and everything else, in place of `task_store`.

@@ -79,7 +79,7 @@ class Page(ABC):
 
         Args:
             task: The task.
-            event: What changed it.
+            event: The cause of the change.
             receivers: The ids of the push notification configs that are owed this state.
             kept: State of the conversation to save with it, if `keeps_states`.
 

@@ -22,14 +22,14 @@ class PushOptions:
         store: Stores the configs; by default the storage of the tasks, in memory for the last
             `Limits.finished_tasks` tasks.
         configs_per_task: The maximum number of receivers of a task.
-        interval_seconds: How long changes of a task are gathered. A settled state is sent at
-            once, with the changes gathered before.
-        attempts: How often one notification is tried.
-        attempt_seconds: How long a receiver may take to answer.
+        interval_seconds: The time for which changes of a task are collected. A settled state is
+            sent at once, with the changes collected before.
+        attempts: The maximum number of attempts to send a notification.
+        attempt_seconds: The time limit for a receiver's answer.
         pause_seconds: The pause before the second attempt. Each further one is twice as long.
         longest_pause_seconds: The longest of these pauses.
-        waiting_updates: How far a receiver may fall behind before it is sent the whole task
-            instead.
+        waiting_updates: The number of updates that a receiver may fall behind before it gets the
+            whole task instead.
     """
 
     outbound: OutboundPolicy = field(default_factory=OutboundPolicy)

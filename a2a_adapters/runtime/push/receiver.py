@@ -165,7 +165,7 @@ class Receiver:
         A later state that another process has sent meanwhile is sent again: it may have come first.
 
         Args:
-            began: When the last notification was begun, by `time.monotonic`.
+            began: Start of the last notification, by `time.monotonic`.
         """
         live, version = self._live, self.owed_version
         assert live is not None  # noqa: S101 - its state was sent

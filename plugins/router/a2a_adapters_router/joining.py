@@ -18,7 +18,7 @@ class Joiner:
         sent: The text already sent.
 
     Attributes:
-        how: Where it continued: at the end, from the beginning, or with an overlap;
+        how: The point where it continued: at the end, from the beginning, or with an overlap;
             None without earlier text, or while undecided.
     """
 

@@ -65,7 +65,7 @@ class CostBound:
         full: Answer length without quotas and budget, in tokens.
         least: Minimum useful answer length in tokens.
         longest: Answer length allowed by the last remainders, in tokens.
-        by: What made it shorter than `full`: "budget", "quota", or "" for nothing.
+        by: The limit that made it shorter than `full`: "budget", "quota", or "" for none.
     """
 
     tariff: Tariff

@@ -79,7 +79,7 @@ class Trace:
         Args:
             deployment: The deployment.
             seconds: Duration.
-            how: How it continued an earlier answer.
+            how: The way it continued an earlier answer.
             finish_reason: OpenAI's finish reason; "" if unknown.
             cut: Maximum length of the answer in tokens and the limit behind it; "" for none.
         """

@@ -182,7 +182,7 @@ class GroupCommit:
         """Execute a write and return its result after the commit.
 
         Args:
-            write: What to write.
+            write: The write.
             patience: Seconds to wait, extended for large writes; None waits indefinitely
                 for the database.
 

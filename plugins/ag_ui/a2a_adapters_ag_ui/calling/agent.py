@@ -44,10 +44,10 @@ class AgUiAgent(Adapter):
     Args:
         url: The endpoint's URL, trusted as typed. Redirects are not followed.
         token: A bearer token for it.
-        seconds: How long it may be silent.
-        answer_bytes: How long an answer may be, as it is sent.
+        seconds: Maximum time between two events.
+        answer_bytes: Maximum size of an answer on the wire.
         name: The agent's name.
-        description: What the agent does.
+        description: The agent's description.
 
     Raises:
         ConfigurationError: The URL is invalid.

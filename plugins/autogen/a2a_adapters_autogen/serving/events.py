@@ -103,7 +103,7 @@ class Translator:
 
     Args:
         runner: The agent or team.
-        final: Which messages of a team are the answer.
+        final: The messages of a team that are its answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
         ending: Predicts the last message of a team, if that is the answer.

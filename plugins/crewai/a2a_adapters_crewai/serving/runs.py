@@ -42,8 +42,8 @@ class Runs:
     use, and be slow: threads that compete for the interpreter delay each other.
 
     Args:
-        max_runs: How many runs may work at once; those that wait for their callers do not count.
-        max_asking: How many threads may wait for callers.
+        max_runs: Maximum number of working runs; those that wait for their callers do not count.
+        max_asking: Maximum number of threads that wait for callers.
     """
 
     def __init__(self, max_runs: int, max_asking: int) -> None:

@@ -42,7 +42,7 @@ async def answer_stdio(
     Args:
         target: As for `build_app`.
         output: Stream that the client reads.
-        by: What each tool represents.
+        by: The unit that each tool represents.
         options: As for `build_app`.
     """
     offer = Captured(by)

@@ -358,7 +358,7 @@ class _Call:
         others: Other parts received.
         reported: Usage reported by the provider.
         finish_reason: OpenAI's finish reason.
-        end: How it ended; initially "left", which stays if the caller leaves.
+        end: The outcome; initially "left", which stays if the caller leaves.
         begun: Start time.
     """
 
