@@ -80,7 +80,7 @@ class AutoGenAdapter(Adapter):
     Args:
         target: An agent, a team, or a function without arguments, sync or async, that returns
             a new one.
-        final: The messages of a team that are its answer: the `"last"` one, `"all"` of them, or those
+        final: The messages of a team that answer: the `"last"` one, `"all"` of them, or those
             of the agents with these names. Of several agents, each message begins with the name.
         strip_terminate: Whether a trailing TERMINATE is left out of the answer.
         input_type: The type of data parts, which become a `StructuredMessage[input_type]`.
