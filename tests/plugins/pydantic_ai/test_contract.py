@@ -158,18 +158,6 @@ class TestAgentsOnSqlite(OnSqlite, Agents):
     pass
 
 
-class TestAgentsOnPostgresql(OnPostgresql, Agents):
-    pass
-
-
-class TestToolsOnSqlite(OnSqlite, Tools):
-    pass
-
-
-class TestToolsOnPostgresql(OnPostgresql, Tools):
-    pass
-
-
 class TestAskingOnSqlite(OnSqlite, Asking):
     pass
 

@@ -88,15 +88,14 @@ async def test_streamed_answers():
         assert await pieces(agent, "ho", message_history=first.all_messages()) == ["hi", " | ho"]
 
 
-@pytest.mark.parametrize("talk", [run, streamed])
-async def test_histories_are_conversations(talk):
+async def test_histories_are_conversations():
     async with served(remembering) as remote:
         agent = Agent(A2AModel(remote))  # one for all
 
         async def converse(name):
             history = []
             for number in range(3):
-                result = await talk(agent, f"{name}.{number}", message_history=history)
+                result = await streamed(agent, f"{name}.{number}", message_history=history)
                 stored = ModelMessagesTypeAdapter.dump_json(result.all_messages())
                 history = ModelMessagesTypeAdapter.validate_json(stored)
             return result.output
