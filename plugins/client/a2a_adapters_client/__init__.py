@@ -22,6 +22,7 @@ def a2a_commands() -> Mapping[str, str]:
         "agents": "a2a_adapters_client.agents:agents",
         "auth": "a2a_adapters_client.auth:auth",
         "card": "a2a_adapters_client.card:card",
+        "history": "a2a_adapters_client.history:history",
         "task": "a2a_adapters_client.task:task",
         "demo-server": "a2a_adapters_client.demo:demo_server",
     }

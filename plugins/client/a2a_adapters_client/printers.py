@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from a2a.types import SendMessageResponse
 
-from a2a_adapters.calling.answer import Answer
 from a2a_adapters.cli.terminal import echo, note
 from a2a_adapters.contract.events import TextDelta
 from a2a_adapters.contract.parts import join_text
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from a2a.types import StreamResponse
 
+    from a2a_adapters import AgentReply
     from a2a_adapters_client.access import Access
     from a2a_adapters_client.connect import Agent
     from a2a_adapters_client.follow import Following
@@ -30,11 +30,13 @@ _FAILED = {"failed", "rejected", "canceled"}
 class Printer(Protocol):
     """Prints an answer."""
 
-    def event(self, response: StreamResponse) -> None:
-        """Take an event."""
+    def event(self, response: StreamResponse, news: Iterable[object]) -> None:
+        """Take an event and the news that it contains."""
 
-    async def end(self, agent: Agent, following: Following) -> None:
-        """Print the rest when the task is settled."""
+    async def end(
+        self, agent: Agent, following: Following, late: Iterable[object], reply: AgentReply
+    ) -> None:
+        """Print the rest, late news included, when the task is settled."""
 
     def end_line(self) -> None:
         """End the line of an interrupted answer."""
@@ -59,10 +61,16 @@ class _Events:
     def __init__(self, output: Output) -> None:
         self._output = output
 
-    def event(self, response: StreamResponse) -> None:
+    def event(self, response: StreamResponse, news: Iterable[object]) -> None:  # noqa: ARG002
         self._output.event(response)
 
-    async def end(self, agent: Agent, following: Following) -> None:  # noqa: ARG002 - as others
+    async def end(
+        self,
+        agent: Agent,  # noqa: ARG002 - as other printers
+        following: Following,
+        late: Iterable[object],  # noqa: ARG002
+        reply: AgentReply,  # noqa: ARG002
+    ) -> None:
         self._output.advise(following.task())
 
     def end_line(self) -> None:
@@ -75,14 +83,18 @@ class _Whole:
     def __init__(self, output: Output, folder: Path | None) -> None:
         self._output = output
         self._folder = folder
-        self._answer = Answer()
         self._last: StreamResponse | None = None
 
-    def event(self, response: StreamResponse) -> None:
+    def event(self, response: StreamResponse, news: Iterable[object]) -> None:  # noqa: ARG002
         self._last = response
-        self._answer.fold(response)
 
-    async def end(self, agent: Agent, following: Following) -> None:
+    async def end(
+        self,
+        agent: Agent,
+        following: Following,
+        late: Iterable[object],  # noqa: ARG002 - as other printers
+        reply: AgentReply,
+    ) -> None:
         assert self._last is not None  # noqa: S101 - a message without an answer raises
         if self._last.HasField("message"):
             found = SendMessageResponse(message=self._last.message)
@@ -92,7 +104,7 @@ class _Whole:
             found = SendMessageResponse(task=self._last.task)
         self._output.sent(found)
         if self._folder is not None:
-            keep_files(self._answer.finish()[1], self._folder)
+            keep_files(reply, self._folder)
 
     def end_line(self) -> None:
         """Do nothing: the task is printed in whole lines."""
@@ -104,14 +116,18 @@ class _Plain:
     def __init__(self, output: Output, folder: Path | None) -> None:
         self._output = output
         self._folder = folder
-        self._answer = Answer()
         self._is_within_line = False
 
-    def event(self, response: StreamResponse) -> None:
-        self._write(self._answer.fold(response))
+    def event(self, response: StreamResponse, news: Iterable[object]) -> None:  # noqa: ARG002
+        self._write(news)
 
-    async def end(self, agent: Agent, following: Following) -> None:  # noqa: ARG002 - as others
-        late, reply = self._answer.finish()
+    async def end(
+        self,
+        agent: Agent,  # noqa: ARG002 - as other printers
+        following: Following,
+        late: Iterable[object],
+        reply: AgentReply,
+    ) -> None:
         if reply.state not in _FAILED:
             self._write(late)
         self.end_line()

@@ -12,6 +12,7 @@ import typer
 
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import InvalidInputError
+from a2a_adapters.contract.text import as_text
 from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import (
     MESSAGE,
@@ -21,6 +22,7 @@ from a2a_adapters_client.command import (
     SaveOption,
     client_command,
 )
+from a2a_adapters_client.memory import Memory
 from a2a_adapters_client.parts import MessageCommand, read_parts, typed_parts
 
 if TYPE_CHECKING:
@@ -81,6 +83,12 @@ def send(
             envvar="A2ACLI_ASYNC",
         ),
     ] = False,
+    continues: Annotated[
+        bool,
+        typer.Option(
+            "--continue", "-c", help="Continue the last conversation, or the last with AGENT."
+        ),
+    ] = False,
     quiet: Annotated[
         bool,
         typer.Option(
@@ -104,10 +112,16 @@ def send(
 
     Examples:
       a2a-adapters send localhost:8000 "Hello"
+      a2a-adapters send -c "And tomorrow?"
       git diff | a2a-adapters send localhost:8000 - --text "Review this" > review.md
     """
     del text, file, data, media_type  # read in order by `typed_parts`
-    [*said] = access.take(words or [], most=1)
+    words = words or []
+    if continues:
+        last = Memory().last(access.agent_card or (words[0] if len(words) > 1 else ""))
+        access.agent_card = access.agent_card or (words.pop(0) if len(words) > 1 else last.agent)
+        context_id, task_id = last.context_id, last.task_id if last.is_question else ""
+    [*said] = access.take(words, most=1)
     parts = read_parts(said, typed_parts(context))
     request = _request(access, parts, context_id, task_id)
     is_labelled = access.is_json or access.verbose or is_async
@@ -139,6 +153,7 @@ async def _send(
 ) -> TaskState:
     """Send a message, print the answer, and return the state of its task."""
     # Importing the client takes a second, which --help must not wait for.
+    from a2a_adapters.calling.answer import Answer  # noqa: PLC0415
     from a2a_adapters_client.connect import connected  # noqa: PLC0415
     from a2a_adapters_client.follow import Following  # noqa: PLC0415
     from a2a_adapters_client.printers import printer_for  # noqa: PLC0415
@@ -146,19 +161,27 @@ async def _send(
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
         following = Following(agent, request.message.task_id)
-        printer = printer_for(access, folder, is_plain=is_plain)
+        printer, answer = printer_for(access, folder, is_plain=is_plain), Answer()
         is_noted = is_async or is_quiet or access.stream
         async with following.within(access.timeout), _hint_at_ctrl_c(following, access):
             try:
                 async for event in following.sent(request, only_first=is_async):
-                    printer.event(event)
+                    printer.event(event, answer.fold(event))
                     if following.task_id and not is_noted:
                         note(f"task {following.task_id}")
                         is_noted = True
-                await printer.end(agent, following)
+                late, reply = answer.finish()
+                await printer.end(agent, following, late, reply)
             finally:
                 printer.end_line()
+    Memory().add(access.named, _text_of(request), reply)
     return following.task().status.state
+
+
+def _text_of(request: SendMessageRequest) -> str:
+    from a2a_adapters.protocol.conversion import message_parts  # noqa: PLC0415 - as above
+
+    return as_text(message_parts(request.message))
 
 
 @asynccontextmanager
