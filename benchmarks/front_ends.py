@@ -11,6 +11,7 @@ import re
 import sys
 from collections import defaultdict
 from statistics import median
+from uuid import uuid4
 
 import load
 import uvloop
@@ -37,10 +38,16 @@ def responses(text: str) -> bytes:
     return post("/v1/responses", {"input": text})
 
 
+def run(text: str) -> bytes:
+    message = {"id": "m", "role": "user", "content": text}
+    return post("/ag-ui", {"threadId": f"{uuid4()}", "runId": "r", "messages": [message]})
+
+
 APIS = {
     "A2A, JSON-RPC": (lambda text: load.request("SendStreamingMessage", text), load.COMPLETED),
     "Chat Completions": (chat, re.compile(rb'"finish_reason":"stop"')),
     "Responses": (responses, re.compile(rb'"type":"response.completed"')),
+    "AG-UI": (run, re.compile(rb'"type":"RUN_FINISHED"')),
 }
 
 

@@ -98,7 +98,7 @@ def forgetful(agent: str):
 def front_ends(agent: str):
     from a2a_adapters import build_app
 
-    return build_app(target_of(agent), name=agent, dialects=["openai"])
+    return build_app(target_of(agent), name=agent, dialects=["openai", "ag-ui"])
 
 
 def with_grpc(agent: str):

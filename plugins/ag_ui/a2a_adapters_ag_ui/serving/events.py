@@ -69,9 +69,10 @@ class RunEvents:
 
     def text(self, text: str) -> bytes:
         """Return the event for a piece of text, after those that open its message."""
-        opened = b"" if self._text_id else self._open_text()
+        if not self._text_id:
+            return self._open_text() + self.text(text)
         self._said.append(text)
-        return opened + self._before_text + one_line(text) + b"}\n\n"
+        return self._before_text + one_line(text) + b"}\n\n"
 
     def progress(self, event: ProgressEvent) -> bytes:
         """Return the events for progress."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters_openai.errors import ApiError
     from ag_ui.core import RunFinishedOutcome
 
-    from a2a_adapters import AgentReply
+    from a2a_adapters import AgentReply, ProgressEvent
     from a2a_adapters import TokenUsage as Usage
     from a2a_adapters_ag_ui.serving.fold import RunEvent
     from a2a_adapters_ag_ui.serving.input import Asked
@@ -64,7 +64,9 @@ class RunShape:
 
     def add(self, news: Sequence[RunEvent]) -> bytes:
         """Return the events for changes."""
-        return self._task() + b"".join(map(self._one, news))
+        say, other = self._events.text, self._other
+        events = [say(each.text) if isinstance(each, TextDelta) else other(each) for each in news]
+        return self._task() + b"".join(events)
 
     async def end(self) -> bytes:
         """Return the last events.
@@ -82,7 +84,7 @@ class RunShape:
                 RunFinishedSuccessOutcome(pending_tool_call_ids=pending),
                 reply,
             )
-        events = self._rest([each for each in news if isinstance(each, TextDelta)], reply)
+        events = self.add(news) + self._rest(reply)
         events += self._events.finish()
         if asking is None:
             return self._finish(events, RunFinishedSuccessOutcome(), reply)
@@ -95,14 +97,10 @@ class RunShape:
             return self._events.finish() + finished(self._asked, outcome)
         return failed(error)
 
-    def _one(self, event: RunEvent) -> bytes:
-        match event:
-            case TextDelta(text=text):
-                return self._events.text(text)
-            case RemoteArtifact():
-                return self._events.artifact(event)
-            case _:
-                return self._events.progress(event)
+    def _other(self, event: ProgressEvent | RemoteArtifact) -> bytes:
+        if isinstance(event, RemoteArtifact):
+            return self._events.artifact(event)
+        return self._events.progress(event)
 
     def _task(self) -> bytes:
         """Return the event that names the task of A2A, once it is known."""
@@ -112,9 +110,9 @@ class RunShape:
         self._names_task = False
         return custom("a2a:task", {"taskId": answer.task_id, "contextId": answer.context_id})
 
-    def _rest(self, news: Sequence[TextDelta], reply: AgentReply) -> bytes:
+    def _rest(self, reply: AgentReply) -> bytes:
         """Return the events of the answer that were not sent yet."""
-        events = b"".join(map(self._one, news))
+        events = b""
         followed = [each for each in reply.artifacts if is_followed(each)]
         for artifact in followed:
             if artifact.id not in self._events.artifacts:
