@@ -317,7 +317,9 @@ def _framework_of(name: str) -> str:
 
 def _distribution_of(module: str) -> str:
     name = module.replace("_", "-")
-    return {"agents": "openai-agents"}.get(name, name)
+    # pydantic is a library of many frameworks, and no part of pydantic-ai.
+    known = {"agents": "openai-agents", "pydantic-ai": "pydantic-ai-slim", "pydantic": ""}
+    return known.get(name, name)
 
 
 def _is_installed(distribution: str) -> bool:

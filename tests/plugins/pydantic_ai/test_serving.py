@@ -21,6 +21,7 @@ from pydantic_ai import (
     RunContext,
     TextOutput,
     TextPart,
+    Tool,
     ToolOutput,
 )
 from pydantic_ai.agent import WrapperAgent
@@ -32,6 +33,7 @@ from a2a_adapters import (
     Data,
     File,
     InvalidInputError,
+    NoAdapterError,
     Output,
     Progress,
     TargetError,
@@ -289,6 +291,16 @@ def test_cards_have_function_tools_but_no_instructions():
 def test_other_targets_are_refused():
     with pytest.raises(TargetError):
         adapt("no agent")
+
+
+@pytest.mark.parametrize(
+    ("target", "suggestion"),
+    [(ROME, ""), (Tool(shout), r"\. Nearest: an agent, or a function .* \(pydantic_ai\)")],
+    ids=["a model of pydantic", "a tool"],
+)
+def test_agents_are_suggested_for_objects_of_the_framework_only(target, suggestion):
+    with pytest.raises(NoAdapterError, match=rf"router \(a router\){suggestion}$"):
+        build_app(target)
 
 
 def test_wrapped_agents_and_factories_are_served():
