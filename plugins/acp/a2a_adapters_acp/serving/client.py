@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from acp import RequestError
 from acp.schema import (
@@ -235,61 +235,26 @@ class SessionClient:
             raise RequestError.invalid_request({"details": "there is no turn"})
         return CreateTerminalResponse(terminal_id=terminal_id)
 
-    async def terminal_output(
-        self,
-        session_id: str,  # noqa: ARG002 - this client has one session
-        terminal_id: str,
-        **_: Any,
-    ) -> TerminalOutputResponse:
+    async def terminal_output(self, terminal_id: str, **_: Any) -> TerminalOutputResponse:
         """Return what a command has written."""
         return self.terminals.get(terminal_id).output
 
     async def wait_for_terminal_exit(
-        self,
-        session_id: str,  # noqa: ARG002
-        terminal_id: str,
-        **_: Any,
+        self, terminal_id: str, **_: Any
     ) -> WaitForTerminalExitResponse:
         """Wait for the end of a command."""
         status = await self.terminals.get(terminal_id).wait()
         return WaitForTerminalExitResponse(exit_code=status.exit_code, signal=status.signal)
 
-    async def kill_terminal(
-        self,
-        session_id: str,  # noqa: ARG002
-        terminal_id: str,
-        **_: Any,
-    ) -> KillTerminalResponse:
+    async def kill_terminal(self, terminal_id: str, **_: Any) -> KillTerminalResponse:
         """End a command; its output stays."""
         await self.terminals.get(terminal_id).end()
         return KillTerminalResponse()
 
-    async def release_terminal(
-        self,
-        session_id: str,  # noqa: ARG002
-        terminal_id: str,
-        **_: Any,
-    ) -> ReleaseTerminalResponse:
+    async def release_terminal(self, terminal_id: str, **_: Any) -> ReleaseTerminalResponse:
         """End a command and forget its output."""
         await self.terminals.release(terminal_id)
         return ReleaseTerminalResponse()
-
-    async def create_elicitation(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse."""
-        raise RequestError.method_not_found("elicitation/create")
-
-    async def complete_elicitation(self, *_: Any, **__: Any) -> None:
-        """Ignore."""
-
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """Refuse extensions."""
-        raise RequestError.method_not_found(f"_{method}")
-
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Ignore extensions."""
-
-    def on_connect(self, conn: Any) -> None:
-        """Do nothing: the session has the connection."""
 
     def _open_turn(self, session_id: str) -> Turn:
         if self._turn is None or session_id != self.session_id:

@@ -75,12 +75,26 @@ KNOWN = {
         "set the model in ~/.hermes/config.yaml",
         ("HERMES_*", *_MODEL_KEYS),
     ),
+    "openclaw": Known(
+        "OpenClaw",
+        "openclaw acp",
+        "npm install --global openclaw",
+        "run `openclaw onboard`, and keep its gateway running",
+        ("OPENCLAW_*",),
+    ),
     "opencode": Known(
         "OpenCode",
         "opencode acp",
         "npm install --global opencode-ai",
         "run `opencode auth login`",
         ("OPENCODE_*", *_MODEL_KEYS),
+    ),
+    "pi": Known(
+        "pi",
+        "pi-acp",
+        "install pi, and npm install --global pi-acp",
+        "run `pi` once and log in",
+        ("PI_*", *_MODEL_KEYS),
     ),
     "qwen": Known(
         "Qwen Code",

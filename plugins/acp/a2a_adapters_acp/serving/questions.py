@@ -86,14 +86,15 @@ def question(
     """
     title = shown(" ".join((call.title or "use a tool").split()), folder, _TITLE)
     kinds = ", ".join(sorted(kinds_of(call)))
-    words = [_LABELS[option.kind] for option in options]
+    offered = {option.kind for option in options}
+    words = [word for kind, word in _LABELS.items() if kind in offered]
     command = shown(command_of(call), folder)
     lines = [f"The agent asks for permission ({kinds}): {title}"]
     if command and command not in title:
         lines.append("$ " + command.replace("\n", "\n> "))  # not to pass for a line of ours
     paths = [name_of(path, folder) for path in paths_of(call)]
     lines += [f"Files: {', '.join(paths)}"] if paths else []
-    lines.append(f"Answer {' or '.join(dict.fromkeys(words))}.")
+    lines.append(f"Answer {' or '.join(words)}.")
     about = {
         "kinds": sorted(kinds_of(call)),
         "title": title,

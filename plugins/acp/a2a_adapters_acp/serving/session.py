@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from acp import PROTOCOL_VERSION, RequestError
 from acp.client.connection import ClientSideConnection
@@ -126,7 +126,7 @@ class Session:
         assert process.stdout is not None  # noqa: S101 - they are pipes
         assert process.stdin is not None  # noqa: S101
         lines = Lines(process.stdout, process.stdin, is_useful=is_read, ready=self._client.ready)
-        self._connection = ClientSideConnection(self._client, lines)
+        self._connection = ClientSideConnection(cast("Any", self._client), lines)
         try:
             async with asyncio.timeout(self._launch.start_seconds):
                 await self._begin(self._connection, session_id)

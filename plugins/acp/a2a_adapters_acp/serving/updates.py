@@ -69,9 +69,9 @@ _ENDED = ("completed", "failed")
 
 
 def is_read(message: Mapping[str, Any]) -> bool:
-    """Whether a message is not an update of a kind that nothing here reads."""
+    """Whether a message is a request, a response, or an update of a kind that is read here."""
     if message.get("method") != "session/update":
-        return True
+        return "id" in message
     params = message.get("params")
     update = params.get("update") if isinstance(params, dict) else None
     return isinstance(update, dict) and update.get("sessionUpdate") in _READ
