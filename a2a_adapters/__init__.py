@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     )
     from a2a_adapters.calling.task import RemoteTask
     from a2a_adapters.calling.tools import (
+        LimitedWait,
         ToolDescription,
         ToolFactory,
         ToolInput,
@@ -130,21 +131,21 @@ __all__ = [
     "Authenticator", "BearerAuth", "BearerTokens", "CancelFlag", "ConfigurationError",
     "Conversation", "Data", "ErrorCategory", "Exchange", "Extension", "Factory", "File",
     "Finding", "ForbiddenError", "ForbiddenUrlError", "HeadersAuth", "InputRequired",
-    "InvalidInputError", "JwtTokens", "Limits", "ListedAgent", "ListenError", "MessageInput",
-    "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
-    "Output", "Part", "PluginStatus", "Plugins", "Progress", "ProgressEvent", "PushOptions",
-    "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError",
-    "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError",
-    "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
-    "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError", "SendOptions",
-    "ServerOptions", "Severity", "Skill", "Speech", "StateStorage", "TargetError",
-    "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
-    "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn", "UnauthenticatedError",
-    "UnsafeHostError", "adapt_made", "as_decision", "as_executor", "as_json", "as_output",
-    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "dialogue",
-    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
-    "run_in_thread", "serve", "serve_runnable", "tool_answer", "tool_arguments",
-    "without_reasoning",
+    "InvalidInputError", "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError",
+    "MessageInput", "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError",
+    "OutboundPolicy", "Output", "Part", "PluginStatus", "Plugins", "Progress", "ProgressEvent",
+    "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
+    "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
+    "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",
+    "RemoteTaskError", "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError",
+    "SendOptions", "ServerOptions", "Severity", "Skill", "Speech", "StateStorage",
+    "TargetError", "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall",
+    "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn",
+    "UnauthenticatedError", "UnsafeHostError", "adapt_made", "as_decision", "as_executor",
+    "as_json", "as_output", "as_text", "aserve", "blocking", "build_app", "card_signer",
+    "check", "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure",
+    "remote_llm", "remote_tool", "run_in_thread", "serve", "serve_runnable", "tool_answer",
+    "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -156,7 +157,8 @@ _MODULES = {
     "calling.options": "AgentOptions PushReceiver RemoteOptions SendOptions",
     "calling.reply": "AgentReply Question RemoteArtifact RemoteEvent ReplyState",
     "calling.task": "RemoteTask",
-    "calling.tools": "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
+    "calling.tools": "LimitedWait "
+    "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.inputs": "NamedInputs",
     "contract.results": "ToolCalls as_output",
     "contract.text": "ReasoningFilter Speech as_decision as_json as_text tool_arguments "

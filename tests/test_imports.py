@@ -56,6 +56,7 @@ BUILT_IN = {
     "console": {
         "calling", "cli", "contract", "net", "observability", "protocol", "security", "serving",
     },
+    "contracts": {"contract", "serving", "testing"},
     # It serves a runtime and is a transport of `RemoteAgent`, like the core's own bindings.
     "grpc": {
         "bindings", "calling", "concurrency", "contract", "net", "observability", "protocol",
@@ -156,6 +157,7 @@ FOREIGN = {
 EXCEPTIONS = {
     # Their public names are loaded when they are asked for.
     "": {"a2a_adapters_check", "a2a_adapters_jwt"},
+    "testing": {"a2a_adapters_contracts"},
     # a2a-sdk's client in tests needs a channel.
     "testing.local": {"grpc"},
 }

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Self
 from pydantic import BaseModel, Field
 
 from a2a_adapters.calling.agent import RemoteAgent
+from a2a_adapters.calling.errors import RemoteTimeoutError
+from a2a_adapters.calling.options import checked_timeout
+from a2a_adapters.calling.reply import WAITING
+from a2a_adapters.concurrency import BoundedMap, blocking
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions
+    from a2a_adapters.calling.reply import AgentReply
+    from a2a_adapters.calling.task import RemoteTask
     from a2a_adapters.contract.adapter import AgentDescription, Skill
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
+_STILL_WORKING = "(It is still working. Call this tool again, with any message, to wait for it.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
 
 # The limits of OpenAI's API, the strictest of the common ones.
@@ -113,16 +121,56 @@ class ToolFactory:
         raise NotImplementedError
 
 
-def tool_answer(text: str, *, asks: bool, is_kept: bool = True) -> str:
+def tool_answer(text: str, *, asks: bool, is_kept: bool = True, is_working: bool = False) -> str:
     """Format an agent's answer as a tool result for a model.
 
     Args:
         text: The answer.
         asks: Whether the answer is a question.
         is_kept: Whether the tool's next call continues the conversation.
+        is_working: Whether the answer is not complete; the next call waits for the rest.
     """
+    if is_working:
+        return "\n".join(filter(None, (text, _STILL_WORKING)))
     hint = (_ANSWER_IT if is_kept else _SAY_IT_ALL) if asks else ""
     return "\n".join(filter(None, (text, hint))) or "(The agent answered nothing.)"
+
+
+class LimitedWait:
+    """Asks an agent for a framework's tool, and waits a limited time for the answer in each call.
+
+    Args:
+        agent: The agent.
+        seconds: The time. A reply that is not complete by then has the state "working".
+    """
+
+    def __init__(self, agent: RemoteAgent, seconds: float) -> None:
+        self._agent = agent
+        self._seconds = checked_timeout(seconds)
+        self._tasks: BoundedMap[str, RemoteTask] = BoundedMap(10_000)
+
+    async def ask(
+        self, key: str | None, message: MessageInput, skill: str | None = None
+    ) -> AgentReply:
+        """Send a message of the conversation `key`, unless its last answer is not complete yet.
+
+        Without a key, an answer that is not complete in time is given up, and its task cancelled.
+        """
+        task = self._tasks.get(key) if key is not None else None
+        if task is None or task.state not in {"submitted", "working", *WAITING}:
+            context_id = task.context_id if task else ""
+            task = await self._agent.start(message, context_id=context_id, skill=skill)
+        elif task.state in WAITING:
+            await task.answer(message)
+        if key is None:
+            return await task.result(self._seconds, cancel=True)
+        self._tasks[key] = task
+        try:
+            return await task.result(self._seconds)
+        except RemoteTimeoutError:
+            return await task.status()
+
+    ask_sync = blocking.running(ask)
 
 
 def _name(name: str) -> str:

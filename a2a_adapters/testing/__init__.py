@@ -13,13 +13,9 @@ pytest-asyncio in auto mode:
 
 from __future__ import annotations
 
-from a2a_adapters.testing.contract import (
-    AdapterContract,
-    InputRequiredContract,
-    OnSqlite,
-    OnStorage,
-    ToolContract,
-)
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
 from a2a_adapters.testing.local import (
     answer_of,
     as_user,
@@ -29,10 +25,25 @@ from a2a_adapters.testing.local import (
     stream,
     user_message,
 )
-from a2a_adapters.testing.resuming import ResumeContract
+
+if TYPE_CHECKING:
+    from a2a_adapters_contracts import (
+        AdapterContract,
+        InputRequiredContract,
+        OnSqlite,
+        OnStorage,
+        ResumeContract,
+        ToolContract,
+    )
 
 __all__ = [
     "AdapterContract", "InputRequiredContract", "OnSqlite", "OnStorage", "ResumeContract",
     "ToolContract", "answer_of", "as_user", "connect", "running", "send", "stream",
     "user_message",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(_import_module("a2a_adapters_contracts"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from a2a_adapters import (
     AgentOptions,
+    LimitedWait,
     RemoteAgent,
     ReplyState,
     ToolDescription,
@@ -40,6 +41,7 @@ class A2AToolConfig(RemoteConfig):
     name: str
     description: str
     skill_id: str = ""
+    wait: float | None = None
 
 
 class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
@@ -55,6 +57,8 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         name: The tool's name.
         description: The description that the model sees.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+        wait: Maximum time that a call waits for the answer in seconds. The next call goes on
+            waiting for it. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`. With `headers`, the
             object cannot be dumped, because they may be credentials.
     """
@@ -69,6 +73,7 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         description: str,
         *,
         skill_id: str = "",
+        wait: float | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(ToolInput, A2AToolResult, name, description)
@@ -76,6 +81,8 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         self._agent = RemoteAgent.of(agent, **options)
         self._skill_id = skill_id
         self._conversation = self._agent.conversation()
+        self._wait = wait
+        self._limited = None if wait is None else LimitedWait(self._agent, wait)
 
     @classmethod
     def from_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
@@ -117,8 +124,12 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The agent does not answer.
         """
-        metadata = {"skill_id": self._skill_id} if self._skill_id else None
-        sending = asyncio.ensure_future(self._conversation.send(args.message, metadata=metadata))
+        skill = self._skill_id or None
+        if self._limited is not None:
+            asking = self._limited.ask("", args.message, skill)
+        else:
+            asking = self._conversation.send(args.message, skill=skill)
+        sending = asyncio.ensure_future(asking)
         cancellation_token.link_future(sending)
         reply = await sending
         return A2AToolResult(
@@ -133,7 +144,8 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         """Format an answer for the model."""
         result = A2AToolResult.model_validate(value)
         asks = result.state in {"input-required", "auth-required"}
-        return tool_answer(result.text, asks=asks)
+        is_working = result.state in {"submitted", "working"}
+        return tool_answer(result.text, asks=asks, is_working=is_working)
 
     async def save_state_json(self) -> Mapping[str, Any]:
         """Return the context id, and the id of the task that waits, if any."""
@@ -153,6 +165,7 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
             name=self.name,
             description=self.description,
             skill_id=self._skill_id,
+            wait=self._wait,
         )
 
     @classmethod
@@ -162,5 +175,6 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
             config.name,
             config.description,
             skill_id=config.skill_id,
+            wait=config.wait,
             **config.options(),
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from crewai.context import get_current_task_id
 from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from a2a_adapters import (
     AgentReply,
+    LimitedWait,
     RemoteAgent,
     RemoteAgentError,
     ToolDescription,
@@ -22,9 +23,7 @@ from a2a_adapters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from a2a_adapters import JSON, AgentOptions, Conversation
+    from a2a_adapters import AgentOptions
 
 
 def _never(*_: object) -> bool:
@@ -41,14 +40,24 @@ class A2ATool(ToolFactory, BaseTool):
     Attributes:
         agent: The agent, or its URL.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+        wait: Maximum time that a call waits for the answer in seconds. The next call in the task
+            goes on waiting for it. None waits as long as the agent's timeout allows.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     agent: RemoteAgent
     skill_id: str | None = None
+    wait: float | None = Field(default=None, gt=0)
     args_schema: type[BaseModel] = ToolInput
     cache_function: Callable[..., bool] = _never
+    _limited: LimitedWait | None = PrivateAttr(None)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Prepare calls that wait a limited time."""
+        super().model_post_init(context)
+        if self.wait is not None:
+            self._limited = LimitedWait(self.agent, self.wait)
 
     @classmethod
     def from_url(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
@@ -60,36 +69,45 @@ class A2ATool(ToolFactory, BaseTool):
         return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str) -> str:
-        conversation, is_kept = self._conversation()
+        key = self._key()
         try:
-            reply = conversation.send_sync(message, metadata=self._metadata())
+            if self._limited is not None:
+                reply = self._limited.ask_sync(key, message, self.skill_id)
+            else:
+                conversation = self.agent.conversation(key)
+                reply = conversation.send_sync(message, skill=self.skill_id)
         except RemoteAgentError as error:
             return _failure(error)
-        return _result(reply, is_kept=is_kept)
+        return _result(reply, is_kept=key is not None)
 
     async def _arun(self, message: str) -> str:
-        conversation, is_kept = self._conversation()
+        key = self._key()
         try:
-            reply = await conversation.send(message, metadata=self._metadata())
+            if self._limited is not None:
+                reply = await self._limited.ask(key, message, self.skill_id)
+            else:
+                conversation = self.agent.conversation(key)
+                reply = await conversation.send(message, skill=self.skill_id)
         except RemoteAgentError as error:
             return _failure(error)
-        return _result(reply, is_kept=is_kept)
+        return _result(reply, is_kept=key is not None)
 
-    def _conversation(self) -> tuple[Conversation, bool]:
-        """Return the conversation of the current task or flow, and whether the next call has it.
+    def _key(self) -> str | None:
+        """Return the name of the conversation of the current task or flow, if there is one.
 
         All copies of a crew share a tool, but not their tasks and flows.
         """
         owner = get_current_task_id() or current_flow_id.get()
-        key = f"{owner}/{self.name}" if owner else None
-        return self.agent.conversation(key), key is not None
-
-    def _metadata(self) -> Mapping[str, JSON] | None:
-        return {"skill_id": self.skill_id} if self.skill_id else None
+        return f"{owner}/{self.name}" if owner else None
 
 
 def _result(reply: AgentReply, *, is_kept: bool) -> str:
-    return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=is_kept)
+    return tool_answer(
+        reply.whole_text,
+        asks=reply.is_question,
+        is_kept=is_kept,
+        is_working=reply.state in {"submitted", "working"},
+    )
 
 
 def _failure(error: RemoteAgentError) -> str:

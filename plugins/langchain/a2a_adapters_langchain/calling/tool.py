@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, BaseToolkit, ToolException
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
 from a2a_adapters import (
     AgentReply,
+    LimitedWait,
     RemoteAgent,
     RemoteAgentError,
     ToolDescription,
@@ -47,16 +48,26 @@ class A2ATool(ToolFactory, BaseTool):
     Attributes:
         agent: The agent, or its URL.
         skill_id: The skill that the tool stands for; sent as metadata `skill_id`.
+        wait: Maximum time that a call waits for the answer in seconds. The next call in the thread
+            goes on waiting for it. None waits as long as the agent's timeout allows.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     agent: RemoteAgent
     skill_id: str | None = None
+    wait: float | None = Field(default=None, gt=0)
     args_schema: type[BaseModel] = ToolInput
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool | str | None = True
     handle_validation_error: bool | str | None = True
+    _limited: LimitedWait | None = PrivateAttr(None)
+
+    @override
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        if self.wait is not None:
+            self._limited = LimitedWait(self.agent, self.wait)
 
     @classmethod
     @override
@@ -64,25 +75,34 @@ class A2ATool(ToolFactory, BaseTool):
         return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        conversation, options = self._call(config)
         with _as_tool_exception():
-            reply = conversation.send_sync(message, **options)
+            if self._limited is not None:
+                reply = self._limited.ask_sync(self._key(config), message, self.skill_id)
+            else:
+                conversation, options = self._call(config)
+                reply = conversation.send_sync(message, **options)
         return _result(reply, has_thread=thread_of(config) is not None)
 
     async def _arun(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        conversation, options = self._call(config)
         with _as_tool_exception():
-            reply = await conversation.send(message, **options)
+            if self._limited is not None:
+                reply = await self._limited.ask(self._key(config), message, self.skill_id)
+            else:
+                conversation, options = self._call(config)
+                reply = await conversation.send(message, **options)
         return _result(reply, has_thread=thread_of(config) is not None)
 
     def _call(self, config: RunnableConfig) -> tuple[Conversation, CallOptions]:
-        key = thread_of(config)
-        if key is not None and self.skill_id:  # one skill must not answer the question of another
-            key = f"{key} {self.skill_id}"
-        conversation = self.agent.conversation(key)
+        conversation = self.agent.conversation(self._key(config))
         metadata = {"skill_id": self.skill_id} if self.skill_id else None
         task_id = answered_task(conversation, config)
         return conversation, CallOptions(metadata=metadata, task_id=task_id)
+
+    def _key(self, config: RunnableConfig) -> str | None:
+        key = thread_of(config)
+        if key is not None and self.skill_id:  # one skill must not answer the question of another
+            return f"{key} {self.skill_id}"
+        return key
 
 
 @contextmanager
@@ -101,7 +121,13 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
         "data": reply.data,
         "files": [to_block(file) for file in reply.files],
     }
-    return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=has_thread), artifact
+    text = tool_answer(
+        reply.whole_text,
+        asks=reply.is_question,
+        is_kept=has_thread,
+        is_working=reply.state in {"submitted", "working"},
+    )
+    return text, artifact
 
 
 _STEM_LENGTH = 60
