@@ -1,4 +1,4 @@
-"""The same interface of an agent is called as by a2a-sdk's own client."""
+"""Calls use the interface that a2a-sdk's own client would choose."""
 
 from __future__ import annotations
 
