@@ -88,11 +88,11 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
 
-test-openai: $(OPENAI)/.test ## test with the newest openai and openai-agents, which CrewAI does not allow
+test-openai: $(OPENAI)/.test ## test with the newest openai and its frameworks, which CrewAI does not allow
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
 	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
-	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai \
+	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py \
 		--ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
@@ -237,6 +237,6 @@ $(OPENAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(OPENAI)
 	grep -vE '^(jiter|openai|openai-agents)==' constraints.txt > $(OPENAI)/constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(OPENAI)/bin/python -c $(OPENAI)/constraints.txt \
-		-e '.[openai-agents,postgresql,sqlite]' 'openai-agents==0.24.0' 'openai==3.54.0' \
+		-e '.[openai-agents,postgresql,pydantic-ai,sqlite]' 'openai-agents==0.24.0' 'openai==3.54.0' 'pydantic-ai-slim[openai]' \
 		--group lint --group test
 	@touch $@
