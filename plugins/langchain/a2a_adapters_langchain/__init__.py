@@ -7,7 +7,7 @@
     serve(adapt(graph, stream_nodes=["writer"]))
 
 In the other direction, `A2AChatModel`, `A2ALLM`, `A2ATool`, `A2AToolkit` and `A2ARunnable` are
-remote agents as LangChain's own objects.
+remote agents as LangChain's own objects. `A2ATaskNode` suspends a graph until a remote task ends.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
     from a2a_adapters_langchain.calling.chat_model import A2AChatModel
     from a2a_adapters_langchain.calling.llm import A2ALLM
+    from a2a_adapters_langchain.calling.node import A2ATaskNode
     from a2a_adapters_langchain.calling.runnable import A2ARunnable
     from a2a_adapters_langchain.calling.tool import A2ATool, A2AToolkit
     from a2a_adapters_langchain.serving.adapt import adapt
@@ -31,6 +32,7 @@ __all__ = [
     "A2ALLM",
     "A2AChatModel",
     "A2ARunnable",
+    "A2ATaskNode",
     "A2ATool",
     "A2AToolkit",
     "GraphAdapter",
@@ -47,6 +49,7 @@ __getattr__ = lazy_names(
         "A2AChatModel": "calling.chat_model",
         "A2ALLM": "calling.llm",
         "A2ARunnable": "calling.runnable",
+        "A2ATaskNode": "calling.node",
         "A2ATool": "calling.tool",
         "A2AToolkit": "calling.tool",
         "adapt": "serving.adapt",
