@@ -97,7 +97,7 @@ COMBINATIONS = """\
 - **CrewAI** needs `openai` 2. The last version of `openai-agents` that supports it is 0.20, which
   pip selects when CrewAI is installed. Agents in separate environments can use any versions and
   call each other over A2A.
-- **Pydantic AI** itself needs no `openai`. The models of `pydantic-ai-slim[openai]` need `openai` 3,
+- **Pydantic AI** itself needs no `openai`. The models of `pydantic-ai-slim[openai]` need version 3,
   which cannot be installed with CrewAI.
 - **AutoGen** needs `protobuf` 5, and therefore `grpcio-tools` and `grpcio-reflection` 1.71.
   `grpcio-tools` 1.71 has no wheel for Python 3.14, where pip needs a C++ compiler to install the

@@ -151,6 +151,17 @@ async def test_several_calls_are_answered_by_id():
     assert "weight: {'kg': 12}" in done
 
 
+async def test_answered_calls_take_no_second_answer():
+    made = clerk(*booking("Rome", "Oslo"))
+    adapter = adapt(made)
+    await ask(adapter, "go")
+    await reply(adapter, Data({"call-Rome": False}))
+    again = only(await reply(adapter, Data({"call-Rome": True})), InputRequired)
+    assert again.prompt.startswith("No call call-Rome waits.")
+    await reply(adapter, "yes")
+    assert made.booked == ["Oslo"]
+
+
 async def test_metadata_of_calls_is_sent():
     adapter = adapt(clerk(calling("weigh", call_id="weight", item="bag")))
     events = await ask(adapter, "go")
@@ -173,6 +184,7 @@ async def test_unclear_replies_are_asked_again():
     await ask(adapter, "book")
     for part, complaint in (
         (Data({"call-Oslo": True}), "That decides nothing."),
+        (Data({"call-Rome": True, "call-Oslo": True}), "No call call-Oslo waits."),
         (Data({"call-Rome": 1}), "That decides nothing."),
         (" ", "That decides nothing."),
     ):

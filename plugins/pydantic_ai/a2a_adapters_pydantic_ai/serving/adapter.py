@@ -252,7 +252,7 @@ def _default_deps(agent: _AnyAgent) -> Callable[[AgentRequest], Any]:
     kind = agent.deps_type
     if kind is AgentRequest:
         return lambda request: request
-    if kind in {type(None), object}:
+    if kind in {type(None), object, Any}:
         return lambda _: None
     raise TargetError(
         f"the agent's tools need {getattr(kind, '__name__', kind)}: "

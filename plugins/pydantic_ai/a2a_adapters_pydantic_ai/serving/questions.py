@@ -68,12 +68,9 @@ def answer(paused: Paused, parts: Sequence[Part]) -> Paused:
         InvalidInputError: The reply is unclear. It answers nothing.
     """
     asked = {call.tool_call_id: _Asked(paused.requests, call) for call in _waiting(paused)}
-    replies: dict[str, object] = {}
-    for value in (part.value for part in parts if isinstance(part, Data)):
-        if isinstance(value, Mapping) and value and value.keys() <= asked.keys():
-            replies |= value
-    if not replies:
-        replies = {next(iter(asked)): _whole(parts)}
+    replies = _by_id(paused, parts) or {next(iter(asked)): _whole(parts)}
+    if unknown := replies.keys() - asked.keys():
+        raise InvalidInputError(f"No call {min(unknown)} waits.")
     given = {call_id: asked[call_id].answer(reply) for call_id, reply in replies.items()}
     return paused.model_copy(update={"answers": paused.answers | given})
 
@@ -163,9 +160,22 @@ class _Asked:
         return ""
 
 
+def _calls(paused: Paused) -> list[ToolCallPart]:
+    return [*paused.requests.approvals, *paused.requests.calls]
+
+
 def _waiting(paused: Paused) -> list[ToolCallPart]:
-    calls = [*paused.requests.approvals, *paused.requests.calls]
-    return [call for call in calls if call.tool_call_id not in paused.answers]
+    return [call for call in _calls(paused) if call.tool_call_id not in paused.answers]
+
+
+def _by_id(paused: Paused, parts: Sequence[Part]) -> dict[str, object]:
+    """Return the data parts that name a call of the question."""
+    ids = {call.tool_call_id for call in _calls(paused)}
+    found: dict[str, object] = {}
+    for value in (part.value for part in parts if isinstance(part, Data)):
+        if isinstance(value, Mapping) and not ids.isdisjoint(value):
+            found |= value
+    return found
 
 
 def _prompt(asked: Sequence[_Asked]) -> str:
