@@ -54,7 +54,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +129,9 @@ javascript: $(VENV)/.test ## test with JavaScript clients; needs node and npm, s
 
 coding-agents: $(VENV)/.test ## serve real coding agents with a scripted model; needs node and npm, too
 	$(VENV)/bin/python tests/end_to_end/coding_agents/run.py
+
+copilotkit: $(VENV)/.test ## use an agent in a page of CopilotKit; needs node, npm and Chromium
+	$(VENV)/bin/python tests/end_to_end/copilotkit/run.py docs/ag-ui.png
 
 gateway: $(VENV)/.test ## test a router with a real OmniRoute gateway; needs node and npm
 	$(VENV)/bin/python tests/end_to_end/omniroute/run.py

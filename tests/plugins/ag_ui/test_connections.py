@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from a2a_adapters import BearerTokens, InputRequired, Limits, ServerOptions
-from tests.plugins.ag_ui.served import Heard, asked, resuming, run, serving
+from tests.plugins.ag_ui.served import Heard, asked, resuming, run, serving, user
 
 TOKENS = ServerOptions(authentication=BearerTokens({"a": "ann", "b": "bob"}))
 ANN, BOB = ({"Authorization": f"Bearer {token}"} for token in ("a", "b"))
@@ -79,12 +79,13 @@ def text_of(events):
 
 
 async def test_runs_of_a_task_that_asked_are_replayed_apart():
+    question = user("ASK")
     async with serving() as http:
-        first = await run(http, "ASK", run="1")
-        early = await run(http, "ASK", run="1")
+        first = await run(http, question, run="1")
+        early = await run(http, question, run="1")
         second = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
         again = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
-        late = await run(http, "ASK", run="1")
+        late = await run(http, question, run="1")
     assert early.interrupt == first.interrupt
     assert second.text == again.text == "took Rome"
     assert (late.last["type"], late.last["code"]) == ("RUN_ERROR", "run_continued")

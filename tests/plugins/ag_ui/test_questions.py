@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from a2a_adapters import InputRequired, as_decision
-from tests.plugins.ag_ui.served import SCHEMA, resuming, run, serving
+from tests.plugins.ag_ui.served import SCHEMA, resuming, run, serving, user
 
 PAINT = {"name": "paint", "description": "Paints.", "parameters": {"type": "object"}}
 
@@ -30,6 +30,28 @@ async def test_the_messages_precede_an_interrupt():
         ("assistant", "Well. \nWhich city?"),
     ]
     assert snapshot["messages"][1]["id"] == heard.of("TEXT_MESSAGE_START")[0]["messageId"]
+
+
+async def test_the_next_run_may_have_the_same_id():
+    """CopilotKit resumes a run under its own id."""
+    async with serving() as http:
+        question = user("ASK")
+        first = await run(http, question, run="1")
+        resume = resuming(first.interrupt, "Rome")
+        second = await run(http, question, run="1", resume=resume)
+        again = await run(http, question, run="1", resume=resume)
+    assert second.text == again.text == "took Rome"
+    messages = [e["messageId"] for h in (first, second) for e in h.of("TEXT_MESSAGE_START")]
+    assert len(set(messages)) == 2
+
+
+async def test_the_messages_before_an_interrupt_leave_the_reasoning_to_the_client():
+    thought = {"id": "z", "role": "reasoning", "content": "hm"}
+    async with serving() as http:
+        heard = await run(http, thought, "ASK")
+    [snapshot] = heard.of("MESSAGES_SNAPSHOT")
+    assert [message["role"] for message in snapshot["messages"]] == ["user", "assistant"]
+    assert "result" not in heard.last
 
 
 async def test_a_form_has_a_schema():

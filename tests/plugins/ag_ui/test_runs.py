@@ -92,6 +92,7 @@ async def test_state_is_shared():
     changed = jsonpatch.apply_patch(snapshot["snapshot"], delta["delta"])
     assert changed == {"n": 2, "a/b": None}
     assert heard.text == "counted"
+    assert "result" not in heard.last
 
 
 async def test_interfaces_are_activities_for_front_ends_that_show_them():

@@ -48,17 +48,17 @@ class RunEvents:
     """Builds the events of one run, one message or call at a time.
 
     Args:
-        run_id: The run; ids of messages and calls begin with it, and are the same each time.
+        key: The beginning of the ids of messages and calls, the same whenever the run is repeated.
 
     Attributes:
         messages: The messages and calls that were sent, without the reasoning.
         artifacts: The ids of the artifacts that were sent.
     """
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, key: str) -> None:
         self.messages: list[Sent] = []
         self.artifacts: set[str] = set()
-        self._run_id = run_id
+        self._key = key
         self._number = 0
         self._text_id = ""
         self._before_text = b""
@@ -195,7 +195,7 @@ class RunEvents:
 
     def _next_id(self) -> str:
         self._number += 1
-        return f"{self._run_id}:{self._number}"
+        return f"{self._key}:{self._number}"
 
 
 def custom(name: str, value: object) -> bytes:

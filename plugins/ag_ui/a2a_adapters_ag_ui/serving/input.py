@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import binascii
+import hashlib
 from typing import TYPE_CHECKING
 
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.messages import ASSISTANT, SYSTEM, USER, ChatMessage
 from ag_ui.core import (
+    ActivityMessage,
     AssistantMessage,
     DataSource,
     DeveloperMessage,
+    ReasoningMessage,
     RunAgentInput,
     SystemMessage,
     TextPart,
@@ -19,6 +22,7 @@ from ag_ui.core import (
     UserMessage,
 )
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from a2a_adapters import JSON, File, Part, Text, as_json
 from a2a_adapters_ag_ui.front_end import METADATA
@@ -26,10 +30,21 @@ from a2a_adapters_ag_ui.front_end import METADATA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ag_ui.core import AudioPart, ContentPart, Context, DocumentPart, ImagePart, VideoPart
+    from ag_ui.core import (
+        AudioPart,
+        ContentPart,
+        Context,
+        DocumentPart,
+        ImagePart,
+        Message,
+        VideoPart,
+    )
 
 _A2UI = "A2UI Component Schema"
 """The beginning of CopilotKit's description of the interfaces that it can show."""
+
+PREFIX = "a2a-"
+"""The beginning of the ids of messages from agents."""
 
 _LONGEST_ID = 500
 _PREVIOUS_LINE = "0."
@@ -57,6 +72,25 @@ class Asked:
                 text = f"threadId and runId have between 1 and {_LONGEST_ID} characters"
                 raise ApiError(400, text)
 
+        self.key = self._key()
+        """Identifies the run in its thread, and begins the ids of its messages.
+
+        The run's id alone does not: CopilotKit answers an interrupt under the id of the run that
+        asked.
+        """
+
+    def _key(self) -> str:
+        run_id = self.input.run_id
+        resume = [each.model_dump() for each in self.input.resume or ()]
+        said = [m.id for m in self.input.messages if isinstance(m, UserMessage)]
+        results = [
+            message.tool_call_id
+            for message in self.input.messages
+            if isinstance(message, ToolMessage) and not message.id.startswith(PREFIX)
+        ]
+        identity = to_json([run_id, resume, said, results])
+        return PREFIX + hashlib.sha256(identity).hexdigest()[:32]
+
     @property
     def is_current(self) -> bool:
         """Whether the client knows AG-UI 1.0, which added outcomes and fields of outcomes."""
@@ -72,6 +106,18 @@ class Asked:
     def tools(self) -> set[str]:
         """The names of the front end's tools."""
         return {tool.name for tool in self.input.tools or ()}
+
+    def earlier(self) -> list[Message]:
+        """Return the messages from before the run that a snapshot repeats.
+
+        Clients keep their own reasoning and activities only if a snapshot has none.
+        """
+        return [
+            message
+            for message in self.input.messages
+            if not message.id.startswith(f"{self.key}:")
+            and not isinstance(message, ReasoningMessage | ActivityMessage)
+        ]
 
     def history(self) -> list[ChatMessage]:
         """Return the texts of the conversation, with the files of the user.

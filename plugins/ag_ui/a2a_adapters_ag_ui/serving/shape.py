@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from a2a_adapters_openai.output import finish, rest_of
@@ -26,7 +26,6 @@ from a2a_adapters_ag_ui.serving.questions import interrupt, tool_use
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a.types import Task
     from a2a_adapters_openai.errors import ApiError
     from ag_ui.core import RunFinishedOutcome
 
@@ -50,16 +49,14 @@ class RunShape:
         self._asked = asked
         self._run = run
         self._turn = turn
-        self._events = RunEvents(asked.input.run_id)
+        self._events = RunEvents(asked.key)
         self._names_task = True
 
     def begin(self) -> bytes:
         """Return the first events; a client that reconnects drops its part of the answer."""
         events = started(self._asked)
         if self._turn.is_known:
-            own = f"{self._asked.input.run_id}:"
-            rest = [each for each in self._asked.input.messages if not each.id.startswith(own)]
-            events += encoded(MessagesSnapshotEvent(messages=rest))
+            events += encoded(MessagesSnapshotEvent(messages=self._asked.earlier()))
         return events + self._task()
 
     def add(self, news: Sequence[RunEvent]) -> bytes:
@@ -77,18 +74,15 @@ class RunShape:
         news, reply = finish(self._run.answer)
         asking = await self._turn.question(self._run) if reply.is_question else None
         use = tool_use(asking) if asking is not None else None
-        if asking is not None and use is not None and use.name in self._asked.tools:
+        if use is not None and use.name in self._asked.tools:
             pending = [use.id] if self._asked.is_current else None
-            return self._finish(
-                self._events.finish() + self._events.call(use),
-                RunFinishedSuccessOutcome(pending_tool_call_ids=pending),
-                reply,
-            )
-        events = self.add(news) + self._rest(reply)
-        events += self._events.finish()
+            outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=pending)
+            return self._events.finish() + self._events.call(use) + self._finish(outcome, reply)
+        events = self.add(news) + self._rest(reply) + self._events.finish()
         if asking is None:
-            return self._finish(events, RunFinishedSuccessOutcome(), reply)
-        return self._finish(events + self._snapshot(), self._interrupt(asking, reply), reply)
+            return events + self._finish(RunFinishedSuccessOutcome(), reply)
+        asked = RunFinishedInterruptOutcome(interrupts=[interrupt(asking, reply)])
+        return events + self._snapshot() + self._finish(asked, reply)
 
     def fail(self, error: ApiError) -> bytes:
         """Return the last events of a run that failed or was cancelled."""
@@ -117,21 +111,24 @@ class RunShape:
         for artifact in followed:
             if artifact.id not in self._events.artifacts:
                 events += self._events.artifact(artifact)
-        sent = [part for artifact in followed for part in artifact.parts]
-        shown = replace(reply, parts=[part for part in reply.parts if part not in sent])
-        rest = rest_of(shown, has_text=bool(reply.text))
+        rest = rest_of(_without_followed(reply), has_text=bool(reply.text))
         return events + (self._events.text(rest) if rest else b"")
 
     def _snapshot(self) -> bytes:
         """Return the messages, which a client needs to answer a question."""
-        messages = [*self._asked.input.messages, *self._events.messages]
+        messages = [*self._asked.earlier(), *self._events.messages]
         return encoded(MessagesSnapshotEvent(messages=messages))
 
-    def _interrupt(self, asking: Task, reply: AgentReply) -> RunFinishedInterruptOutcome:
-        return RunFinishedInterruptOutcome(interrupts=[interrupt(asking, reply)])
+    def _finish(self, outcome: RunFinishedOutcome, reply: AgentReply) -> bytes:
+        data = [] if reply.is_question else _without_followed(reply).data
+        result = data[0] if len(data) == 1 else data or None
+        return finished(self._asked, outcome, result, reply.usage)
 
-    def _finish(self, events: bytes, outcome: RunFinishedOutcome, reply: AgentReply) -> bytes:
-        return events + finished(self._asked, outcome, reply)
+
+def _without_followed(reply: AgentReply) -> AgentReply:
+    """Return an answer without the shared state and interfaces, which have events of their own."""
+    sent = [part for each in reply.artifacts if is_followed(each) for part in each.parts]
+    return replace(reply, parts=[part for part in reply.parts if part not in sent])
 
 
 def started(asked: Asked) -> bytes:
@@ -147,28 +144,19 @@ def started(asked: Asked) -> bytes:
     )
 
 
-def finished(asked: Asked, outcome: RunFinishedOutcome, reply: AgentReply | None = None) -> bytes:
+def finished(
+    asked: Asked, outcome: RunFinishedOutcome, result: object = None, usage: Usage | None = None
+) -> bytes:
     """Return the event that ends a run, with the data and the usage of its answer."""
-    data = reply.data if reply is not None else []
     return encoded(
         RunFinishedEvent(
             thread_id=asked.input.thread_id,
             run_id=asked.input.run_id,
             outcome=outcome,
-            result=(data[0] if len(data) == 1 else data) if data else None,
-            usage=_usage(reply.usage) if reply is not None and reply.usage is not None else None,
+            result=result,
+            usage=[TokenUsage(**asdict(usage))] if usage is not None else None,
         )
     )
-
-
-def _usage(usage: Usage) -> list[TokenUsage]:
-    return [
-        TokenUsage(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            total_tokens=usage.total_tokens,
-        )
-    ]
 
 
 def failed(error: ApiError) -> bytes:

@@ -27,24 +27,24 @@ class KnownRun(NamedTuple):
     """A run of a thread.
 
     Attributes:
-        run_id: The run.
+        key: The run, see `Asked.key`.
         task_id: Its task.
         artifacts: The artifacts of the task before the run.
         status: The message of the task's status before the run; "" if there was none.
     """
 
-    run_id: str
+    key: str
     task_id: str
     artifacts: Sequence[str]
     status: str
 
     @classmethod
-    def of(cls, run_id: str, task_id: str, before: Task | None) -> KnownRun:
+    def of(cls, key: str, task_id: str, before: Task | None) -> KnownRun:
         """Return a run of a task, given the task before the run."""
         if before is None:
-            return cls(run_id, task_id, [], "")
+            return cls(key, task_id, [], "")
         artifacts = [artifact.artifact_id for artifact in before.artifacts]
-        return cls(run_id, task_id, artifacts, before.status.message.message_id)
+        return cls(key, task_id, artifacts, before.status.message.message_id)
 
     def before(self, task: Task) -> Task:
         """Return the task's content before the run."""
@@ -67,9 +67,9 @@ class Thread:
     surroundings: str = ""
     runs: Sequence[KnownRun] = ()
 
-    def run(self, run_id: str) -> KnownRun | None:
-        """Return a run by its id."""
-        return next((run for run in self.runs if run.run_id == run_id), None)
+    def run(self, key: str) -> KnownRun | None:
+        """Return a run by its key."""
+        return next((run for run in self.runs if run.key == key), None)
 
     def is_last_of_task(self, run: KnownRun) -> bool:
         """Return whether no later run continued the task of a run."""
@@ -96,7 +96,7 @@ class Threads:
         """Store a run of a thread."""
         for _ in range(_TRIES):
             body = await self._storage.read_state(self._owner, thread_id, _KIND)
-            runs = [each for each in _thread(body).runs if each.run_id != run.run_id]
+            runs = [each for each in _thread(body).runs if each.key != run.key]
             stored = [surroundings, [*runs, run][-_MOST_RUNS:], new_id()]
             new = json.dumps(stored).encode()
             if await self._storage.swap_state(self._owner, thread_id, _KIND, body, new):

@@ -70,7 +70,7 @@ class Turn:
         """
         given = self._asked.input
         self._thread = await self._threads.read(given.thread_id)
-        known = self._thread.run(given.run_id)
+        known = self._thread.run(self._asked.key)
         if known is not None and known.task_id:
             self.is_known = True
             return await self._join(known)
@@ -148,7 +148,7 @@ class Turn:
                 before.id if before is not None else "",
                 self._asked.metadata(),
                 # The same for each attempt, so that the runtime recognises a second one.
-                str(uuid5(NAMESPACE_URL, f"{given.thread_id}\n{given.run_id}")),
+                str(uuid5(NAMESPACE_URL, f"{given.thread_id}\n{self._asked.key}")),
             )
         except (ValueError, TypeError, RecursionError, ProtobufError) as error:
             raise ApiError(400, f"the message cannot be sent: {error}") from error
@@ -167,7 +167,7 @@ class Turn:
             async for news in batches:
                 if not is_noted and run.answer.context_id:
                     is_noted = True
-                    known = KnownRun.of(given.run_id, run.answer.task_id, before)
+                    known = KnownRun.of(self._asked.key, run.answer.task_id, before)
                     around = digest(self._asked.surroundings())
                     await self._threads.add(given.thread_id, known, around)
                 yield news
