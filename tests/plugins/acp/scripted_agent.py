@@ -195,8 +195,10 @@ class Turn:
         self.say("done")
 
     def do_fs(self, rest):
-        verb, path, *text = rest.split(" ")
-        content = {"content": text[0]} if text else {}
+        verb, path, *more = rest.split(" ")
+        content = {"content": more[0]} if verb == "write" else {}
+        if verb == "read" and more:
+            content = {"line": int(more[0]), "limit": int(more[1])}
         answer = call(f"fs/{verb}_text_file", sessionId=self.session, path=path, **content)
         self.say(json.dumps(answer.get("result", answer.get("error"))))
 
@@ -211,6 +213,26 @@ class Turn:
         call("terminal/release", **about)
         gone = call("terminal/output", **about)
         return self.say(json.dumps([ended, written, "error" in gone]))
+
+    def do_kill(self, _):
+        # Kills a command, and says how it ended.
+        about = {
+            "sessionId": self.session,
+            **call("terminal/create", sessionId=self.session, command="sleep 600")["result"],
+        }
+        call("terminal/kill", **about)
+        self.say(json.dumps(call("terminal/output", **about)["result"]["exitStatus"]))
+
+    def do_attach(self, _):
+        resources = [
+            {"uri": "file:///x/a.txt", "text": "text", "mimeType": "text/plain"},
+            {"uri": "file:///x/../b.bin", "blob": "Ynl0ZXM="},
+            {"uri": "file:///c.bin", "blob": "?"},
+        ]
+        blocks = [{"type": "resource", "resource": each} for each in resources]
+        image = {"type": "image", "data": "cG5n", "mimeType": "image/png"}
+        for block in (image, *blocks):
+            self.update("agent_message_chunk", content=block)
 
     def do_background(self, _):
         # Leaves a command running, of which the pid is said.

@@ -291,12 +291,16 @@ async def test_files_are_written_in_the_folder_alone(folder, tmp_path, path, out
 
 async def test_files_are_read_in_the_folder_alone(folder, tmp_path):
     agent = scripted(folder)
-    (folder / "a.txt").write_text("inside")
+    (folder / "a.txt").write_text("one\ntwo\nthree\n")
     (tmp_path / "b.txt").write_text("hunter2")
     async with served(agent) as client:
-        inside = await send(client, user_message(f"fs read {folder}/a.txt"))
+        whole = await send(client, user_message(f"fs read {folder}/a.txt"))
+        part = await send(client, user_message(f"fs read {folder}/a.txt 2 1"))
+        missing = await send(client, user_message(f"fs read {folder}/c.txt"))
         outside = await send(client, user_message(f"fs read {tmp_path}/b.txt"))
-    assert json.loads(answer_of(inside)) == {"content": "inside"}
+    assert json.loads(answer_of(whole)) == {"content": "one\ntwo\nthree\n"}
+    assert json.loads(answer_of(part)) == {"content": "two\n"}
+    assert "not found" in answer_of(missing)
     assert "hunter2" not in answer_of(outside)
 
 

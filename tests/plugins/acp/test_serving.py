@@ -191,6 +191,18 @@ async def test_files_of_a_message(folder):
     assert "application/zip" in refused.status.message.parts[0].text
 
 
+async def test_files_of_an_answer(folder):
+    async with served(scripted(folder)) as client:
+        task = await send(client, user_message("attach"))
+    files = [part for artifact in task.artifacts for part in artifact.parts]
+    assert [(part.filename, part.media_type, part.raw) for part in files] == [
+        ("", "image/png", b"png"),
+        ("a.txt", "text/plain", b"text"),
+        ("b.bin", "", b"bytes"),
+        ("c.bin", "", b""),
+    ]
+
+
 async def test_mcp_servers_are_handed_through(folder):
     servers = ["http://127.0.0.1:9/mcp", "python3 -m tools"]
     async with served(scripted(folder, mcp_servers=servers)) as client:
@@ -272,3 +284,15 @@ async def test_a_question_of_an_agent_that_cannot_load_sessions_keeps_its_proces
             assert answer_of(await send(client, user_message(text))) == text
         done = await send(client, user_message("yes", task_id=task.id))
     assert "edited a.txt" in answer_of(done)
+
+
+async def test_many_questions_share_few_processes(folder):
+    files = [f"{number}.txt" for number in range(6)]
+    async with served(scripted(folder, processes=2)) as client:
+        tasks = await asyncio.gather(*(asked(client, f"edit {file}") for file in files))
+        answers = (send(client, user_message("yes", task_id=task.id)) for task in tasks)
+        done = await asyncio.gather(*answers)
+    assert [task.status.state for task in done] == [COMPLETED] * 6
+    for file, task in zip(files, done, strict=True):
+        assert file in answer_of(task)
+        assert not any(other in answer_of(task) for other in files if other != file)

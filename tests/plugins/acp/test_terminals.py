@@ -74,6 +74,12 @@ async def test_commands_that_are_refused(folder, tmp_path, permissions, cwd, pro
     assert problem in json.dumps(said)
 
 
+async def test_a_command_that_is_killed(folder):
+    async with served(scripted(folder, permissions=ALLOWED)) as client:
+        task = await send(client, user_message("kill"))
+    assert json.loads(answer_of(task)) == {"signal": "SIGKILL"}
+
+
 async def test_a_cancelled_turn_leaves_no_command(folder):
     async with served(scripted(folder, permissions=ALLOWED)) as client:
         task_id, pid = await begun(client, "background", context_id="one")

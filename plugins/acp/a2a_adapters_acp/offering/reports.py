@@ -99,13 +99,17 @@ class Reports:
                 given = event.arguments if len(str(event.arguments)) <= _DETAILS else None
                 title = quote(event.name, _TITLE)
                 await self._update(
-                    start_tool_call(event.id, title, status="in_progress", raw_input=given)
+                    start_tool_call(
+                        quote(event.id, _TITLE), title, status="in_progress", raw_input=given
+                    )
                 )
             case ToolResult(result=result):
                 status: ToolCallStatus = "failed" if event.is_error else "completed"
                 text = result if isinstance(result, str) else as_text([Data(result)])
                 content = [tool_content(text_block(_printable(text)))] if text else None
-                await self._update(update_tool_call(event.id, status=status, content=content))
+                await self._update(
+                    update_tool_call(quote(event.id, _TITLE), status=status, content=content)
+                )
 
     async def show(self, parts: Sequence[Part]) -> None:
         """Show the data and files of an answer; files are resources."""
