@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
 from weakref import finalize, ref
@@ -121,9 +123,14 @@ class _AgentTransport(httpx.AsyncBaseTransport):
 
 
 def _wanted_delay(response: httpx.Response) -> float:
-    """Return the seconds of `Retry-After`; 0 if it is missing or a date."""
+    """Return the seconds of `Retry-After` (RFC 9110, section 10.2.3); 0 if it is missing or past."""
     value: str = response.headers.get("retry-after", "")
-    return float(value) if value.isdecimal() else 0
+    if value.isdecimal():
+        return float(value)
+    try:
+        return max(0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):  # not a date, or one without a zone
+        return 0
 
 
 class _BoundedStream(httpx.AsyncByteStream):
