@@ -124,6 +124,15 @@ SEVERAL = (
 )
 
 
+@pytest.mark.parametrize("decision", [True, False])
+async def test_decisions_of_ag_ui_front_ends(decision):
+    made = clerk(*booking("Rome"))
+    adapter = adapt(made)
+    await ask(adapter, "book")
+    await reply(adapter, Data({"approved": decision}))
+    assert made.booked == ["Rome"] * decision
+
+
 async def test_several_calls_are_answered_in_turn():
     made = clerk(*SEVERAL)
     adapter = adapt(made)

@@ -199,6 +199,8 @@ def _decision(reply: object) -> bool | str:
     Raises:
         InvalidInputError: The reply is neither.
     """
+    if isinstance(reply, Mapping):  # of an AG-UI front end
+        reply = reply.get("approved")
     if isinstance(reply, bool):
         return reply
     text = reply.strip() if isinstance(reply, str) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -93,6 +94,20 @@ async def test_results_continue_a_conversation():
     async with served(remembering) as remote:
         said = await tell(planner(remote, {"message": "one"}, {"message": "two", **HERE}))
     assert said.startswith("success: one | two\n(context_id: ")
+
+
+async def test_one_toolset_serves_concurrent_conversations():
+    async with served(remembering) as remote:
+        toolset = A2AToolset(remote, about=ABOUT)
+
+        async def talk(name):
+            agent = planner(remote, {"message": name}, {"message": "two", **HERE})
+            return await tell(Agent(agent.model, toolsets=[toolset]))
+
+        said = await asyncio.gather(*(talk(f"caller{n}") for n in range(20)))
+    assert [each.partition("\n")[0] for each in said] == [
+        f"success: caller{n} | two" for n in range(20)
+    ]
 
 
 async def test_the_model_answers_questions():
