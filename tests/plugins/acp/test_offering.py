@@ -39,6 +39,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import answer_of, running, send, user_message
 from tests.plugins.acp.support import AcpAgent, scripted, served
+from tests.support.warm import warm
 
 CANCELLED = asyncio.Event()
 PATIENT = {"shutdown_timeout": 60}  # by default, the SDK fails if a process ends after two seconds
@@ -114,7 +115,7 @@ class Editor:
 @asynccontextmanager
 async def started(url, editor, state):
     """Yield a connection to the command for an agent, which stores sessions in a folder."""
-    command = [sys.executable, "-m", "a2a_adapters", "acp", url]
+    command = warm("-m", "a2a_adapters", "acp", url)
     env = {"XDG_STATE_HOME": str(state)}
     async with spawn_agent_process(editor, *command, env=env, transport_kwargs=PATIENT) as (
         connection,
@@ -201,7 +202,7 @@ async def test_lines_that_are_not_messages_are_dropped(tmp_path):
 
 
 async def test_an_agent_that_cannot_be_reached_is_an_error():
-    command = [sys.executable, "-m", "a2a_adapters", "acp", "http://127.0.0.1:9"]
+    command = warm("-m", "a2a_adapters", "acp", "http://127.0.0.1:9")
     async with spawn_agent_process(Editor(), *command, transport_kwargs=PATIENT) as (connection, _):
         with pytest.raises(RequestError, match="cannot be reached"):
             await connection.initialize(protocol_version=PROTOCOL_VERSION)
@@ -252,7 +253,7 @@ async def test_a_hostile_agent_is_bounded_and_cannot_write_to_a_terminal(tmp_pat
 
 async def test_an_agent_for_editors_is_served_again_over_a2a(tmp_path):
     async with running(build_app(agent)) as url:
-        command = [sys.executable, "-m", "a2a_adapters", "acp", url]
+        command = warm("-m", "a2a_adapters", "acp", url)
         async with served(AcpAgent(command, env={"XDG_STATE_HOME": str(tmp_path)})) as client:
             task = await send(client, user_message("tools"))
     assert answer_of(task) == "done"
