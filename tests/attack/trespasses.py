@@ -213,7 +213,7 @@ async def _page(target: Target, headers: dict[str, str]) -> str:
 
 def _is_harmed(answer: httpx.Response) -> bool:
     """Return whether the agent ran, or the server failed."""
-    ran = ("artifacts", '"choices"', '"output"')
+    ran = ("artifacts", '"choices"', '"output"', "RUN_STARTED")
     return answer.status_code >= 500 or any(name in answer.text for name in ran)
 
 
@@ -256,9 +256,15 @@ async def _good(target: Target) -> str:
     async with target.client(token()) as http:
         for path, body in _BODIES.items():
             answer = await http.post(path, json=body)
-            if answer.status_code != 200 or answer.json().get("error"):
+            if answer.status_code != 200 or _is_error(answer):
                 return f"a good token, at {path}: {answer.status_code}"
     return ""
+
+
+def _is_error(answer: httpx.Response) -> bool:
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        return "RUN_ERROR" in answer.text
+    return bool(answer.json().get("error"))
 
 
 async def _address(target: Target, url: str) -> str:
