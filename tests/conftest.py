@@ -9,6 +9,7 @@ import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 from unittest.mock import patch
 
@@ -28,6 +29,10 @@ os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 
 # Makes waiting threads of a local model yield the processor.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# Commands keep their history in a folder of the test run, not in the user's.
+_SETTINGS = tempfile.TemporaryDirectory(prefix="a2a-tests-")
+os.environ["XDG_CONFIG_HOME"] = _SETTINGS.name
 
 # Background jobs of a shell ignore Ctrl-C; the processes started by tests must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, Too
 from a2a_adapters_client.results import keep_files, print_data
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterable
     from pathlib import Path
 
     from a2a_adapters import RemoteEvent
@@ -34,6 +34,7 @@ class AnswerPrinter:
     async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
         """Print events as they arrive; return the whole answer."""
         reply = AgentReply(text="")
+        self._wait()
         async with aclosing(events):
             async for event in events:
                 match event:
@@ -42,11 +43,24 @@ class AnswerPrinter:
                     case TextDelta():
                         self._write(visible(event.text))
                     case _:
-                        echo(one_line(f"· {_line(event)}"), err=True, dim=True)
+                        self._step(one_line(_line(event)))
         self.end_line()
-        print_data(reply)
+        print_data(self._shown_data(reply))
         keep_files(reply, self._folder)
+        names = [each.name for each in reply.artifacts if each.name]
+        if len(names) > 1:
+            echo(one_line(f"artifacts: {', '.join(names)}"), err=True, dim=True)
         return reply
+
+    def _shown_data(self, reply: AgentReply) -> Iterable[object]:
+        return reply.data
+
+    def _wait(self) -> None:
+        """Show that the agent works."""
+
+    def _step(self, line: str) -> None:
+        """Show a step of the agent."""
+        echo(f"· {line}", err=True, dim=True)
 
     def _write(self, text: str) -> None:
         self._is_within_line = True

@@ -93,7 +93,7 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
     if validate:
         _validate(found)
     signed = await verdict(content, url, remote_options(access))
-    Output(access).document(content, _profile(found, signed, verbose=access.verbose))
+    Output(access).document(content, profile(found, signed, verbose=access.verbose))
 
 
 def _validate(card: AgentCard) -> None:
@@ -142,12 +142,12 @@ async def _made(path: str) -> dict[str, object]:
     return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))
 
 
-def _profile(card: AgentCard, signature: str, *, verbose: bool) -> Iterator[str]:
+def profile(card: AgentCard, signature: str = "", *, verbose: bool = False) -> Iterator[str]:
     """Yield the lines of a card.
 
     Args:
         card: The card.
-        signature: The verdict on its signatures.
+        signature: The verdict on its signatures; "" leaves it out.
         verbose: Whether to print full skills instead of their names.
     """
     from a2a_adapters.calling.auth import wanted_credentials
@@ -171,7 +171,8 @@ def _profile(card: AgentCard, signature: str, *, verbose: bool) -> Iterator[str]
     yield field("Input", ", ".join(card.default_input_modes))
     yield field("Output", ", ".join(card.default_output_modes))
     yield field("Credentials", wanted_credentials(card) or "none")
-    yield field("Signature", signature)
+    if signature:
+        yield field("Signature", signature)
     for skill in card.skills:
         yield field("Skill", f"{skill.name}: {skill.description}")
         if verbose:

@@ -6,15 +6,17 @@ import asyncio
 import signal
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.exits import exit_code
-from a2a_adapters.cli.terminal import echo, one_line
-from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
+from a2a_adapters.cli.terminal import echo, note, one_line
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.parts import Data, Part, Text
+from a2a_adapters.contract.text import as_text
 from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import (
     ClientCommand,
@@ -22,25 +24,40 @@ from a2a_adapters_client.command import (
     SaveOption,
     client_command,
 )
+from a2a_adapters_client.forms import form_of
+from a2a_adapters_client.memory import Memory
 from a2a_adapters_client.parts import read_file
+from a2a_adapters_client.prompt import make_reader
+from a2a_adapters_client.results import keep_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from a2a_adapters import AgentReply, RemoteAgent
     from a2a_adapters_client.access import Access
     from a2a_adapters_client.answer import AnswerPrinter
+    from a2a_adapters_client.forms import Form
+    from a2a_adapters_client.memory import Turn
+    from a2a_adapters_client.prompt import Reader
 
 _HELP = """\
 /new          start a new conversation
 /file PATH    send a file with the next message
+/save FOLDER  save the files of the last answer
+/retry        send the last message again
+/card         show the agent's card
 /task         show the conversation and its waiting task
 /cancel       cancel the waiting task
 /raw          toggle JSON output of every answer
 /quit         quit, like Ctrl-D
 //...         send a line that starts with /
-Ctrl-C interrupts an answer."""
+Alt-Enter starts a new line. Ctrl-C interrupts an answer."""
 
+
+_COMMANDS = [line.split()[0] for line in _HELP.splitlines() if line.startswith("/")]
+
+_SHOWN = 3
+"""Number of earlier turns shown when a conversation is resumed."""
 
 app = typer.Typer()
 
@@ -56,6 +73,12 @@ def chat(
         ),
     ] = None,
     context_id: ContextOption = "",
+    resumes: Annotated[
+        bool,
+        typer.Option(
+            "--resume", "-c", help="Continue the last conversation, or the last with AGENT."
+        ),
+    ] = False,
     save: SaveOption = None,
 ) -> None:
     """Chat with an agent, or with a target served for the duration of the chat.
@@ -63,8 +86,13 @@ def chat(
     Examples:
       a2a-adapters chat localhost:8000
       a2a-adapters chat app:agent --save files
+      a2a-adapters chat --resume
     """
-    access.take(words or [], most=0)
+    memory, words = Memory(), words or []
+    if resumes:
+        last = memory.last(access.agent_card or "".join(words))
+        access.agent_card, words, context_id = last.agent, [], last.context_id
+    access.take(words, most=0)
     # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters_check.host import as_url, is_address  # noqa: PLC0415
 
@@ -72,29 +100,29 @@ def chat(
     from a2a_adapters_client.local import served  # noqa: PLC0415
 
     typed = access.agent_card
-    with nullcontext(as_url(typed)) if is_address(typed) else served(typed) as address:
+    is_remote = is_address(typed)
+    with nullcontext(as_url(typed)) if is_remote else served(typed) as address:
         access.agent_card = address
-        reader, printer = make_reader(), make_printer(save)
+        reader = make_reader(_COMMANDS, memory.lines if sys.stdin.isatty() else None)
+        printer = make_printer(save)
 
         async def talk() -> int:
             found, about = await find_agent(access)
             if sys.stdin.isatty():
                 echo(one_line(f"{about.name}: {about.description}"), err=True, bold=True)
                 echo("type /help for commands", err=True, dim=True)
-            chat = Chat(found, reader, printer, context_id)
+            if resumes:
+                _show(memory.find(context_id=context_id, limit=_SHOWN))
+            keep = partial(memory.add, access.named) if is_remote else None
+            chat = Chat(found, reader, printer, context_id, keep)
             await chat.run()
+            if is_remote and chat.context_id and sys.stdin.isatty():
+                note(f"resume: {access.again('chat', '--context', chat.context_id)}")
             return chat.exit_code
 
         exit_code = asyncio.run(talk())
     if not sys.stdin.isatty():
         raise typer.Exit(exit_code)
-
-
-class Reader(Protocol):
-    """Source of input lines."""
-
-    async def read(self, choices: Sequence[str]) -> str | None:
-        """Return the next line, None at the end; `choices` are possible answers."""
 
 
 class Chat:
@@ -105,39 +133,71 @@ class Chat:
         reader: Source of input lines.
         printer: Prints the answers.
         context_id: The conversation to continue; "" starts a new one.
+        keep: Keeps a message and its answer; None keeps none.
     """
 
     def __init__(
-        self, agent: RemoteAgent, reader: Reader, printer: AnswerPrinter, context_id: str
+        self,
+        agent: RemoteAgent,
+        reader: Reader,
+        printer: AnswerPrinter,
+        context_id: str,
+        keep: Callable[[str, AgentReply], None] | None = None,
     ) -> None:
         self._agent = agent
         self._reader = reader
         self._printer = printer
         self._conversation = agent.conversation(context_id=context_id)
+        self._keep = keep
         self._files: list[Part] = []
+        self._last: list[Part] = []
         self._reply: AgentReply | None = None
+        self._form: Form | None = None
         self._shows_raw = False
         self.exit_code = 0
         """Exit code for piped input: that of the last error."""
 
+    @property
+    def context_id(self) -> str:
+        """The conversation; "" before its first answer."""
+        return self._conversation.context_id
+
     async def run(self) -> None:
-        """Handle lines until the end of the input."""
+        """Handle lines and forms until the end of the input."""
         async with self._agent:
-            while (line := await self._reader.read(_choices(self._reply))) is not None:
+            while True:
                 try:
-                    if not await self._do(line.strip()):
+                    if not await self._next():
                         return
                 except A2AAdaptersError as error:
                     self._printer.end_line()
                     echo(one_line(str(error)), err=True, fg="red")
                     self.exit_code = exit_code(error)
 
+    async def _next(self) -> bool:
+        """Handle a form or a line; return whether the conversation continues."""
+        form, self._form = self._form, None
+        if form is not None and (data := await self._reader.fill(form)) is not None:
+            await self._say([Data(data)])
+            return True
+        line = await self._reader.read(_choices(self._reply))
+        return line is not None and await self._do(line.strip())
+
     async def _do(self, line: str) -> bool:
         """Handle a line; return whether the conversation continues."""
         command, _, argument = line.partition(" ")
+        if command == "/quit":
+            return False
+        if line.startswith("/") and not line.startswith("//"):
+            await self._run(command, argument.strip())
+        elif line or self._files:
+            text = line.removeprefix("/") if line.startswith("//") else line
+            files, self._files = self._files, []
+            await self._say([*([Text(text)] if text else []), *files])
+        return True
+
+    async def _run(self, command: str, argument: str) -> None:
         match command:
-            case "/quit":
-                return False
             case "/help":
                 echo(_HELP)
             case "/new":
@@ -146,21 +206,22 @@ class Chat:
             case "/raw":
                 self._shows_raw = not self._shows_raw
             case "/file":
-                self._attach(argument.strip())
+                self._attach(argument)
+            case "/save":
+                self._save(argument)
+            case "/retry":
+                await self._retry()
+            case "/card":
+                await self._show_card()
             case "/task":
                 self._show_task()
             case "/cancel":
                 await self._cancel()
-            case _ if command.startswith("/") and not command.startswith("//"):
+            case _:
                 echo(f"unknown command {command}; type /help for commands", err=True)
-            case _ if line or self._files:
-                await self._say(line.removeprefix("/") if line.startswith("//") else line)
-        return True
 
-    async def _say(self, text: str) -> None:
-        message = [*([Text(text)] if text else []), *self._files]
-        self._files = []
-        self._reply = None
+    async def _say(self, message: list[Part]) -> None:
+        self._reply, self._last = None, message
         answering = asyncio.ensure_future(self._printer.show(self._conversation.stream(message)))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, answering.cancel)
@@ -174,14 +235,31 @@ class Chat:
             loop.remove_signal_handler(signal.SIGINT)
         if self._shows_raw:
             self._printer.print_json(self._reply)
+        if self._keep is not None:
+            self._keep(as_text(message), self._reply)
+        self._form = form_of(self._reply.status_parts) if self._reply.is_question else None
 
     def _attach(self, path: str) -> None:
-        try:
-            file = Path(path).expanduser()
-        except RuntimeError as error:
-            raise ConfigurationError(f"{path}: unknown user") from error
-        self._files.append(read_file(file))
+        self._files.append(read_file(_expanded(path)))
         echo("attached to the next message")
+
+    def _save(self, folder: str) -> None:
+        if self._reply is None or not self._reply.files:
+            echo("the last answer has no files")
+            return
+        keep_files(self._reply, _expanded(folder or "."))
+
+    async def _retry(self) -> None:
+        if self._last:
+            await self._say(self._last)
+        else:
+            echo("there is no message to send again")
+
+    async def _show_card(self) -> None:
+        from a2a_adapters_client.card import profile  # noqa: PLC0415 - imports a server's modules
+
+        for line in profile(await self._agent.card()):
+            echo(line)
 
     def _show_task(self) -> None:
         context_id, task_id = self._conversation.context_id, self._conversation.task_id
@@ -198,6 +276,19 @@ class Chat:
         echo("cancelled")
 
 
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError(f"{path}: unknown user") from error
+
+
+def _show(turns: Sequence[Turn]) -> None:
+    """Print earlier turns of a conversation."""
+    for turn in turns:
+        echo(f"> {turn.question}\n{turn.answer}", dim=True)
+
+
 def make_printer(folder: Path | None) -> AnswerPrinter:
     """Return a printer that formats answers on a terminal and prints plain text elsewhere."""
     # Importing the client and rich takes a second, which --help must not wait for.
@@ -208,56 +299,6 @@ def make_printer(folder: Path | None) -> AnswerPrinter:
     from a2a_adapters_client.markdown import MarkdownPrinter  # noqa: PLC0415
 
     return MarkdownPrinter(folder)
-
-
-def make_reader() -> Reader:
-    """Return a line reader, with history and completion on a terminal.
-
-    Raises:
-        MissingExtraError: prompt_toolkit is missing on a terminal.
-    """
-    if not sys.stdin.isatty():
-        return _Lines()
-    return _Prompt([line.split()[0] for line in _HELP.splitlines() if line.startswith("/")])
-
-
-class _Prompt:
-    """Reads lines with history and completion.
-
-    Args:
-        commands: Words to complete at the start of a line.
-
-    Raises:
-        MissingExtraError: prompt_toolkit is not installed.
-    """
-
-    def __init__(self, commands: Sequence[str]) -> None:
-        try:
-            from prompt_toolkit import PromptSession  # noqa: PLC0415 - an extra
-            from prompt_toolkit.completion import WordCompleter  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtraError("a conversation in a terminal", "chat") from error
-        self._commands = commands
-        self._completer = WordCompleter
-        self._session: PromptSession[str] = PromptSession()
-
-    async def read(self, choices: Sequence[str]) -> str | None:
-        """Return the next line, None at Ctrl-D; Ctrl-C discards the current line."""
-        completer = self._completer([*choices, *self._commands], sentence=True)
-        while True:
-            try:
-                return await self._session.prompt_async("> ", completer=completer)
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                return None
-
-
-class _Lines:
-    """Reads piped lines."""
-
-    async def read(self, choices: Sequence[str]) -> str | None:  # noqa: ARG002 - as `Reader`
-        return await asyncio.to_thread(sys.stdin.readline) or None
 
 
 def _choices(reply: AgentReply | None) -> list[str]:

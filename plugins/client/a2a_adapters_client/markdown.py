@@ -9,17 +9,26 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
+from rich.text import Text as RichText
 
 from a2a_adapters_client.answer import AnswerPrinter
+from a2a_adapters_client.forms import is_form
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from rich.status import Status
+
+    from a2a_adapters import AgentReply
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 class MarkdownPrinter(AnswerPrinter):
     """Renders the current paragraph live and freezes it when the next one starts.
+
+    Until the first one, a spinner shows the agent's current step.
 
     Args:
         folder: Folder for received files; None discards them.
@@ -30,8 +39,28 @@ class MarkdownPrinter(AnswerPrinter):
         self._console = Console()
         self._live: Live | None = None
         self._growing = ""
+        self._status: Status | None = None
+
+    def _shown_data(self, reply: AgentReply) -> Iterable[object]:
+        """Leave out the schema of a form, which the user fills in."""
+        return [each for each in reply.data if not (reply.is_question and is_form(each))]
+
+    def _wait(self) -> None:
+        self._status = self._console.status("working")
+        self._status.start()
+
+    def _step(self, line: str) -> None:
+        if self._status is not None:
+            self._status.update(RichText(line))
+        self._console.print(RichText(f"· {line}", style="dim"))
+
+    def _stop_waiting(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
     def _write(self, text: str) -> None:
+        self._stop_waiting()
         if self._live is None:
             self._live = Live(console=self._console, transient=True)
             self._live.start()
@@ -42,6 +71,7 @@ class MarkdownPrinter(AnswerPrinter):
 
     def end_line(self) -> None:
         """Print the remaining text."""
+        self._stop_waiting()
         if self._live is not None:
             self._live.stop()
             self._live = None

@@ -131,7 +131,7 @@ class _Plain:
         if reply.state not in _FAILED:
             self._write(late)
         self.end_line()
-        print_data(reply)
+        print_data(reply.data)
         keep_files(reply, self._folder)
         if reply.state in _FAILED and (reason := join_text(reply.status_parts)):
             note(reason)

@@ -9,15 +9,16 @@ from a2a_adapters.cli.terminal import echo, escaped, note
 from a2a_adapters_client.files import save
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from a2a_adapters import AgentReply
     from a2a_adapters.contract.parts import File
 
 
-def print_data(reply: AgentReply) -> None:
+def print_data(values: Iterable[object]) -> None:
     """Print the data of an answer as JSON."""
-    for value in reply.data:
+    for value in values:
         echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from a2a_adapters import AgentRequest, Data, InputRequired, build_app
+from a2a_adapters import AgentRequest, Data, File, InputRequired, build_app
 from a2a_adapters.testing import running
 from tests.support.processes import PATIENCE
 from tests.support.servers.guarded import api_key
@@ -25,6 +25,20 @@ pytestmark = pytest.mark.timeout(5 * 60)
 CONTROL = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|[=>])|[\r\x07]")
 
 
+SCHEMA = {
+    "type": "object",
+    "required": ["place", "nights"],
+    "properties": {
+        "breakfast": {"type": "boolean", "default": True},
+        "nights": {"$ref": "#/$defs/Nights"},
+        "place": {"enum": ["Rome", "Oslo"], "title": "Where to"},
+        "note": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]},
+        "guests": {"type": "array", "items": {"type": "string"}},
+    },
+    "$defs": {"Nights": {"type": "integer", "minimum": 1, "maximum": 14}},
+}
+
+
 async def waiter(request: AgentRequest):
     """Bring something to drink."""
     if "count" in request.text:
@@ -32,6 +46,16 @@ async def waiter(request: AgentRequest):
         return
     if "fail" in request.text:
         raise RuntimeError("secret")
+    if "draw" in request.text:
+        yield File(content=b"12", media_type="image/png", filename="sky.png")
+        return
+    if "form" in request.text:
+        answer = yield InputRequired("Tell me more.", [Data({"response_schema": SCHEMA})])
+        yield f"{[part.value for part in answer.parts if isinstance(part, Data)] or repr(answer.text)}"
+        return
+    if "\n" in request.text:
+        yield f"{request.text.count(chr(10)) + 1} lines"
+        return
     drinks = {"type": "string", "enum": ["tea", "coffee"]}
     answer = yield InputRequired("What?", [Data({"properties": {"drink": drinks}})])
     yield f"Here is **{answer.text}**.\n\n"
@@ -142,7 +166,20 @@ async def test_commands(url, tmp_path):
     ]
     assert printed[4:7] == ["no task is waiting", "0 before, 1 parts", "2 before, 1 parts"]
     assert '  "text": "4 before, 1 parts",' in printed
-    assert printed[-1] == "Ctrl-C interrupts an answer."
+    assert printed[-1] == "Alt-Enter starts a new line. Ctrl-C interrupts an answer."
+
+
+async def test_messages_are_sent_again_and_files_are_saved_later(url, tmp_path):
+    folder = tmp_path / "files"
+    lines = ["/retry", "/save", "count", "/retry", "draw", f"/save {folder}", "/card"]
+    done = await typed(*lines, arguments=[url])
+    printed = done.stdout.splitlines()
+    assert printed[:2] == ["there is no message to send again", "the last answer has no files"]
+    assert printed[2:4] == ["0 before, 1 parts", "2 before, 1 parts"]
+    assert "Name: waiter" in printed
+    named, saved = done.stderr.splitlines()
+    assert named == "file sky.png, image/png, 2 bytes"
+    assert saved == f"saved {folder}/sky.png"
 
 
 async def test_a_waiting_task_is_cancelled(url):
@@ -157,7 +194,7 @@ async def test_errors_do_not_end_the_conversation(url):
     lines = ["fail", "/file nowhere", "/file ~nobody-here/x", "/nonsense", "count"]
     done = await typed(*lines, arguments=[url])
     assert done.stdout == "0 before, 1 parts\n"
-    assert done.returncode == 1
+    assert done.returncode == 2
     failed, unread, unnamed, unknown = done.stderr.splitlines()
     assert "unknown user" in unnamed
     assert "task failed" in failed
@@ -262,3 +299,80 @@ async def test_ctrl_c_interrupts_the_answer_not_the_conversation():
     async with running(build_app(endless)) as url:
         assert await asyncio.to_thread(use, url) == 0
         await stopped.wait()
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Return the variables of a user with settings of their own."""
+    return {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
+
+
+async def test_questions_with_a_schema_are_forms(url, settings):
+    def use():
+        with terminal(url, **settings) as person:
+            person.see(">")
+            person.type("form\r")
+            person.see("nights:")
+            person.type("15\r")
+            person.see("enter at most 14")
+            person.type("\x7f3\r")
+            person.see("Where to (Rome, Oslo):")
+            person.type("Paris\r")
+            person.see("choose one of Rome, Oslo")
+            person.type("\x15Oslo\r")
+            person.see("breakfast (yes, no; optional):")
+            person.type("\x15no\r")
+            person.see("note (optional):")
+            person.type("\r")
+            person.see("guests (optional):")
+            person.type("Ann, Bob\r")
+            return person.see(">")
+
+    answer = await asyncio.to_thread(use)
+    assert "'nights': 13" in answer
+    assert "'place': 'Oslo'" in answer
+    assert "'breakfast': False" in answer
+    assert "'guests': ['Ann', 'Bob']" in answer
+    assert "note" not in answer
+
+
+async def test_a_form_can_be_left(url, settings):
+    def use():
+        with terminal(url, **settings) as person:
+            person.see(">")
+            person.type("form\r")
+            person.see("nights:")
+            person.type("\x03")
+            person.see(">")
+            person.type("a week\r")
+            person.see("'a week'")
+
+    await asyncio.to_thread(use)
+
+
+async def test_a_conversation_is_resumed_with_its_lines(url, settings):
+    def use():
+        with terminal(url, **settings) as person:
+            person.see(">")
+            person.type("count\r")
+            person.see("0 before, 1 parts")
+            person.see(">")
+            person.type("one\x1b\rtwo\r")
+            person.see("2 lines")
+            person.see(">")
+            person.type("\x04")
+            hint = person.see("-a http")
+            person.process.wait(PATIENCE)
+        with terminal("--resume", **settings) as person:
+            shown = person.see("0 before, 1 parts")
+            person.see("2 lines")
+            person.see(">")
+            person.type("\x1b[A\x1b[A\x1b[A")  # upwards, past both lines of the last message
+            person.see("count")
+            person.type("\r")
+            person.see("4 before, 1 parts")
+        return hint, shown
+
+    hint, shown = await asyncio.to_thread(use)
+    assert "resume: a2a-adapters chat --context " in hint
+    assert "waiter: Bring something to drink." in shown
