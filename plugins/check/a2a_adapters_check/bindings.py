@@ -77,7 +77,8 @@ async def speaks(subject: Subject) -> AsyncIterator[Fault]:
         is_other = answer.failure or 300 <= answer.status < 400 or answer.is_refused
         if not reply.speaks and not is_other:
             kind = answer.media_type or "no media type"
-            yield Fault(f"{each.name} answers with HTTP {answer.status}, {kind}", each.where)
+            sent = f"GetTask with HTTP {answer.status}, {kind}"
+            yield Fault(f"{each.name} answers {sent}", each.where)
 
 
 @check(
@@ -93,7 +94,9 @@ async def envelope(subject: Subject) -> AsyncIterator[Fault]:
         if each.binding != RPC or not isinstance(body, dict):
             continue
         if body.get("jsonrpc") != "2.0":
-            yield Fault(f"{each.name} answers with jsonrpc {body.get('jsonrpc')!r}", each.where)
+            yield Fault(
+                f"{each.name} answers GetTask with jsonrpc {body.get('jsonrpc')!r}", each.where
+            )
         if body.get("id") != CALL_ID:
             yield Fault(f"the id of the request is returned as {body.get('id')!r}", each.where)
         if "result" in body and "error" in body and body["result"] is not None:
@@ -111,7 +114,8 @@ async def media_types(subject: Subject) -> AsyncIterator[Fault]:
     for each in await subject.answering():
         kind = (await subject.unknown_task(each)).answer.media_type
         if kind not in _TYPES[each.binding]:
-            yield Fault(f"{each.name} answers with {kind or 'no media type'}", each.where)
+            sent = f"GetTask with {kind or 'no media type'}"
+            yield Fault(f"{each.name} answers {sent}", each.where)
 
 
 @check(
@@ -150,7 +154,7 @@ async def grpc_answers(subject: Subject) -> AsyncIterator[Fault]:
         if not each.is_old:
             status = await _ask(subject, each)
             if status not in _ANSWERED:
-                yield Fault(f"{each.name} answers {status}", each.where)
+                yield Fault(f"{each.name} answers GetTask {status}", each.where)
 
 
 async def _ask(subject: Subject, interface: Interface) -> str:

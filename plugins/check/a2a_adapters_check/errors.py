@@ -12,6 +12,7 @@ from a2a_adapters_check.report import Severity
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from a2a_adapters_check.interfaces import Interface
     from a2a_adapters_check.operations import Outcome
     from a2a_adapters_check.subject import Subject
 
@@ -34,7 +35,9 @@ async def unknown_task(subject: Subject) -> AsyncIterator[Fault]:
         if each.binding == REST:
             is_right = reply.answer.status == 404
         if not is_right:
-            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+            yield Fault(
+                f"{each.name} answers GetTask of an unknown task with {reply.summary}", each.where
+            )
 
 
 @check(
@@ -50,7 +53,10 @@ async def unknown_task_cancel(subject: Subject) -> AsyncIterator[Fault]:
     for each in await subject.current():
         reply = await subject.ask(each, CANCEL, id=await subject.unknown_id())
         if reply.code != _NOT_FOUND and not (each.binding == REST and reply.answer.status == 404):
-            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+            yield Fault(
+                f"{each.name} answers CancelTask of an unknown task with {reply.summary}",
+                each.where,
+            )
 
 
 @check(
@@ -64,7 +70,7 @@ async def unknown_method(subject: Subject) -> AsyncIterator[Fault]:
     for each in await subject.answering():
         reply = await subject.ask(each, _NOTHING)
         if each.binding == RPC and reply.code != _NO_METHOD:
-            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+            yield _answered(each, "an unknown method", reply)
 
 
 @check(
@@ -81,7 +87,7 @@ async def no_json(subject: Subject) -> AsyncIterator[Fault]:
         if each.binding == REST:
             is_right = reply.answer.status in {400, 415, 422}
         if not is_right:
-            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+            yield _answered(each, "invalid JSON", reply)
 
 
 @check(
@@ -98,7 +104,10 @@ async def no_request(subject: Subject) -> AsyncIterator[Fault]:
             answer = await subject.http.ask("POST", each.url, headers=each.headers(), json=sent)
             reply = outcome(each, answer)
             if reply.code != _BAD_REQUEST:
-                yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+                yield Fault(
+                    f"{each.name} answers JSON that is not a request with {reply.summary}",
+                    each.where,
+                )
 
 
 @check(
@@ -113,7 +122,10 @@ async def params(subject: Subject) -> AsyncIterator[Fault]:
         if each.binding == RPC:
             reply = await call(subject.http, each, GET, {"id": {"not": "an id"}})
             if reply.code != _BAD_PARAMS:
-                yield Fault(f"{each.name} answers with {reply.summary}", each.where)
+                yield Fault(
+                    f"{each.name} answers GetTask with an object as id with {reply.summary}",
+                    each.where,
+                )
 
 
 @check(
@@ -133,7 +145,7 @@ async def version(subject: Subject) -> AsyncIterator[Fault]:
         if each.binding == REST:
             is_right = is_right or (reply.code is None and reply.answer.status == 400)
         if not is_right:
-            yield Fault(f"{each.name} answers A2A-Version: 99.0 with {reply.summary}", each.where)
+            yield _answered(each, "A2A-Version: 99.0", reply)
 
 
 @check(
@@ -190,9 +202,14 @@ async def status(subject: Subject) -> AsyncIterator[Fault]:
             continue
         if each.binding == REST and reply.error.get("code") != reply.answer.status:
             sent = f"with HTTP {reply.answer.status} and the code {reply.error.get('code')}"
-            yield Fault(f"{each.name} answers {sent}", each.where)
+            yield Fault(f"{each.name} answers GetTask of an unknown task {sent}", each.where)
         if each.binding == RPC and reply.answer.status >= 500:
-            yield Fault(f"{each.name} answers with HTTP {reply.answer.status}", each.where)
+            sent = f"with HTTP {reply.answer.status}"
+            yield Fault(f"{each.name} answers GetTask of an unknown task {sent}", each.where)
+
+
+def _answered(each: Interface, request: str, reply: Outcome) -> Fault:
+    return Fault(f"{each.name} answers {request} with {reply.summary}", each.where)
 
 
 def _reason(reply: Outcome) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters_check.report import NEVER_SENT, UNAUTHENTICATED, Severity
+from a2a_adapters_check.report import NEVER_SENT, ONLY_OLD, UNAUTHENTICATED, Severity
 from a2a_adapters_check.run import CHECKS
 
 if TYPE_CHECKING:
@@ -48,10 +48,14 @@ def render(report: Report, form: str = "text") -> str:
 
 def to_text(report: Report) -> str:
     """Return a report as plain text."""
+    reasons = Counter(report.skipped.values())
     lines = [_headline(report)]
+    if old := reasons.pop(ONLY_OLD, 0):
+        applies = f"{old} of {len(CHECKS)} checks do" if old > 1 else "a check does"
+        lines += ["", f"{ONLY_OLD}: {applies} not apply."]
     for finding in report.findings:
         lines += ["", *_finding(finding)]
-    for reason, count in Counter(report.skipped.values()).items():
+    for reason, count in reasons.items():
         remedy = _REMEDIES.get(reason, "")
         lines += [
             "",
@@ -92,8 +96,8 @@ def _finding(finding: Finding) -> list[str]:
 
 
 def to_junit(report: Report) -> str:
-    """Return a report as JUnit XML: one test case per check; notes do not fail it."""
-    failed = {each.id for each in report.at_least(Severity.WARNING)}
+    """Return a report as JUnit XML: one test case per check, which fails by errors only."""
+    failed = {each.id for each in report.at_least(Severity.ERROR)}
     counts = {
         "tests": str(len(CHECKS)),
         "failures": str(len(failed)),
@@ -116,9 +120,9 @@ def _case(suite: Element, check: Check, report: Report) -> None:
     details = "\n".join(f"{each.severity}: {each.message} {each.where}".rstrip() for each in found)
     if reason := report.skipped.get(check.id):
         SubElement(case, "skipped", {"message": reason})
-    elif any(each.severity is not Severity.NOTE for each in found):
-        kind = str(max(found, key=lambda each: each.severity.rank).severity)
-        failure = SubElement(case, "failure", {"message": found[0].message, "type": kind})
+    elif first := next((each for each in found if each.severity is Severity.ERROR), None):
+        kind = str(Severity.ERROR)
+        failure = SubElement(case, "failure", {"message": first.message, "type": kind})
         failure.text = f"{details}\n{check.remedy} ({check.clause})"
     elif found:
         SubElement(case, "system-out").text = details

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -86,6 +87,9 @@ class Stream:
     has_ended: bool = False
 
 
+_BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+
+
 def media_type(headers: Mapping[str, str]) -> str:
     """Return the media type of a response in lower case, without parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -147,7 +151,8 @@ class HttpClient:
             began = time.perf_counter()
             try:
                 async with asyncio.timeout(seconds or self.patience):
-                    response = await client.request(
+                    request = partial(
+                        client.request,
                         method,
                         url,
                         headers=headers,
@@ -155,6 +160,10 @@ class HttpClient:
                         content=content,
                         extensions={MAX_BYTES: max_bytes},
                     )
+                    try:
+                        response = await request()
+                    except _BROKEN:  # a server may close a connection after an error
+                        response = await request()
             except (
                 httpx.HTTPError,
                 httpx.InvalidURL,

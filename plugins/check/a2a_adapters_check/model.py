@@ -65,14 +65,17 @@ class Check:
     needs_card: bool = True
 
     async def __call__(self, subject: Subject) -> list[Finding]:
-        """Return the findings, at most 20.
+        """Return the findings, at most 20, each once.
 
         Raises:
             UncheckedError: The check cannot run.
         """
         found: list[Finding] = []
         async for fault in self.find(subject):
-            found.append(self._finding(fault))
+            finding = self._finding(fault)
+            if finding.message in {each.message for each in found}:
+                continue
+            found.append(finding)
             if len(found) == _MOST:
                 break
         return found

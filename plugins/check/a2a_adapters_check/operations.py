@@ -119,6 +119,9 @@ def outcome(interface: Interface, answer: Answer) -> Outcome:
     body = answer.json
     if isinstance(body, dict) and isinstance(error := body.get("error"), dict):
         return _with_code(answer, error, listed(error.get("details")))
+    if interface.is_old and answer.status >= 400 and (told := _message_of(body)):
+        # A2A 0.3 defines no body for errors over HTTP+JSON.
+        return Outcome(answer, error={"code": answer.status, "message": told})
     is_good = 200 <= answer.status < 300
     return Outcome(answer, result=body if is_good else None)
 
@@ -134,6 +137,12 @@ def _outcome(answer: Answer, body: Any) -> Outcome:
             answer, error=error, code=code if isinstance(code, int) else None, details=details
         )
     return Outcome(answer, result=body.get("result"))
+
+
+def _message_of(body: Any) -> str:
+    """Return the message of a server's error about a task, "" for those of web frameworks."""
+    message = body.get("message") if isinstance(body, dict) else None
+    return message if isinstance(message, str) and "task" in message.lower() else ""
 
 
 def _with_code(answer: Answer, error: dict[str, Any], details: list[Any]) -> Outcome:

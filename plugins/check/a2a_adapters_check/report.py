@@ -11,6 +11,7 @@ __all__ = ["Finding", "Report", "Severity", "UncheckedError"]
 NEVER_SENT = "they send messages"
 UNREACHABLE = "no HTTP interface answers"
 UNAUTHENTICATED = "the agent requires valid credentials"
+ONLY_OLD = "no HTTP interface supports A2A 1.0"
 """Reasons for skipped checks."""
 
 

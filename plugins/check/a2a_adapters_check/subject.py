@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from a2a_adapters_check.interfaces import GET, GRPC, REST, RPC, SEND, interfaces_of
 from a2a_adapters_check.operations import Outcome, call, outcome
-from a2a_adapters_check.report import UNAUTHENTICATED, UNREACHABLE, UncheckedError
+from a2a_adapters_check.report import ONLY_OLD, UNAUTHENTICATED, UNREACHABLE, UncheckedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OLD = "no HTTP interface supports A2A 1.0"
 _NO_JSON = b'{"jsonrpc": "2.0", "id": 1, "method": '
 
 
@@ -169,7 +168,7 @@ class Subject:
         """
         found = [each for each in await self.answering() if not each.is_old]
         if not found:
-            raise UncheckedError(_OLD)
+            raise UncheckedError(ONLY_OLD)
         return found
 
 

@@ -145,8 +145,11 @@ async def inside(subject: Subject) -> AsyncIterator[Fault]:
     if found is None or found.pushed is None or found.pushed.error is not None:
         return
     each = found.interface
+    is_public = host_reach(subject.url.host) is Reach.PUBLIC
     if found.was_called:
-        yield Fault(f"{each.name} sent a push notification to a loopback address", each.where)
-    elif found.pushed.result is not None and host_reach(subject.url.host) is Reach.PUBLIC:
+        message = f"{each.name} sent a push notification to a loopback address"
+        # The operator of a private agent may allow private receivers.
+        yield Fault(message, each.where, None if is_public else Severity.NOTE)
+    elif found.pushed.result is not None and is_public:
         message = f"{each.name} accepts a loopback address; whether it is called is unknown"
         yield Fault(message, each.where, Severity.WARNING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from a2a_adapters_check import FORMATS, render
@@ -88,6 +89,20 @@ def test_as_junit():
     failed = [case for case in cases if case.is_failure]
     assert [case.name.partition(":")[0] for case in failed] == ["card.required"]
     assert [case.name.partition(":")[0] for case in cases if case.is_skipped] == SENDING
+
+
+def test_warnings_do_not_fail_junit():
+    report = replace(REPORT, findings=(replace(REQUIRED, severity=Severity.WARNING),))
+    suites = JUnitXml.fromstring(render(report, "junit").encode())
+    [case] = [case for suite in suites for case in suite if case.name.startswith(REQUIRED.id)]
+    assert suites.failures == 0
+    assert not case.is_failure
+    assert "description is required" in case.system_out
+
+
+def test_a_report_of_an_agent_of_0_3_begins_with_the_checks_that_do_not_apply():
+    report = replace(REPORT, skipped={"card.signed": "no HTTP interface supports A2A 1.0"})
+    assert render(report).splitlines()[3].endswith("supports A2A 1.0: a check does not apply.")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ from a2a.server.tasks import TaskUpdater
 from a2a_adapters_check.run import CHECKS
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from a2a_adapters import BearerTokens, ServerOptions, Severity, Skill, build_app, card_signer, check
 from a2a_adapters.testing import running
@@ -91,6 +94,45 @@ async def test_one_of_0_3():
         report = await check(url, send=True)
     assert ids(report) == NOTHING, report
     assert "no HTTP interface supports A2A 1.0" in report.skipped.values()
+
+
+async def test_a_rest_server_of_0_3_has_its_own_errors():
+    """The errors of a2a-sdk 0.3 over HTTP+JSON, whose form only A2A 1.0 defines."""
+    card = {
+        "name": "Old", "description": "An old agent.", "version": "1", "protocolVersion": "0.3.0",
+        "url": "http://127.0.0.1", "preferredTransport": "HTTP+JSON", "skills": [],
+        "capabilities": {}, "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+    }  # fmt: skip
+
+    async def show(request):
+        return JSONResponse(card | {"url": str(request.base_url).rstrip("/")})
+
+    async def missing(request):
+        return JSONResponse({"message": "Task not found"}, 404)
+
+    paths = Route("/.well-known/agent-card.json", show), Route("/v1/tasks/{id}", missing)
+    async with running(Starlette(routes=paths)) as url:
+        report = await check(url)
+    assert "binding.speaks" in report.passed
+    assert "error.unknown-task" in report.passed
+
+
+async def test_a_connection_that_a_server_broke_is_replaced():
+    """A server such as fasta2a closes connections after a failure without saying so."""
+    app, length = plain(), [(b"content-length", b"9")]
+    broken = []
+
+    async def closing(scope, receive, send):
+        if scope["type"] == "http" and scope["method"] == "POST" and not broken:
+            broken.append(scope)
+            await send({"type": "http.response.start", "status": 200, "headers": length})
+            raise ConnectionError("broken")
+        await app(scope, receive, send)
+
+    async with running(closing) as url:
+        assert ids(await check(url)) == NOTHING
+    assert broken
 
 
 class Late:
