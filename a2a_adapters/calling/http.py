@@ -123,7 +123,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
 
 
 def _wanted_delay(response: httpx.Response) -> float:
-    """Return the seconds of `Retry-After` (RFC 9110, section 10.2.3); 0 if it is missing or past."""
+    """Return the seconds of `Retry-After` (RFC 9110, section 10.2.3); 0 if missing or past."""
     value: str = response.headers.get("retry-after", "")
     if value.isdecimal():
         return float(value)
