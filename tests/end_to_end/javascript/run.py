@@ -29,10 +29,11 @@ TARGETS = [f"{name}={HERE / 'tools.py'}:{name}" for name in TOOLS]
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "check.mjs", "mcp.mjs", "vercel.mjs", "ag_ui.mjs"):
+    for name in ("package.json", "check.mjs", "mcp.mjs", "vercel.mjs", "ag_ui.mjs", "slow.mjs"):
         shutil.copy(HERE / name, FOLDER)
     subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=FOLDER, check=True)
     talk()
+    come_back()
     first, *others = TARGETS
     with serving(first, ENVIRONMENT, *others, "--dialect", "mcp") as url:
         use_tools(f"{url.partition('/agents/')[0]}/mcp")
@@ -78,6 +79,14 @@ def talk() -> None:
             for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
                 run("check.mjs", generation, binding, url)
                 print(f"A2A {generation} over {binding}: OK")
+
+
+def come_back() -> None:
+    """Start tasks at an agent on the JavaScript SDK, too, and get the results in a new process."""
+    example = str(ROOT / "examples" / "long_running.py")
+    with started(["node", str(FOLDER / "slow.mjs"), "a2a-1.0"]) as url:
+        subprocess.run([sys.executable, example, url], check=True, timeout=300)
+    print("Tasks that outlive their client, at three servers: OK")
 
 
 def use_tools(server: str) -> None:
