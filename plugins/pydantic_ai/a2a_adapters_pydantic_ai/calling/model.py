@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponseStreamEvent
     from pydantic_ai.models import ModelRequestParameters
 
-    from a2a_adapters import AgentOptions
-    from a2a_adapters.calling.reply import RemoteEvent
+    from a2a_adapters import AgentOptions, RemoteEvent
 
 _PROFILE = ModelProfile(supports_tools=False, default_structured_output_mode="prompted")
 
