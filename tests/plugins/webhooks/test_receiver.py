@@ -82,8 +82,17 @@ async def test_blocking_code_in_another_thread_is_woken():
         await asyncio.to_thread(agent.close)
 
 
-async def test_another_process_is_woken_through_the_storage(tmp_path):
-    storage = f"sqlite:///{tmp_path}/notifications.db"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def storage(request, tmp_path):
+    """Return the URL of a storage that several processes may use."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/notifications.db"
+    from tests.support.postgresql import new_database
+
+    return new_database()
+
+
+async def test_another_process_is_woken_through_the_storage(storage):
     elsewhere = Observed(storage=storage)
     async with (
         sender("ours") as (card, gate),
