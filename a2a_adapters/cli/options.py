@@ -78,13 +78,25 @@ def seconds(text: str | float) -> float:
     return float(total)
 
 
-def read_parameters(lines: Sequence[str]) -> Mapping[str, str]:
-    """Parse service parameters of the form `Name: value`.
+Bearer = Annotated[
+    str,
+    typer.Option(
+        "--bearer",
+        help="Bearer token. Prefer the variable: other users can read command lines.",
+        envvar="A2ACLI_BEARER",
+        show_default=False,
+    ),
+]
+"""The token of commands that call an agent."""
+
+
+def read_parameters(lines: Sequence[str], bearer: str = "") -> Mapping[str, str]:
+    """Parse service parameters of the form `Name: value`, and add a token.
 
     Raises:
         ConfigurationError: A line has another form.
     """
-    parameters = {}
+    parameters = {"Authorization": f"Bearer {bearer}"} if bearer else {}
     for line in lines:
         name, separator, value = line.partition(":")
         if not separator or not name.strip():

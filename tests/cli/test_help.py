@@ -53,7 +53,7 @@ def test_commands_are_completed():
 
 
 COMMANDS = [
-    "send", "chat", "console", "discover", "card", "task", "auth", "check",
+    "send", "chat", "console", "agents", "history", "discover", "card", "task", "auth", "check",
     "init", "serve", "config", "tasks", "db", "demo-server", "plugins", "completion", "help",
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import typer
 
 from a2a_adapters import RemoteAuthError
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
-from a2a_adapters.cli.options import Verbose, read_parameters
+from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
 
 
@@ -28,6 +28,7 @@ def check(
         list[str] | None,
         typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
+    bearer: Bearer = "",
     fail_on: Annotated[
         Literal["note", "warning", "error", "never"],
         typer.Option(help="Exit with 1 if a finding is at least this severe."),
@@ -51,7 +52,7 @@ def check(
     from a2a_adapters_check import check as run  # noqa: PLC0415
     from a2a_adapters_check.host import Host  # noqa: PLC0415
 
-    headers = read_parameters(header or [])
+    headers = read_parameters(header or [], bearer)
     auth = HeadersAuth(headers) if headers else None
     host = Host(url, auth, RemoteOptions(timeout=timeout))
     try:
@@ -60,7 +61,7 @@ def check(
         own = headers if is_own else {}
         report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
     except RemoteAuthError as error:
-        fail(f"{error}; pass them with --header", UNAUTHENTICATED)
+        fail(f"{error}; pass them with --bearer or --header", UNAUTHENTICATED)
     echo(render(report, output))
     if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
         echo(f"hint: {hint}", err=True)

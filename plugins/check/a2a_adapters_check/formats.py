@@ -26,7 +26,7 @@ _INDENT = " " * 9
 
 _REMEDIES = {
     NEVER_SENT: " (enable with --send)",
-    UNAUTHENTICATED: " (pass them with --header)",
+    UNAUTHENTICATED: " (pass them with --bearer or --header)",
 }
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

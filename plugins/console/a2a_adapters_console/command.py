@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.options import Verbose, read_parameters
+from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
 from a2a_adapters.contract.errors import UnsafeHostError
 
 
@@ -17,6 +17,7 @@ def console(
         list[str] | None,
         typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
+    bearer: Bearer = "",
     host: Annotated[str, typer.Option(help="Host to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
@@ -50,7 +51,7 @@ def console(
             f"with --host {host}, other machines can call these agents through this one: "
             "omit --host or pass --allow-unauthenticated"
         )
-    headers = read_parameters(header or [])
+    headers = read_parameters(header or [], bearer)
     auth = HeadersAuth(headers) if headers else None
     relayed = []
     for typed in agents:

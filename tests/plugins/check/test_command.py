@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+from unittest.mock import ANY
 
 import pytest
 
@@ -47,10 +48,11 @@ async def test_credentials():
     header = f"Authorization: {HEADERS['Authorization']}"
     async with running(guarded()) as url:
         code, output, _ = await run(url, "--header", header, "-o", "json")
+        assert await run(url, "--bearer", HEADERS["Authorization"].split()[1]) == (0, ANY, ANY)
         assert (code, len(json.loads(output)["skipped"]) > 0) == (0, True)
         code, output, _ = await run(url)
     assert code == 0
-    assert "the agent requires valid credentials (pass them with --header)" in output
+    assert "the agent requires valid credentials (pass them with --bearer or --header)" in output
 
 
 async def test_an_unreachable_agent():
