@@ -62,8 +62,8 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Turn:
-    """A prompt that is being answered.
+class OpenTurn:
+    """A turn whose prompt is being answered.
 
     Attributes:
         news: Updates and requests, in order; None at the end.
@@ -97,7 +97,7 @@ class SessionClient:
         self.folder = Path()
         self.terminals = Terminals()
         self._permissions = permissions
-        self._turn: Turn | None = None
+        self._turn: OpenTurn | None = None
         self._has_room = asyncio.Event()
         self._has_room.set()
         self.session_id = ""
@@ -106,9 +106,9 @@ class SessionClient:
         """Wait while a turn has many updates that were not read."""
         await self._has_room.wait()
 
-    def begin(self, granted: set[str]) -> Turn:
+    def begin(self, granted: set[str]) -> OpenTurn:
         """Begin a turn."""
-        self._turn = Turn(granted=granted)
+        self._turn = OpenTurn(granted=granted)
         return self._turn
 
     def end(self) -> None:
@@ -119,7 +119,7 @@ class SessionClient:
         self._has_room.set()
 
     async def news(
-        self, turn: Turn, prompting: asyncio.Task[PromptResponse]
+        self, turn: OpenTurn, prompting: asyncio.Task[PromptResponse]
     ) -> AsyncGenerator[Update | Asked]:
         """Yield what is reported and asked in a turn until its prompt is answered.
 
@@ -256,7 +256,7 @@ class SessionClient:
         await self.terminals.release(terminal_id)
         return ReleaseTerminalResponse()
 
-    def _open_turn(self, session_id: str) -> Turn:
+    def _open_turn(self, session_id: str) -> OpenTurn:
         if self._turn is None or session_id != self.session_id:
             raise RequestError.invalid_request({"details": "there is no turn"})
         return self._turn
