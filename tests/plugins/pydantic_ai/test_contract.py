@@ -150,10 +150,6 @@ class TestAgentsOnTheSdk(OnTheSdk, Agents):
     streams = False  # there every chunk is a part
 
 
-class TestToolsOnTheSdk(OnTheSdk, Tools):
-    pass
-
-
 class TestAgentsOnSqlite(OnSqlite, Agents):
     pass
 
