@@ -18,9 +18,10 @@ UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plug
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
 # versions are those of constraints.txt.
-MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/openai plugins/router \
+MOSTLY_OURS := plugins/check cli plugins/ag_ui plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/openai plugins/router \
 	calling plugins/sql/replicas
-VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
+VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py \
+	plugins/ag_ui/test_runs.py plugins/ag_ui/test_questions.py plugins/agno/test_serving.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py \
 	plugins/omniroute/test_serving.py plugins/router/test_file.py plugins/router/test_ledger.py \
@@ -98,7 +99,7 @@ test-openai: $(OPENAI)/.test ## test with the newest openai and its frameworks, 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
-		-o timeout=1800 tests/plugins/agno tests/plugins/omniroute tests/plugins/openai
+		-o timeout=1800 tests/plugins/ag_ui tests/plugins/agno tests/plugins/omniroute tests/plugins/openai
 
 attack: $(VENV)/.test ## attack a default server with 1,000 hostile clients
 	$(VENV)/bin/python -m tests.attack 1000

@@ -4,7 +4,42 @@ from __future__ import annotations
 
 from a2a_adapters_ag_ui import FrontEnd
 
-from a2a_adapters import InputRequired, Progress, ToolCall, ToolResult, as_decision
+from a2a_adapters import (
+    A2UI_EXTENSION,
+    Data,
+    Extension,
+    InputRequired,
+    Output,
+    Progress,
+    ServerOptions,
+    Text,
+    ToolCall,
+    ToolResult,
+    as_decision,
+    serve,
+)
+
+CATALOG = "https://a2ui.org/specification/v0_9/basic_catalog.json"
+CLOCK = [
+    {"version": "v0.9.1", "createSurface": {"surfaceId": "clock", "catalogId": CATALOG}},
+    {
+        "version": "v0.9.1",
+        "updateComponents": {
+            "surfaceId": "clock",
+            "components": [
+                {"id": "root", "component": "Column", "children": ["time", "later"]},
+                {"id": "time", "component": "Text", "text": "It is noon in Rome."},
+                {
+                    "id": "later",
+                    "component": "Button",
+                    "child": "word",
+                    "action": {"event": {"name": "later", "context": {}}},
+                },
+                {"id": "word", "component": "Text", "text": "And later?"},
+            ],
+        },
+    },
+]
 
 
 async def travel(request):
@@ -14,6 +49,13 @@ async def travel(request):
         result = yield front.call("setColour", {"colour": "rgb(200, 255, 200)"})
         yield f"The page says: {result.text}."
         return
+    if "time" in request.text:
+        yield Output([Text("Noon."), Data(CLOCK)])
+        return
+    for part in request.parts:
+        if isinstance(part, Data):
+            yield f"You pressed {part.value[0]['action']['name']}."
+            return
     yield Progress("Looking for flights to Rome.")
     yield ToolCall("1", "flights", {"to": "Rome"})
     yield ToolResult("1", "flights", [{"flight": "AZ 1", "price": 120}])
@@ -24,3 +66,9 @@ async def travel(request):
         yield "Booked. Have a good trip to **Rome**!"
     else:
         yield "As you like: nothing is booked."
+
+
+if __name__ == "__main__":
+    a2ui = Extension(uri=A2UI_EXTENSION, params={"supportedCatalogIds": [CATALOG]})
+    options = ServerOptions(extensions=[a2ui])
+    serve({"travel": travel}, port=0, dialects=["ag-ui"], options=options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.processes import serving  # noqa: E402 - found only now
+from tests.support.processes import started  # noqa: E402 - found only now
 
 FOLDER = ROOT / ".demo" / "copilotkit"
 FILES = ("package.json", "page.html", "page.jsx", "server.mjs")
@@ -33,9 +32,8 @@ def main(picture: Path | None) -> None:
         shutil.copy(HERE / name, FOLDER)
     subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=FOLDER, check=True)
     subprocess.run(BUNDLE, cwd=FOLDER, check=True)
-    travel = f"travel={HERE / 'agents.py'}:travel"
     with (
-        serving(travel, dict(os.environ), "--dialect", "ag-ui") as url,
+        started([sys.executable, str(HERE / "agents.py")]) as url,
         node(f"{url.partition('/agents/')[0]}/ag-ui/travel") as address,
         sync_playwright() as playwright,
     ):
@@ -50,6 +48,7 @@ def main(picture: Path | None) -> None:
         approve(page, picture)
         decline(other)
         paint(page)
+        show(page)
         browser.close()
     print("CopilotKit: OK")
 
@@ -97,6 +96,14 @@ def paint(page: Page) -> None:
     say(page, "Another colour, please.")
     expect(page.get_by_text("The page says: painted.")).to_be_visible()
     expect(page.locator("body")).to_have_css("background-color", "rgb(200, 255, 200)")
+
+
+def show(page: Page) -> None:
+    """See an interface that the agent has made, and press its button."""
+    say(page, "What is the time?")
+    expect(page.get_by_text("It is noon in Rome.")).to_be_visible()
+    page.get_by_role("button", name="And later?").click()
+    expect(page.get_by_text("You pressed later.")).to_be_visible()
 
 
 if __name__ == "__main__":

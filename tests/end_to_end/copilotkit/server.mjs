@@ -6,7 +6,7 @@ import { CopilotRuntime } from "@copilotkit/runtime/v2";
 import { createCopilotNodeListener } from "@copilotkit/runtime/v2/node";
 
 const travel = new HttpAgent({ url: process.argv[2] });
-const runtime = new CopilotRuntime({ agents: { default: travel } });
+const runtime = new CopilotRuntime({ agents: { default: travel }, a2ui: {} });
 const answer = createCopilotNodeListener({ runtime, basePath: "/api/copilotkit" });
 const FILES = {
 	"/": ["text/html", "page.html"],

@@ -99,7 +99,8 @@ async def worker(request):  # noqa: C901, PLR0912, PLR0915 - a behaviour each
                 [front.context, front.forwarded_props, [t["name"] for t in front.tools]]
             )
         case _:
-            yield f"worked on {text}"
+            data = [part.value for part in request.parts if isinstance(part, Data)]
+            yield f"worked on {json.dumps(data) if data else text}"
 
 
 @asynccontextmanager

@@ -96,7 +96,7 @@ async def test_state_is_shared():
 
 
 async def test_interfaces_are_activities_for_front_ends_that_show_them():
-    schema = {"description": "A2UI Component Schema - available components", "value": "{}"}
+    schema = {"description": "A2UI catalog capabilities: available catalogs", "value": "c"}
     options = ServerOptions(extensions=[Extension(uri=A2UI_EXTENSION)])
     async with serving(options=options) as http:
         shown = await run(http, "INTERFACE", context=[schema])
@@ -106,6 +106,15 @@ async def test_interfaces_are_activities_for_front_ends_that_show_them():
     assert activity["content"]["a2ui_operations"][0]["createSurface"]["surfaceId"] == "s"
     assert shown.text == ""
     assert other.text == "a form"
+
+
+async def test_actions_in_interfaces_are_data_of_the_next_message():
+    action = {"name": "later", "surfaceId": "s", "sourceComponentId": "b", "context": {}}
+    async with serving() as http:
+        await run(http, "hello")
+        heard = await run(http, forwardedProps={"a2uiAction": {"userAction": action}})
+    [[sent]] = json.loads(heard.text.removeprefix("worked on "))
+    assert sent == {"version": "v0.9.1", "action": action}
 
 
 @pytest.mark.parametrize(

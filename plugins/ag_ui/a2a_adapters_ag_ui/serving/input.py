@@ -24,7 +24,7 @@ from ag_ui.core import (
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from a2a_adapters import JSON, File, Part, Text, as_json
+from a2a_adapters import JSON, Data, File, Part, Text, as_json
 from a2a_adapters_ag_ui.front_end import METADATA
 
 if TYPE_CHECKING:
@@ -40,8 +40,11 @@ if TYPE_CHECKING:
         VideoPart,
     )
 
-_A2UI = "A2UI Component Schema"
-"""The beginning of CopilotKit's description of the interfaces that it can show."""
+_A2UI = "A2UI "
+"""The beginning of CopilotKit's descriptions of the interfaces that it can show."""
+
+_VERSION = "v0.9.1"
+"""The version of A2UI of the user's actions."""
 
 PREFIX = "a2a-"
 """The beginning of the ids of messages from agents."""
@@ -136,7 +139,7 @@ class Asked:
         return said
 
     def news(self) -> list[ChatMessage]:
-        """Return the user's messages since the agent's last message.
+        """Return the user's messages since the agent's last message, and their action.
 
         Raises:
             ApiError: A file cannot be used.
@@ -144,11 +147,15 @@ class Asked:
         messages = self.input.messages
         known = (AssistantMessage, ToolMessage)
         since = max((n for n, each in enumerate(messages, 1) if isinstance(each, known)), default=0)
-        return [
+        said = [
             ChatMessage(USER, _parts(message.content, f"messages.{number}.content"))
             for number, message in enumerate(messages)
             if number >= since and isinstance(message, UserMessage)
         ]
+        match self.input.forwarded_props:
+            case {"a2uiAction": {"userAction": dict(action)}}:
+                return [*said, ChatMessage(USER, [Data([{"version": _VERSION, "action": action}])])]
+        return said
 
     def result(self, call_id: str) -> str | None:
         """Return the result of a call of the front end's tools, None if it has none."""

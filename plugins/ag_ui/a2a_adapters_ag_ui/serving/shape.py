@@ -71,6 +71,7 @@ class RunShape:
         Raises:
             ApiError: The task failed.
         """
+        await self._turn.note(self._run)
         news, reply = finish(self._run.answer)
         asking = await self._turn.question(self._run) if reply.is_question else None
         use = tool_use(asking) if asking is not None else None

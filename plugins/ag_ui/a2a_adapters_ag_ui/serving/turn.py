@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
@@ -21,8 +21,6 @@ from a2a_adapters_ag_ui.serving.questions import answer_part, interrupt_id, tool
 from a2a_adapters_ag_ui.serving.threads import KnownRun, Thread, Threads, digest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from a2a.server.context import ServerCallContext
     from a2a.types import Task
 
@@ -57,6 +55,8 @@ class Turn:
         self._threads = Threads(agent.storage, context.user.user_name)
         self._thread = Thread()
         self.is_known = False
+        self._is_stored = False
+        self._before: Task | None = None
 
     async def begin(self) -> AgentRun | None:
         """Send the new messages to the agent, or follow the run if it was started before.
@@ -72,7 +72,7 @@ class Turn:
         self._thread = await self._threads.read(given.thread_id)
         known = self._thread.run(self._asked.key)
         if known is not None and known.task_id:
-            self.is_known = True
+            self.is_known = self._is_stored = True
             return await self._join(known)
         waiting = await self._waiting()
         if waiting is None:
@@ -85,6 +85,16 @@ class Turn:
         if parts is None:
             raise ApiError(400, "the last message must be the user's", code="no_message")
         return await self._send(parts, None)
+
+    async def note(self, run: AgentRun) -> None:
+        """Store the run, once its task is known."""
+        answer = run.answer
+        if self._is_stored or not answer.context_id:
+            return
+        self._is_stored = True
+        known = KnownRun.of(self._asked.key, answer.task_id, self._before)
+        around = digest(self._asked.surroundings())
+        await self._threads.add(self._asked.input.thread_id, known, around)
 
     async def question(self, run: AgentRun) -> Task | None:
         """Return the task of a run if it waits for an answer."""
@@ -155,22 +165,10 @@ class Turn:
         run: AgentRun = Run(self._agent, self._context, before)
         request = SendMessageRequest(message=message)
         batches = self._agent.follow(request, self._context, Fold(run.answer))
-        await run.begin(self._noted(batches, run, before))
+        await run.begin(batches)
+        self._before = before
+        await self.note(run)
         return run
-
-    async def _noted(
-        self, batches: AsyncGenerator[list[RunEvent]], run: AgentRun, before: Task | None
-    ) -> AsyncGenerator[list[RunEvent]]:
-        """Store the run as soon as its task is known."""
-        given, is_noted = self._asked.input, False
-        async with aclosing(batches):
-            async for news in batches:
-                if not is_noted and run.answer.context_id:
-                    is_noted = True
-                    known = KnownRun.of(self._asked.key, run.answer.task_id, before)
-                    around = digest(self._asked.surroundings())
-                    await self._threads.add(given.thread_id, known, around)
-                yield news
 
     async def _join(self, known: KnownRun) -> AgentRun:
         task = await find_task(self._agent, known.task_id, self._context)
