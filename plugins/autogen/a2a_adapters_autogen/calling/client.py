@@ -253,7 +253,7 @@ def remote_config(agent: RemoteAgent | str, options: AgentOptions) -> RemoteConf
         ValueError: A `RemoteAgent` or headers were given, which a dump would lose.
     """
     if not isinstance(agent, str):
-        raise ValueError("a client can be dumped only if it was created from a URL")  # noqa: TRY004 - AutoGen's
+        raise ValueError("a RemoteAgent cannot be dumped; give the URL of the agent")  # noqa: TRY004 - AutoGen's
     if options.get("headers"):
         raise ValueError("headers may be credentials and cannot be dumped; leave them out")
     return RemoteConfig(
