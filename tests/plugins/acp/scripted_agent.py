@@ -107,13 +107,18 @@ class Turn:
 
     def run(self):
         word, _, rest = self.text.partition(" ")
-        do = getattr(self, f"do_{word}", None)
+        do = getattr(self, f"do_{word.lower()}", None)
         reason = self.repeat() if do is None else do(rest)
         return reason or ("cancelled" if cancelled.is_set() else "end_turn")
 
     def repeat(self):
         for number, piece in enumerate(self.text.split(" ")):
             self.say(piece if number == 0 else f" {piece}")
+
+    def do_you(self, _):  # were restarted
+        if MODE not in ("same", "other"):
+            return self.repeat()
+        return self.edit("a.txt", "new\n" if MODE == "same" else "other\n")
 
     def do_edit(self, name):
         self.edit(name)

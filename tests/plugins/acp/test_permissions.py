@@ -151,6 +151,19 @@ async def test_a_question_is_answered_after_a_restart(folder, tmp_path):
     assert "Permission is granted. Use it and finish the task." in answer_of(done)
 
 
+@pytest.mark.parametrize(("mode", "state"), [("same", COMPLETED), ("other", INPUT_REQUIRED)])
+async def test_a_permission_of_before_a_restart_is_for_the_same_change_alone(
+    folder, tmp_path, mode, state
+):
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
+    async with served(scripted(folder, mode), options=options) as client:
+        task = await asked(client, "edit a.txt")
+    async with served(scripted(folder, mode), options=options) as client:
+        done = await reply(client, task, "yes")
+    assert done.status.state == state
+    assert (folder / "a.txt").exists() == (mode == "same")
+
+
 async def test_an_agent_that_cannot_load_its_session_fails_after_a_restart(folder, tmp_path):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
     async with served(scripted(folder), options=options) as client:
@@ -203,8 +216,9 @@ async def test_an_agent_that_asks_too_often_at_once_is_refused(folder):
     [
         {"locations": [{"path": f"{number}.txt"} for number in range(51)]},
         {"options": [{"optionId": str(n), "name": "x", "kind": "allow_once"} for n in range(11)]},
+        {"options": [{"optionId": "x" * 201, "name": "x", "kind": "allow_once"}]},
     ],
-    ids=["paths", "options"],
+    ids=["paths", "options", "id"],
 )
 async def test_a_request_that_cannot_be_shown_in_full_is_denied(folder, fields):
     async with served(scripted(folder)) as client:

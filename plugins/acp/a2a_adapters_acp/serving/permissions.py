@@ -38,6 +38,7 @@ _COMMAND_KEYS = ("command", "cmd")
 PROTECTED = ".git"
 _MOST_OPTIONS = 10
 _MOST_PATHS = 50
+_ID_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +114,16 @@ def option_for(options: Sequence[PermissionOption], *, is_allowed: bool) -> str 
 
 def is_presentable(call: ToolCallUpdate, options: Sequence[PermissionOption]) -> bool:
     """Whether a question can show all paths that a call names, and all its options."""
-    return len(paths_of(call)) <= _MOST_PATHS and len(options) <= _MOST_OPTIONS
+    has_few = len(paths_of(call)) <= _MOST_PATHS and len(options) <= _MOST_OPTIONS
+    return has_few and all(len(option.option_id) <= _ID_LENGTH for option in options)
 
 
 def fingerprint(call: ToolCallUpdate) -> str:
     """Return a digest by which a repeated request for the same permission is recognised."""
-    about = [sorted(kinds_of(call)), call.title, paths_of(call), as_json(call.raw_input)]
+    diffs = [each for each in call.content or () if isinstance(each, FileEditToolCallContent)]
+    changes = [[each.path, each.old_text, each.new_text] for each in diffs]
+    given = as_json(call.raw_input)
+    about = [sorted(kinds_of(call)), call.title, paths_of(call), given, changes]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
