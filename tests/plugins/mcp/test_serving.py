@@ -72,6 +72,7 @@ async def test_tools_are_skills_and_results_have_their_types(target):
             '{"tool": "add", "arguments": {"a": "<integer>", "b": "<integer>"}}'
         ]
         assert (await agent.send(call("add", a=1, b=2))).data == [{"result": 3}]
+        assert (await agent.send(Data({"a": 1, "b": 2}), skill="add")).data == [{"result": 3}]
 
         sky = await agent.send(call("weather", city="Oslo", days=1))
         assert (sky.text, sky.data) == ("", [{"city": "Oslo", "degrees": 21}])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -136,6 +136,9 @@ class CallReader:
             InvalidInputError: The message is not a valid call.
         """
         data = [part.value for part in request.parts if isinstance(part, Data)]
+        chosen = self._offer.tools.get(str(request.metadata.get("skill_id")))
+        if chosen is not None and (call := self._chosen(chosen, data, request.text)):
+            return call
         if len(data) == 1 and isinstance(value := data[0], Mapping):
             if self._offer.resources and value.keys() == {"resource"}:
                 return ResourceCall(_url(value["resource"]))
@@ -146,6 +149,15 @@ class CallReader:
             tool, argument = self._taker
             return self._call(tool, {argument: request.text})
         raise InvalidInputError(f"send {self._shape()}; {_names('tools', self._offer.tools)}")
+
+    def _chosen(self, tool: Tool, data: Sequence[object], text: str) -> Call | None:
+        """Return the call of a tool that was chosen as a skill, None if it is called by name."""
+        match data:
+            case [Mapping() as arguments] if "tool" not in arguments:
+                return self._call(tool, arguments)
+            case [] if text and (argument := _text_of(tool)):
+                return self._call(tool, {argument: text})
+        return None
 
     def _tool(self, value: Mapping[str, Any]) -> Call:
         tools = self._offer.tools
