@@ -41,7 +41,7 @@ UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolati
 UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow_ups.py \
 	bindings/test_history_length.py bindings/test_large_requests.py bindings/test_numbers.py \
 	bindings/test_v03_parts.py runtime/push/test_configs.py plugins/sql/test_messages.py \
-	plugins/sql/test_trouble.py plugins/client/test_call.py executor/test_closing.py)
+	plugins/sql/test_trouble.py executor/test_closing.py)
 # The main environment has the lowest openai-agents and pydantic-ai already; here they would raise the
 # lowest pydantic.
 UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/pydantic_ai plugins/test_failures.py)

@@ -84,7 +84,7 @@ def test_the_deployed_agent_answers_and_exports_its_scaling_metric():
     ]
     with started(warm("-m", "a2a_adapters", "serve", *arguments), environment) as url:
         token = "Authorization: Bearer secret"
-        said = run(*warm("-m", "a2a_adapters", "call", url, "Ann", "--header", token))
+        said = run(*warm("-m", "a2a_adapters", "send", url, "Ann", "--header", token))
         assert said == "Hello, Ann!\n"
         base = url.partition("/agents")[0]
         shown = httpx.get(f"{base}/metrics", headers={"Authorization": scrape}, timeout=60)
