@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, Field
 
 from a2a_adapters.calling.agent import RemoteAgent
-from a2a_adapters.calling.errors import RemoteTimeoutError
+from a2a_adapters.calling.errors import RemoteAgentError, RemoteTimeoutError
 from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.calling.reply import WAITING
-from a2a_adapters.concurrency import BoundedMap, blocking
+from a2a_adapters.concurrency import BoundedMap, blocking, in_background
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ class LimitedWait:
     ) -> AgentReply:
         """Send a message of the conversation `key`, unless its last answer is not complete yet.
 
-        Without a key, an answer that is not complete in time is given up, and its task cancelled.
+        The task is cancelled if this call is, or if there is no key and the time is up.
         """
         task = self._tasks.get(key) if key is not None else None
         if task is None or task.state not in {"submitted", "working", *WAITING}:
@@ -162,15 +164,24 @@ class LimitedWait:
             task = await self._agent.start(message, context_id=context_id, skill=skill)
         elif task.state in WAITING:
             await task.answer(message)
-        if key is None:
-            return await task.result(self._seconds, cancel=True)
-        self._tasks[key] = task
+        if key is not None:
+            self._tasks[key] = task
         try:
-            return await task.result(self._seconds)
+            return await task.result(self._seconds, cancel=key is None)
         except RemoteTimeoutError:
+            if key is None:
+                raise
             return await task.status()
+        except asyncio.CancelledError:
+            in_background(_give_up(task))
+            raise
 
     ask_sync = blocking.running(ask)
+
+
+async def _give_up(task: RemoteTask) -> None:
+    with suppress(RemoteAgentError):  # the caller has left
+        await task.cancel()
 
 
 def _name(name: str) -> str:
