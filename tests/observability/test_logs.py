@@ -227,7 +227,7 @@ def test_handlers_of_the_user_keep_their_levels_and_files(tmp_path, monkeypatch)
 def test_a_server_that_cannot_start_says_so_in_the_form_of_its_log(tmp_path, monkeypatch, target):
     (tmp_path / "noisy.py").write_text("def raises(one, two, three): ...\nprint(1)")
     monkeypatch.chdir(tmp_path)
-    command = warm("-m", "a2a_adapters", "serve", target, "--log-format", "json")
+    command = warm("-m", "a2a_adapters", "serve", target, "--port", "0", "--log-format", "json")
     ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert ended.returncode == 2
     [line] = map(json.loads, ended.stderr.splitlines())
