@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import logging
 
-from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import listen
+
+logger = logging.getLogger("a2a_adapters.cli")
 
 _TRIES = 100
 
 
 def free_port(host: str, first: int) -> int:
-    """Return the first free port from `first` on; print a note if it is another one.
+    """Return the first free port from `first` on; log it if it is another one.
 
     Raises:
         ListenError: All of the next 100 are taken, or the host is not local.
@@ -27,7 +29,7 @@ def free_port(host: str, first: int) -> int:
         for each in sockets:
             each.close()
         if port != first:
-            note(f"port {first} is taken, serving on {port} (--port chooses one)")
+            logger.warning("port %d is taken, serving on %d (--port chooses one)", first, port)
         return port
     raise AssertionError  # pragma: no cover - the last try returns or raises
 
