@@ -263,7 +263,12 @@ class RemoteAgent:
             task_id: The `RemoteTask.id`.
             headers: Headers of its requests, see `SendOptions`.
             notify: Receives the task's push notifications, as in `start`.
+
+        Raises:
+            InvalidInputError: The id is empty: the agent answered with a message, without a task.
         """
+        if not task_id:
+            raise InvalidInputError("a task needs an id; an answer without a task has none")
         seen = AgentReply(text="", state="unknown", task_id=task_id)
         return RemoteTask(self._messenger, seen, headers=headers, notify=notify)
 

@@ -10,6 +10,7 @@ import pytest
 from a2a_adapters import (
     AgentReply,
     AgentRequest,
+    ConfigurationError,
     InvalidInputError,
     RemoteAgent,
     RemoteRefusedError,
@@ -178,6 +179,14 @@ async def test_an_agent_may_answer_with_a_bare_message():
         task = await agent.start("ping")
         assert task.id == ""
         assert (await task.result()).text == "pong: ping"
+        with pytest.raises(InvalidInputError, match="without a task"):
+            agent.task(task.id)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+async def test_a_timeout_is_positive(timeout):
+    with pytest.raises(ConfigurationError, match="timeout"):
+        await RemoteAgent("http://127.0.0.1:9").task("t1").result(timeout)
 
 
 async def test_blocking_code_has_the_same_operations():

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic_core import from_json, to_json
 
+from a2a_adapters import RemoteOptions
+from a2a_adapters.calling.http import ValueBudget
 from a2a_adapters.calling.parsing import CURRENT
 from a2a_adapters.dialects import Answer
 from a2a_adapters.protocol import states
@@ -51,8 +53,9 @@ class Arrival:
         """Parse the body of a notification of A2A 1.0 or 0.3.
 
         Raises:
-            ValueError: It is not a notification of a task.
+            ValueError: It is not a notification of a task, or holds too many values.
         """
+        ValueBudget(RemoteOptions().answer_values, is_stream=False).take(body)
         event = CURRENT.event(from_json(body, allow_inf_nan=False))
         answer = Answer()
         answer.fold(event)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _TOKEN = "x-a2a-notification-token"  # noqa: S105 - a header
 _MEBIBYTE = 1024 * 1024
+_LARGE_BYTES = 64 * 1024
+"""Size from which parsing would block the event loop."""
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +171,9 @@ class WebhookReceiver:
             if len(body) > self._max_bytes:
                 raise InvalidInputError(f"the notification is over {self._max_bytes:,} bytes")
         try:
-            return Arrival.of(bytes(body))
+            if len(body) <= _LARGE_BYTES:
+                return Arrival.of(bytes(body))
+            return await asyncio.to_thread(Arrival.of, bytes(body))
         except ValueError as error:
             raise InvalidInputError("this is not a push notification of a task") from error
 

@@ -200,6 +200,15 @@ async def test_other_content_is_refused(body):
         assert not heard
 
 
+@pytest.mark.parametrize("count", [1, 150_000])
+async def test_the_number_of_values_is_limited(count):
+    async with receiver() as (hook, heard), httpx.AsyncClient() as http:
+        task = {**status("WORKING")["statusUpdate"], "metadata": {"x": [1] * count}}
+        expected = 204 if count == 1 else 400
+        assert await Post(hook, http)({"statusUpdate": task}) == expected
+        assert len(heard) == (expected == 204)
+
+
 async def test_a_notification_whose_handler_failed_may_come_again():
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
         problems = [ValueError("disk full")]
