@@ -6,6 +6,7 @@ import enum
 import errno
 import functools
 import ipaddress
+import logging
 import os
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -15,6 +16,8 @@ from a2a_adapters.contract.errors import ListenError
 
 _Address: TypeAlias = IPv4Address | IPv6Address
 _Network: TypeAlias = IPv4Network | IPv6Network
+
+logger = logging.getLogger(__name__)
 
 
 SHARE = "a2a_adapters.share"
@@ -125,13 +128,41 @@ def share_of(host: str) -> str:
 
 _BACKLOG = 2048
 
+DEFAULT_PORT = 8000
 
-def listen(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that listen on every address of a host; port 0 takes free ones.
+_TRIES = 100
+"""Number of ports to try if the default one is in use."""
+
+
+def listen(host: str, port: int | None) -> list[socket.socket]:
+    """Return sockets that listen on every address of a host.
+
+    Args:
+        host: The host.
+        port: The port; 0 takes a free one, and None 8000 or the next free one, which is logged.
 
     Raises:
         ListenError: The port is in use, or the host is not local.
     """
+    if port is not None:
+        return _listen(host, port)
+    for each in range(DEFAULT_PORT, DEFAULT_PORT + _TRIES):
+        try:
+            found = _listen(host, each)
+        except ListenError as error:
+            if (
+                not isinstance(error.__cause__, OSError)
+                or error.__cause__.errno != errno.EADDRINUSE
+            ):
+                raise
+            continue
+        if each != DEFAULT_PORT:
+            logger.warning("port %d is taken, serving on %d", DEFAULT_PORT, each)
+        return found
+    raise ListenError(f"the ports from {DEFAULT_PORT} on are taken: choose another")
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -51,7 +51,7 @@ def serve(  # noqa: PLR0913 - a choice each
     target: object,
     *,
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: int | None = 8000,
     name: str | None = None,
     description: str | None = None,
     url: str | None = None,
@@ -70,7 +70,7 @@ def serve(  # noqa: PLR0913 - a choice each
         target: As for `build_app`.
         host: The address to listen on. Other than loopback addresses it needs authentication, or
             `allow_unauthenticated`.
-        port: The port to listen on; 0 takes a free one.
+        port: The port to listen on; 0 takes a free one, and None 8000 or the next free one.
         name: As for `build_app`.
         description: As for `build_app`.
         url: As for `build_app`.
@@ -188,14 +188,13 @@ class Server(uvicorn.Server):
         self,
         app: Starlette,
         host: str,
-        port: int,
+        port: int | None,
         options: ServerOptions,
         on_start: OnStart | None = None,
     ) -> None:
         config = uvicorn.Config(
             app,
             host=host,
-            port=port,
             http=http_protocol(options.limits, behind_proxy=options.trust_forwarded),
             ws="none",
             lifespan="off",  # `serve` runs it, because uvicorn would only log failures
@@ -208,7 +207,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         log_server(options.log_format)
-        self._app = app
+        self._app, self._port = app, port
         self._on_start = on_start or _log_addresses
         self._metrics = options.metrics
         self._open = AsyncExitStack()
@@ -233,7 +232,7 @@ class Server(uvicorn.Server):
         Raises:
             ListenError: The port is in use, or the host is not local.
         """
-        sockets = sockets or listen(self.config.host, self.config.port)
+        sockets = sockets or listen(self.config.host, self._port)
         async with self._open:
             for each in sockets:
                 self._open.callback(each.close)

@@ -20,9 +20,6 @@ from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters_server.settings import ServerSettings
-    from a2a_adapters_server.sources import Sources
-
 logger = logging.getLogger("a2a_adapters.cli")
 
 TargetsArgument = Annotated[
@@ -137,7 +134,7 @@ def serve(
     from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
     from a2a_adapters_server.banner import banner  # noqa: PLC0415
-    from a2a_adapters_server.sources import gather  # noqa: PLC0415
+    from a2a_adapters_server.sources import DEFAULT, gather  # noqa: PLC0415
     from a2a_adapters_server.workers import Workers, check, inherited  # noqa: PLC0415
 
     given = {
@@ -168,11 +165,11 @@ def serve(
     }
     sources = gather({key: value for key, value in given.items() if value is not None}, config)
     settings = sources.settings()
+    chosen_port = None if sources.origin("port") == DEFAULT else settings.port
     log_process(settings.log_format, is_loading=True)
     if settings.workers > 1 and worker is None:
         check(settings)
-        port = _port(sources, settings)
-        raise typer.Exit(Workers(settings.model_copy(update={"port": port})).run())
+        raise typer.Exit(Workers(settings, chosen_port).run())
     options, sockets, on_start = settings.options(), None, None
     if worker is not None:
         sockets, figures = inherited(worker)
@@ -183,7 +180,7 @@ def serve(
         server.serve(
             settings.load(sources.folder),
             host=settings.host,
-            port=_port(sources, settings) if sockets is None else settings.port,
+            port=chosen_port,
             name=settings.name,
             description=settings.description,
             url=settings.url,
@@ -200,16 +197,6 @@ def serve(
         raise typer.Exit(exit_code(error)) from error
     if busy_threads():
         os._exit(FAILED)  # Python would wait for threads that these calls have started
-
-
-def _port(sources: Sources, settings: ServerSettings) -> int:
-    """Return the port to listen on: a free one unless the user has chosen it."""
-    from a2a_adapters_server.ports import free_port  # noqa: PLC0415 - as above
-    from a2a_adapters_server.sources import DEFAULT  # noqa: PLC0415
-
-    if sources.origin("port") == DEFAULT:
-        return free_port(settings.host, settings.port)
-    return settings.port
 
 
 def _targets(targets: list[str] | None) -> Mapping[str, Any]:

@@ -50,10 +50,15 @@ def check(settings: ServerSettings) -> None:
 
 
 class Workers:
-    """Runs this command in worker processes, and replaces those that die."""
+    """Runs this command in worker processes, and replaces those that die.
 
-    def __init__(self, settings: ServerSettings) -> None:
-        self._sockets = listen(settings.host, settings.port)
+    Args:
+        settings: The server's settings.
+        port: The port to listen on; None takes the default one, or the next free one.
+    """
+
+    def __init__(self, settings: ServerSettings, port: int | None) -> None:
+        self._sockets = listen(settings.host, port)
         self._count = settings.workers
         self._alive, self._held = os.pipe()
         self._folder = tempfile.mkdtemp(prefix="a2a-workers-")
