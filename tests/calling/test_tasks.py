@@ -183,10 +183,10 @@ async def test_an_agent_may_answer_with_a_bare_message():
             agent.task(task.id)
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
-async def test_a_timeout_is_positive(timeout):
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+async def test_a_timeout_is_positive(seconds):
     with pytest.raises(ConfigurationError, match="timeout"):
-        await RemoteAgent("http://127.0.0.1:9").task("t1").result(timeout)
+        await RemoteAgent("http://127.0.0.1:9").task("t1").result(seconds)
 
 
 async def test_blocking_code_has_the_same_operations():
