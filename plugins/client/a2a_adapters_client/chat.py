@@ -28,7 +28,6 @@ from a2a_adapters_client.forms import form_of
 from a2a_adapters_client.memory import Memory
 from a2a_adapters_client.parts import read_file
 from a2a_adapters_client.prompt import make_reader
-from a2a_adapters_client.results import keep_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -247,6 +246,8 @@ class Chat:
         if self._reply is None or not self._reply.files:
             echo("the last answer has no files")
             return
+        from a2a_adapters_client.results import keep_files  # noqa: PLC0415 - comes with a2a-sdk
+
         keep_files(self._reply, _expanded(folder or "."))
 
     async def _retry(self) -> None:
