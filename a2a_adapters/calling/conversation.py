@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.errors import RemoteRefusedError, RemoteTaskError
-from a2a_adapters.calling.reply import WAITING, AgentReply, RemoteEvent, final_reply
+from a2a_adapters.calling.reply import WAITING, AgentReply, RemoteEvent
 from a2a_adapters.concurrency import BoundedMap, blocking
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ class Conversation:
         Raises:
             RemoteAgentError: The call failed.
         """
-        return await final_reply(self.stream(message, task_id=task_id, **options))
+        # Not `final_reply`, through which each resumption would pass.
+        async for event in self.stream(message, task_id=task_id, **options):
+            reply = event
+        assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
+        return reply
 
     async def stream(
         self,
