@@ -30,7 +30,8 @@ async def test_sane_texts_raise_no_alarm():
 
 async def test_findings_are_one_line_that_cannot_move_the_cursor():
     nasty = "\x1b[2J\x1b]0;owned\x07\u202eevil\nsecond line"
-    async with running(Broken(plain(), put("defaultInputModes", [nasty] * 30))) as url:
+    modes = [f"{nasty} {n}" for n in range(30)]
+    async with running(Broken(plain(), put("defaultInputModes", modes))) as url:
         report = await check(url)
     texts = [text for each in report.findings for text in (each.message, each.where, each.remedy)]
     assert all(text.isprintable() for text in texts)

@@ -230,7 +230,7 @@ async def test_questions_are_answered_after_a_restart_or_end_at_once(agent):
     agent.go()
     with agent.running() as (_, url):
         async with Caller(url) as ann:
-            assert "waits for no answer" in reason(await ann.ended(parked["id"]))
+            assert "no longer waits for an answer" in reason(await ann.ended(parked["id"]))
             done = await ann.send("that", task=durable["id"], wait=True, context="1")
     assert texts(done) == ["before", "well: ", "one two"]
 
