@@ -132,6 +132,7 @@ async def test_shells_complete_commands_and_names(home, shell, typed, completed)
     environment = {
         **os.environ,
         "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     complete = _in_zsh if shell == "zsh" else _in_command
