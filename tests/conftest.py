@@ -66,7 +66,7 @@ def closed_transports():
 
     def close_all(loop):
         if not loop.is_closed() and not loop.is_running():
-            for transport in list(loop._transports.values()):
+            for transport in list(loop._transports.values()):  # private: there is no other list
                 if transport.is_closing():
                     transport.abort()
             loop.run_until_complete(asyncio.sleep(0))
