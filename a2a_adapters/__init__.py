@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.app import build_app
     from a2a_adapters.serving.options import NamedTarget, ServerOptions
     from a2a_adapters.serving.server import aserve, serve, serve_runnable
+    from a2a_adapters.storage.states import ConversationState, ProcessStates
 
 __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "JSON", "PROGRESS_EXTENSION", "QUESTION_CLOSED",
@@ -129,23 +130,24 @@ __all__ = [
     "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError", "AgentOptions",
     "AgentReply", "AgentRequest", "AnyOf", "ApiKeyAuth", "ApiKeys", "AuthRequired",
     "Authenticator", "BearerAuth", "BearerTokens", "CancelFlag", "ConfigurationError",
-    "Conversation", "Data", "ErrorCategory", "Exchange", "Extension", "Factory", "File",
-    "Finding", "ForbiddenError", "ForbiddenUrlError", "HeadersAuth", "InputRequired",
-    "InvalidInputError", "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError",
-    "MessageInput", "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError",
-    "OutboundPolicy", "Output", "Part", "PluginStatus", "Plugins", "Progress", "ProgressEvent",
-    "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
-    "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
-    "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",
-    "RemoteTaskError", "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError",
-    "SendOptions", "ServerOptions", "Severity", "Skill", "Speech", "StateStorage",
-    "TargetError", "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall",
-    "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn",
-    "UnauthenticatedError", "UnsafeHostError", "adapt_made", "as_decision", "as_executor",
-    "as_json", "as_output", "as_text", "aserve", "blocking", "build_app", "card_signer",
-    "check", "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure",
-    "remote_llm", "remote_tool", "run_in_thread", "serve", "serve_runnable", "tool_answer",
-    "tool_arguments", "without_reasoning",
+    "Conversation", "ConversationState", "Data", "ErrorCategory", "Exchange", "Extension",
+    "Factory", "File", "Finding", "ForbiddenError", "ForbiddenUrlError", "HeadersAuth",
+    "InputRequired", "InvalidInputError", "JwtTokens", "LimitedWait", "Limits", "ListedAgent",
+    "ListenError", "MessageInput", "MissingExtraError", "NamedInputs", "NamedTarget",
+    "NoAdapterError", "OutboundPolicy", "Output", "Part", "PluginStatus", "Plugins",
+    "ProcessStates", "Progress", "ProgressEvent", "PushOptions", "PushReceiver", "Question",
+    "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError", "RemoteAnswerError",
+    "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError", "RemoteEvent",
+    "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
+    "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError", "SendOptions",
+    "ServerOptions", "Severity", "Skill", "Speech", "StateStorage", "TargetError",
+    "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
+    "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn", "UnauthenticatedError",
+    "UnsafeHostError", "adapt_made", "as_decision", "as_executor", "as_json", "as_output",
+    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "dialogue",
+    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
+    "run_in_thread", "serve", "serve_runnable", "tool_answer", "tool_arguments",
+    "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -171,6 +173,7 @@ _MODULES = {
     "serving.app": "build_app",
     "serving.options": "NamedTarget ServerOptions",
     "serving.server": "aserve serve serve_runnable",
+    "storage.states": "ConversationState ProcessStates",
 }
 _load = lazy_names(
     __name__, {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -36,7 +36,8 @@ LAYERS: dict[str, set[str]] = {
         "contract", "observability", "protocol", "security", "storage", "bindings", "calling",
     },
     "": {
-        "contract", "concurrency", "net", "security", "executor", "runtime", "serving", "calling",
+        "contract", "concurrency", "net", "security", "executor", "storage", "runtime", "serving",
+        "calling",
     },
     "testing": {"contract", "serving"},
     "cli": {"contract", "observability", "calling"},

@@ -119,9 +119,9 @@ def outcome(interface: Interface, answer: Answer) -> Outcome:
     body = answer.json
     if isinstance(body, dict) and isinstance(error := body.get("error"), dict):
         return _with_code(answer, error, listed(error.get("details")))
-    if interface.is_old and answer.status >= 400 and (told := _message_of(body)):
+    if interface.is_old and answer.status >= 400 and (message := _message_of(body)):
         # A2A 0.3 defines no body for errors over HTTP+JSON.
-        return Outcome(answer, error={"code": answer.status, "message": told})
+        return Outcome(answer, error={"code": answer.status, "message": message})
     is_good = 200 <= answer.status < 300
     return Outcome(answer, result=body if is_good else None)
 

@@ -31,6 +31,7 @@ from a2a_adapters import (
     AgentRequest,
     InvalidInputError,
     Limits,
+    ProcessStates,
     Rejected,
     ResumeError,
     TargetError,
@@ -43,12 +44,10 @@ from a2a_adapters_openai_agents.serving.failures import failed, mark_failures, r
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     Conversation,
-    ConversationKey,
     Ended,
-    Memory,
-    ProcessStates,
     Question,
     Remembered,
+    recall,
     restored,
     stored,
 )
@@ -134,7 +133,7 @@ class OpenAIAgentsAdapter(Adapter):
         self._context = context
         self._max_turns = max_turns
         self._run_config = replace(run_config or RunConfig(), tracing_disabled=not tracing)
-        self._memory = Memory(ProcessStates(limits))
+        self._storage: StateStorage = ProcessStates(limits or Limits())
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `handoff_description`, its tools and handoffs."""
@@ -143,7 +142,7 @@ class OpenAIAgentsAdapter(Adapter):
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations, and questions, in the server's storage."""
         if storage.is_durable:
-            self._memory = Memory(storage)
+            self._storage = storage
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the agent, or continue after its question.
@@ -164,8 +163,7 @@ class OpenAIAgentsAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Restore the conversation from before the task of the question."""
-        key = ConversationKey(request.owner, request.context_id)
-        conversation = await self._memory.recall(key)
+        conversation = await recall(self._storage, request)
         asked = conversation.known.question
         if asked and asked.task_id == request.task_id:
             with suppress(ResumeError):  # it was abandoned already
@@ -202,8 +200,7 @@ class OpenAIAgentsAdapter(Adapter):
         self, request: AgentRequest, message: TResponseInputItem
     ) -> _Begin | Sequence[AgentEvent]:
         """Return the start of a run, or the events of the answer if there is nothing to run."""
-        key = ConversationKey(request.owner, request.context_id)
-        conversation = await self._memory.recall(key)
+        conversation = await recall(self._storage, request)
         if request.resuming:
             return await self._resumed(request, conversation)
         known = conversation.known
@@ -243,8 +240,7 @@ class OpenAIAgentsAdapter(Adapter):
         )
 
     async def _begin_again(self, request: AgentRequest) -> _Begin | Sequence[AgentEvent]:
-        key = ConversationKey(request.owner, request.context_id)
-        conversation = await self._memory.recall(key)
+        conversation = await recall(self._storage, request)
         known = conversation.known
         begun, asked, ended = known.begun, known.question, known.ended
         if ended and ended.task_id == request.task_id:

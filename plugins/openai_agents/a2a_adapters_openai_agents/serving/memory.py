@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
 from a2a_adapters import (
     AgentEvent,
+    ConversationState,
     Data,
     File,
-    InvalidInputError,
-    Limits,
     Output,
     Part,
-    ResumeError,
-    StateStorage,
     TaskMetadata,
     TextDelta,
     as_json,
 )
-from a2a_adapters.concurrency import BoundedMap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agents import TResponseInputItem
 
-    from a2a_adapters import JSON
-
-_KIND = "openai-agents"
-_MAX_BYTES = 256 * 2**20
-_MAX_STORED_BYTES = 32 * 2**20
-_STAMP = 16
-"""The number of random bytes before the JSON, which make each write unique."""
-
-
-class ConversationKey(NamedTuple):
-    """One caller's conversation. Two owners using one context id have two of them."""
-
-    owner: str
-    context_id: str
+    from a2a_adapters import JSON, AgentRequest, StateStorage
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +109,13 @@ class Remembered:
 class Conversation:
     """One conversation. A write fails if another process has changed it since it was read.
 
-    Args:
-        storage: Holds the conversation.
-        key: The owner and the context id.
-        body: The stored bytes; None if there are none.
+    A question is stored beside the items from before its task. Abandoning it, like a failed or
+    cancelled run, leaves the conversation unchanged.
     """
 
-    def __init__(self, storage: StateStorage, key: ConversationKey, body: bytes | None) -> None:
-        self._storage = storage
-        self._key = key
-        self._body = body
-        self._writing = asyncio.Lock()  # a turn may end while another agent's begins
-        self.known = _parsed(body[_STAMP:]) if body else Remembered()
+    def __init__(self, state: ConversationState) -> None:
+        self._state = state
+        self.known = _parsed(state.body) if state.body else Remembered()
 
     async def claim(self) -> None:
         """Invalidate all earlier reads, so that their writes fail.
@@ -147,8 +123,7 @@ class Conversation:
         Raises:
             ResumeError: Another process has changed it.
         """
-        body = self._body[_STAMP:] if self._body else _serialized(self.known)
-        await self._swap(body)
+        await self._state.write(self._state.body)
 
     async def keep(self, known: Remembered) -> None:
         """Store new data.
@@ -157,38 +132,13 @@ class Conversation:
             InvalidInputError: The data is over 32 MiB. The caller receives the text.
             ResumeError: Another process has changed it.
         """
-        body = _serialized(known)
-        if len(body) > _MAX_STORED_BYTES:
-            raise InvalidInputError("this conversation has become too long; start a new one")
-        await self._swap(body)
+        await self._state.write(to_json(asdict(known)))
         self.known = known
 
-    async def _swap(self, body: bytes) -> None:
-        stamped = uuid4().bytes + body
-        async with self._writing:
-            if not await self._storage.swap_state(*self._key, _KIND, self._body, stamped):
-                raise ResumeError("Another process has continued this conversation.")
-            self._body = stamped
 
-
-class Memory:
-    """All conversations, in a storage.
-
-    A question is stored beside the items from before its task. Abandoning it, like a failed or
-    cancelled run, leaves the conversation unchanged.
-    """
-
-    def __init__(self, storage: StateStorage) -> None:
-        self._storage = storage
-
-    async def recall(self, key: ConversationKey) -> Conversation:
-        """Return a conversation."""
-        body = await self._storage.read_state(*key, _KIND)
-        return Conversation(self._storage, key, body)
-
-
-def _serialized(known: Remembered) -> bytes:
-    return to_json(asdict(known))
+async def recall(storage: StateStorage, request: AgentRequest) -> Conversation:
+    """Return the conversation of a request."""
+    return Conversation(await ConversationState.read(storage, request, "openai-agents"))
 
 
 def _parsed(body: bytes) -> Remembered:
@@ -201,44 +151,6 @@ def _parsed(body: bytes) -> Remembered:
         Begun(**begun) if begun else None,
         Ended(**ended) if ended else None,
     )
-
-
-class ProcessStates(StateStorage):
-    """Keeps conversations in this process, and evicts the least recently used.
-
-    Args:
-        limits: `conversations` and `history_seconds` bound their number and age.
-    """
-
-    url = "memory:"
-    agent = ""
-    is_durable = False
-
-    def __init__(self, limits: Limits | None = None) -> None:
-        limits = limits or Limits()
-        self._states: BoundedMap[tuple[str, str, str], bytes] = BoundedMap(
-            limits.conversations, limits.history_seconds, _MAX_BYTES, len
-        )
-
-    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return the state of this kind; None if there is none."""
-        return self._states.get((owner, context_id, kind))
-
-    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store a state; None deletes it."""
-        if body is None:
-            self._states.pop((owner, context_id, kind))
-        else:
-            self._states[owner, context_id, kind] = body
-
-    async def swap_state(
-        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
-    ) -> bool:
-        """Replace a state, unless it is no longer `expected`."""
-        if self._states.get((owner, context_id, kind)) not in (expected, body):
-            return False
-        self._states[owner, context_id, kind] = body
-        return True
 
 
 def stored(event: AgentEvent) -> Mapping[str, JSON]:

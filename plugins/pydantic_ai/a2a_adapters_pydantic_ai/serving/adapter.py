@@ -22,6 +22,7 @@ from a2a_adapters import (
     InputRequired,
     InvalidInputError,
     Limits,
+    ProcessStates,
     Rejected,
     ResumeError,
     TargetError,
@@ -34,7 +35,6 @@ from a2a_adapters_pydantic_ai.serving.input import as_prompt
 from a2a_adapters_pydantic_ai.serving.memory import (
     Conversation,
     Paused,
-    ProcessStates,
     Remembered,
     recall,
 )

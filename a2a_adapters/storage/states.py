@@ -1,0 +1,111 @@
+"""State of conversations, for adapters."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.contract.adapter import StateStorage
+from a2a_adapters.contract.errors import InvalidInputError, ResumeError
+
+if TYPE_CHECKING:
+    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.limits import Limits
+
+_PROCESS_BYTES = 256 * 2**20
+_MAX_BYTES = 32 * 2**20
+_STAMP = 16
+"""Number of random bytes before the state, which make each write unique."""
+
+
+class _Place(NamedTuple):
+    """The arguments with which a storage finds a state."""
+
+    owner: str
+    context_id: str
+    kind: str
+
+
+class ConversationState:
+    """One kind of state of a conversation. A write fails if another process has changed it.
+
+    Args:
+        storage: Holds the state.
+        place: The owner, the context and the kind.
+        stored: What the storage holds; None if nothing.
+    """
+
+    def __init__(self, storage: StateStorage, place: _Place, stored: bytes | None) -> None:
+        self._storage = storage
+        self._place = place
+        self._stored = stored
+        self._writing = asyncio.Lock()
+
+    @classmethod
+    async def read(
+        cls, storage: StateStorage, request: AgentRequest, kind: str
+    ) -> ConversationState:
+        """Read the state of a request's conversation."""
+        place = _Place(request.owner, request.context_id, kind)
+        return cls(storage, place, await storage.read_state(*place))
+
+    @property
+    def body(self) -> bytes:
+        """The state as it was read or written last; b"" if there is none."""
+        return self._stored[_STAMP:] if self._stored else b""
+
+    async def write(self, body: bytes) -> None:
+        """Store a new state, or the same one so that writes after earlier reads fail.
+
+        Raises:
+            InvalidInputError: It is over 32 MiB. The caller receives the text.
+            ResumeError: Another process has changed it.
+        """
+        if len(body) > _MAX_BYTES:
+            raise InvalidInputError("this conversation has become too long; start a new one")
+        stamped = uuid4().bytes + body
+        async with self._writing:
+            if not await self._storage.swap_state(*self._place, self._stored, stamped):
+                raise ResumeError("Another process has continued this conversation.")
+            self._stored = stamped
+
+
+class ProcessStates(StateStorage):
+    """Keeps states in this process, and evicts the least recently used.
+
+    Args:
+        limits: `conversations` and `history_seconds` bound their number and age.
+    """
+
+    url = "memory:"
+    agent = ""
+    is_durable = False
+
+    def __init__(self, limits: Limits) -> None:
+        self._states: BoundedMap[_Place, bytes] = BoundedMap(
+            limits.conversations, limits.history_seconds, _PROCESS_BYTES, len
+        )
+
+    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
+        """Return the state of this kind; None if there is none."""
+        return self._states.get(_Place(owner, context_id, kind))
+
+    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
+        """Store a state; None deletes it."""
+        place = _Place(owner, context_id, kind)
+        if body is None:
+            self._states.pop(place)
+        else:
+            self._states[place] = body
+
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Replace a state, unless it is no longer `expected`."""
+        place = _Place(owner, context_id, kind)
+        if self._states.get(place) not in (expected, body):
+            return False
+        self._states[place] = body
+        return True
