@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import os
@@ -57,23 +56,6 @@ def pytest_terminal_summary(terminalreporter):
     """Report the tests that were skipped because a program is missing."""
     for line in lacking(terminalreporter.stats.get("skipped", ())):
         terminalreporter.write_line(line, yellow=True)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def closed_transports():
-    """Abort what is still closing when a loop ends: it would be reported in a later test."""
-    close = asyncio.SelectorEventLoop.close
-
-    def close_all(loop):
-        if not loop.is_closed() and not loop.is_running():
-            for transport in list(loop._transports.values()):  # private: there is no other list
-                if transport.is_closing():
-                    transport.abort()
-            loop.run_until_complete(asyncio.sleep(0))
-        close(loop)
-
-    with patch.object(asyncio.SelectorEventLoop, "close", close_all):
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
