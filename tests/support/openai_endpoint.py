@@ -11,6 +11,9 @@ from starlette.routing import Route
 
 ANSWER = "Rome is fine."
 
+CLOSE = {"Connection": "close"}
+"""The SDK's default client is never closed, and would leave its connections to the event loop."""
+
 
 async def respond(request: Request) -> Response:
     """Stream `ANSWER` word by word; call the first tool if the last message asks for it."""
@@ -20,8 +23,8 @@ async def respond(request: Request) -> Response:
     calls = asked.get("tools") and "book" in str(last) and "output" not in last
     item = _call(asked["tools"][0]["name"]) if calls else _message()
     if not asked.get("stream"):
-        return JSONResponse(_response([item]))
-    return StreamingResponse(_events(item), media_type="text/event-stream")
+        return JSONResponse(_response([item]), headers=CLOSE)
+    return StreamingResponse(_events(item), headers=CLOSE, media_type="text/event-stream")
 
 
 def endpoint() -> Starlette:

@@ -49,7 +49,7 @@ async def kickoff(crew, how, **inputs):
 async def test_tasks_include_the_context_of_earlier_ones(how):
     async with desk() as (there, remote):
         member = member_of(remote)
-        local = agent(Scripted(lambda prompt: f"Final Answer: local saw {'received' in prompt}"))
+        local = agent(Scripted(lambda prompt: f"Final Answer: local saw {'heard' in prompt}"))
         tasks = [task(member, "one {topic}"), task(local, "two"), task(member, "three")]
         result = await kickoff(Crew(agents=[member, local], tasks=tasks), how, topic="cats")
     assert [output.raw.split(" ")[0] for output in result.tasks_output] == [
