@@ -120,6 +120,16 @@ def attend(selector, key):
 def received(relay):
     """Return the command and files of a relay."""
     size, files, _, _ = socket.recv_fds(relay, 8, 3)
+    try:
+        return json.loads(body_of(relay, size)), files
+    except ConnectionError:
+        for file in files:  # else their readers would wait for this process
+            os.close(file)
+        raise
+
+
+def body_of(relay, size):
+    """Return the message of a relay, after its size."""
     if len(size) < 8:
         raise ConnectionError("the relay was ended")
     body = b""
@@ -127,7 +137,7 @@ def received(relay):
         if not (more := relay.recv(1 << 16)):
             raise ConnectionError("the relay was ended")
         body += more
-    return json.loads(body), files
+    return body
 
 
 def become(files, selector):
