@@ -4,7 +4,7 @@ VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
-OPENAI := .venv-openai
+FRAMEWORKS := .venv-frameworks
 RELEASE := .venv-release
 EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
@@ -55,7 +55,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,7 @@ help: ## list the targets
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types docs tests lowest test-crewai test-openai ## run everything that has to pass
+test: lint types docs tests lowest test-crewai test-frameworks ## run everything that has to pass
 
 lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff check
@@ -89,12 +89,18 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
 
-test-openai: $(OPENAI)/.test ## test with the newest openai and its frameworks, which CrewAI does not allow
-	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
-	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
+# A line each for the plugins of this environment.
+CHECKED := plugins/openai_agents
+TESTED :=
+PAGES := agent-framework or google-adk or strands
+
+test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
+	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(CHECKED)
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
-	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		--ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
+	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py -k "$(PAGES)"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
@@ -237,10 +243,11 @@ $(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 		-e '.[all]' 'crewai-files>=1.15.2,<2' --group lint --group test --group demo
 	@touch $@
 
-$(OPENAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
-	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(OPENAI)
-	grep -vE '^(jiter|openai|openai-agents)==' constraints.txt > $(OPENAI)/constraints.txt
-	$(VENV)/bin/uv pip install --quiet --python $(OPENAI)/bin/python -c $(OPENAI)/constraints.txt \
-		-e '.[openai-agents,postgresql,pydantic-ai,sqlite]' 'openai-agents==0.24.0' 'openai==3.54.0' 'pydantic-ai-slim[openai]' \
+$(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(FRAMEWORKS)
+	grep -vE '^(jiter|openai|openai-agents|opentelemetry-.*|tenacity|websockets)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
+	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
+		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' \
+		agent-framework-orchestrations 'openai-agents==0.24.0' 'openai==3.54.0' 'pydantic-ai-slim[openai]' \
 		--group lint --group test
 	@touch $@

@@ -14,12 +14,12 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ENVIRONMENTS = {"main": "VENV", "lowest": "LOWEST", "crewai": "CREWAI", "openai 3": "OPENAI"}
+ENVIRONMENTS = {"main": "VENV", "lowest": "LOWEST", "crewai": "CREWAI", "frameworks": "FRAMEWORKS"}
 TARGETS = {
     "main": "`make tests`",
     "lowest": "`make lowest`",
     "crewai": "`make test-crewai`",
-    "openai 3": "`make test-openai`",
+    "frameworks": "`make test-frameworks`",
 }
 LIBRARIES = [
     "langchain-core",
@@ -29,6 +29,9 @@ LIBRARIES = [
     "openai-agents",
     "openai",
     "pydantic-ai-slim",
+    "google-adk",
+    "agent-framework-core",
+    "strands-agents",
     "mcp",
     "agent-client-protocol",
     "ag-ui-protocol",

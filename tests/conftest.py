@@ -10,7 +10,6 @@ import ssl
 import subprocess
 import sys
 import tempfile
-from importlib.util import find_spec
 from unittest.mock import patch
 
 import certifi
@@ -20,6 +19,7 @@ from xdist.workermanage import NodeManager
 
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
+from tests.support.environments import SEPARATE, has
 from tests.support.processes import PATIENCE, UV
 from tests.support.programs import lacking
 from tests.support.warm import share
@@ -44,8 +44,8 @@ NodeManager.EXIT_TIMEOUT = PATIENCE
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-# crewai is large: its tests have a separate environment, see the Makefile.
-collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
+# The tests of these frameworks have environments of their own, see the Makefile.
+collect_ignore = [f"plugins/{plugin}" for plugin, module in SEPARATE.items() if not has(module)]
 
 
 def pytest_configure():

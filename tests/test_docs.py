@@ -27,6 +27,7 @@ from a2a.types import TaskState
 import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
+from tests.support.environments import SEPARATE, has
 from tests.support.openai_endpoint import endpoint
 from tests.support.processes import started
 from tests.support.warm import warm
@@ -35,7 +36,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 API = (ROOT / "docs" / "api.md").read_text()
 pytestmark = pytest.mark.timeout(5 * 60)
-RUNNABLE = [page for page in PAGES if "crewai" not in page.name or find_spec("crewai")]
+MISSING = [plugin.replace("_", "-") for plugin, module in SEPARATE.items() if not has(module)]
+RUNNABLE = [page for page in PAGES if not any(plugin in page.name for plugin in MISSING)]
 FENCE = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$'
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
