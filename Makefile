@@ -9,12 +9,13 @@ RELEASE := .venv-release
 EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
 # Most tests wait rather than compute.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
+WORKERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# The core and the plugins of every server are covered without these tests.
-UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plugins/autogen plugins/crewai \
+# `make test COVERAGE=1` measures the coverage with the tests that it runs anyway. The core and the
+# plugins of every server are covered without these tests.
+UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plugins/autogen \
 	plugins/langchain plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
-	plugins/test_failures.py test_docs.py test_imports.py test_install.py test_public_api.py
+	plugins/test_failures.py test_docs.py test_examples.py test_imports.py test_install.py test_public_api.py
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
 # versions are those of constraints.txt.
@@ -55,7 +56,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit gateway coding-agents bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,8 +73,13 @@ lint: $(VENV)/.test ## check style and formatting with ruff
 types: $(VENV)/.test ## check types with mypy
 	$(VENV)/bin/mypy
 
+ifndef COVERAGE
 tests: $(VENV)/.test ## run the tests of the main environment
 	$(VENV)/bin/python -m pytest $(PARALLEL)
+else
+tests: coverage
+	$(VENV)/bin/python -m pytest $(PARALLEL) $(UNMEASURED:%=tests/%)
+endif
 
 coverage: $(VENV)/.test ## measure the branch coverage of the core, which must be 95 %
 	$(VENV)/bin/coverage erase
@@ -87,7 +93,8 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py tests/test_examples.py \
+		-k "crewai or index or runs_and_checks_itself and (crew or three)"
 
 # A line each for the plugins of this environment.
 CHECKED := plugins/openai_agents
@@ -170,6 +177,9 @@ dist: $(RELEASE)/.release ## build the wheel and the sdist in dist/
 	$(VENV)/bin/uv build --quiet --out-dir dist
 	$(RELEASE)/bin/twine check --strict dist/*.whl dist/*.tar.gz
 
+pages: $(VENV)/.test ## run each page of the docs with only what its first command installs
+	$(VENV)/bin/python -m pytest -n 2 -m release tests/test_install.py
+
 smoke: ## run the commands of the README and the quickstart with the wheel in dist/
 	$(PYTHON) tests/smoke.py dist
 	$(PYTHON) tests/copied.py dist
@@ -240,7 +250,7 @@ $(LOWEST)/.test: $(VENV)/.venv pyproject.toml
 $(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(CREWAI)
 	$(VENV)/bin/uv pip install --quiet --python $(CREWAI)/bin/python -c constraints.txt \
-		-e '.[all]' 'crewai-files>=1.15.2,<2' --group lint --group test --group demo
+		-e '.[examples]' 'crewai-files>=1.15.2,<2' --group lint --group test
 	@touch $@
 
 $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt

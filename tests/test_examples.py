@@ -1,4 +1,4 @@
-"""The examples run offline and check themselves, in the environment of their README."""
+"""The examples run offline and check themselves."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import ast
 import os
 import re
 import runpy
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import UV
+from tests.support.environments import SEPARATE, has
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -28,27 +27,27 @@ DESCRIBED = re.findall(
 )
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """Install the requirements in the README into a new environment; return its Python."""
-    folder = tmp_path_factory.mktemp("examples")
-    python = folder / "bin" / "python"
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
-    [arguments] = re.findall(r"^\$ pip install (.*)$", README, re.MULTILINE)
-    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", "constraints.txt"]
-    subprocess.run([*install, *shlex.split(arguments)], check=True, cwd=ROOT)
-    return python
+def runs_here(name):
+    """Whether the environment has the frameworks that an example, or its folder, imports."""
+    path = EXAMPLES / name
+    folder = path.with_suffix("") if path.parent == EXAMPLES else path.parent
+    source = "".join(each.read_text() for each in [path, *folder.glob("*.py")])
+    needed = [each for each in SEPARATE.values() if re.search(rf"(?m)^ *from {each}\b", source)]
+    return all(has(module) for module in needed)
 
 
-@pytest.mark.install
+# Another test runs it in its own process.
+STARTED = [name for name in LISTED if name != "described_uses.py" and runs_here(name)]
+
+
 @pytest.mark.model
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("command", [*LISTED, "orchestrator.py --model"])
-def test_an_example_runs_and_checks_itself(python, command, tmp_path):
+@pytest.mark.parametrize("command", [*STARTED, "orchestrator.py --model"])
+def test_an_example_runs_and_checks_itself(command, tmp_path):
     kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     name, *options = command.split()
     subprocess.run(
-        [python, EXAMPLES / name, *options],
+        [sys.executable, EXAMPLES / name, *options],
         check=True,
         timeout=280,
         stdin=subprocess.DEVNULL,

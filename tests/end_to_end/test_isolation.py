@@ -17,6 +17,7 @@ from a2a_adapters import AgentRequest, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, as_user, connect, running, user_message
 from tests.plugins.ag_ui.served import run
 from tests.support.busy import send
+from tests.support.processes import PATIENCE
 
 CONVERSATIONS = 20
 TURNS = 3
@@ -110,7 +111,11 @@ async def test_openai_clients_hear_only_themselves(target, talk):
     async with (
         running(build_app(target(), dialects=["openai"])) as url,
         AsyncOpenAI(
-            base_url=f"{url}/v1", api_key="none", max_retries=0, default_headers=as_user("ann")
+            base_url=f"{url}/v1",
+            api_key="none",
+            timeout=PATIENCE,
+            max_retries=0,
+            default_headers=as_user("ann"),
         ) as ann,
         ann.with_options(default_headers=as_user("bob")) as bob,
     ):

@@ -24,6 +24,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
+from tests.support.processes import PATIENCE
 
 USAGE = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
 COLOURS = {"response_schema": {"properties": {"colour": {"enum": ["red", "green"]}}}}
@@ -104,7 +105,7 @@ async def serving(target=worker, **options):
 
 
 def client(url, key="none", **options):
-    return AsyncOpenAI(base_url=url, api_key=key, max_retries=0, **options)
+    return AsyncOpenAI(base_url=url, api_key=key, max_retries=0, timeout=PATIENCE, **options)
 
 
 @asynccontextmanager

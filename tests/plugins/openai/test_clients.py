@@ -39,11 +39,11 @@ async def test_langchain(uses_responses):
 
 @pytest.mark.parametrize("kind", [agents.OpenAIChatCompletionsModel, agents.OpenAIResponsesModel])
 async def test_openai_agents(kind):
-    agents.set_tracing_disabled(disabled=True)
+    untraced = agents.RunConfig(tracing_disabled=True)
     async with serving() as url, client(url) as openai:
         agent = agents.Agent(name="a", model=kind(model="worker", openai_client=openai))
-        whole = await agents.Runner.run(agent, "hello")
-        stream = agents.Runner.run_streamed(agent, "hello")
+        whole = await agents.Runner.run(agent, "hello", run_config=untraced)
+        stream = agents.Runner.run_streamed(agent, "hello", run_config=untraced)
         async for _ in stream.stream_events():
             pass
     assert whole.final_output == stream.final_output == "worked on hello "
