@@ -57,11 +57,11 @@ def test_actions_are_pinned_to_a_commit(path):
     assert [each for each in used if not each.startswith("./") and not pinned.fullmatch(each)] == []
 
 
-def test_the_classifiers_list_the_pythons_of_ci():
+def test_ci_tests_the_pythons_of_the_classifiers():
     listed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     jobs = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]
     for job in ("tests", "smoke"):
-        assert jobs[job]["strategy"]["matrix"]["python"] == listed
+        assert set(listed) <= set(jobs[job]["strategy"]["matrix"]["python"])
     assert PROJECT["requires-python"] == f">={listed[0]}"
 
 
