@@ -19,9 +19,10 @@ UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plug
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
 # versions are those of constraints.txt.
-MOSTLY_OURS := plugins/check cli plugins/ag_ui plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/openai plugins/router \
+MOSTLY_OURS := plugins/check plugins/client cli plugins/ag_ui plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/openai plugins/router \
 	calling plugins/sql/replicas
 VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py \
+	plugins/client/test_auth.py plugins/client/test_chat.py plugins/client/test_send.py \
 	plugins/ag_ui/test_runs.py plugins/ag_ui/test_questions.py plugins/agno/test_serving.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py \
@@ -34,7 +35,7 @@ UNVERSIONED := $(filter-out $(VERSIONED:%=tests/%),$(wildcard $(MOSTLY_OURS:%=te
 UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolation.py fuzz \
 	plugins/autogen/test_isolation.py plugins/autogen/test_resources.py \
 	plugins/autogen/test_waiting.py plugins/langchain/test_left_open.py security/test_memory.py \
-	security/test_values.py plugins/sql/test_crash.py plugins/sql/test_durable.py plugins/sql/test_kill.py \
+	security/test_values.py plugins/sql/test_crash.py plugins/sql/test_durable.py plugins/sql/test_kill.py plugins/sql/test_outage.py \
 	plugins/sql/test_postgresql.py plugins/sql/test_push.py plugins/sql/test_resume.py plugins/sql/test_takeover.py \
 	test_deploy.py test_docs.py runtime/test_garbage.py test_imports.py end_to_end/test_load.py end_to_end/test_way.py support/test_processes.py \
 	test_packages.py test_private_names.py test_public_api.py support/test_warm.py)
