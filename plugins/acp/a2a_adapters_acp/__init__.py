@@ -23,7 +23,7 @@ _PREFIX = "acp:"
 
 @hookimpl
 def a2a_target(word: str) -> object | None:
-    """Return the coding agent of `acp:NAME` or `acp:COMMAND`."""
+    """Return the coding agent for `acp:NAME` or `acp:COMMAND`."""
     if not word.startswith(_PREFIX):
         return None
     agent: object = __getattr__("AcpAgent").of_word(word.removeprefix(_PREFIX))
@@ -32,7 +32,7 @@ def a2a_target(word: str) -> object | None:
 
 @hookimpl
 def a2a_frameworks() -> Sequence[str]:
-    """Return what this plugin is made for."""
+    """Return the supported protocol."""
     return ("agent-client-protocol",)
 
 

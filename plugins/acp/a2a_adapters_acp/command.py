@@ -20,7 +20,7 @@ def acp(
         ),
     ] = None,
 ) -> None:
-    """Offer an A2A agent to the editor that starts this, over the Agent Client Protocol.
+    """Offer an A2A agent to the editor that starts this command (Agent Client Protocol).
 
     Examples:
       a2a-adapters acp http://localhost:8000

@@ -1,4 +1,4 @@
-"""Lines of JSON between a process and the SDK."""
+"""Newline-delimited JSON between a process and the SDK."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ async def _at_once() -> None:
 
 
 class Lines:
-    """A transport for the SDK's connections, which bounds what the other side can make us hold.
+    """A transport for the SDK's connections that bounds the memory a peer can use.
 
-    The SDK's own ends at a line that is no object, and runs a task for each message however many
-    there are.
+    The SDK's own transport stops at a line that is not a JSON object, and starts a task for each
+    message without a limit.
 
     Args:
-        reader: Where messages come from.
-        writer: Where they go.
-        is_useful: Whether a message is read; others are dropped.
-        ready: Waits until another message may be read.
+        reader: The incoming messages.
+        writer: The outgoing messages.
+        is_useful: Whether to process a message; others are dropped.
+        ready: Waits until the next message may be read.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Lines:
         """Write a message.
 
         Raises:
-            ConnectionError: The other side has ended.
+            ConnectionError: The peer has closed the connection.
         """
         if self._writer.is_closing():
             raise ConnectionError("the other process has ended")
@@ -59,7 +59,7 @@ class Lines:
         await self._writer.drain()
 
     async def receive(self) -> dict[str, Any] | None:
-        """Return the next useful message; None at the end, or after a line that is too long."""
+        """Return the next useful message; None at the end or after a line that is too long."""
         await self._ready()
         async for line in self._lines:
             try:
@@ -79,7 +79,7 @@ class Lines:
 
 
 async def _lines(reader: StreamReader) -> AsyncIterator[bytes]:
-    """Yield lines up to the end, or up to one that is too long."""
+    """Yield lines until the end of the stream or a line that is too long."""
     buffer, seen = bytearray(), 0
     while chunk := await reader.read(_CHUNK):
         buffer += chunk

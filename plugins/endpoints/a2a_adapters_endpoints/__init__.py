@@ -1,4 +1,4 @@
-"""Agents without a framework: commands, webhooks, models behind OpenAI's chat API, and A2A agents.
+"""Agents without a framework: commands, webhooks, models with OpenAI's chat API, remote A2A agents.
 
 `a2a-adapters serve 'exec:wc -w'`, `serve webhook:https://...` and
 `serve openai:http://localhost:11434/v1#llama3` serve them.
@@ -28,7 +28,7 @@ _KINDS = {
 
 @hookimpl
 def a2a_target(word: str) -> object | None:
-    """Return the agent of `exec:COMMAND`, `webhook:URL`, `openai:URL#MODEL` or `https://URL#NAME`."""
+    """Return the agent for `exec:COMMAND`, `webhook:URL`, `openai:URL#MODEL` or `https://URL#NAME`."""
     kind, colon, rest = word.partition(":")
     if kind in {"http", "https"} and rest.startswith("//"):
         kind, rest = "a2a", word

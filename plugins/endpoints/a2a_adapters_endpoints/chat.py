@@ -1,4 +1,4 @@
-"""A model behind OpenAI's chat API as an agent."""
+"""Serves a model that has OpenAI's chat API."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ _KEY = "OPENAI_API_KEY"
 
 
 class ChatAgent(Adapter):
-    """Answers with a model of Ollama, vLLM, llama.cpp or any other server with OpenAI's chat API.
+    """Answers with a model from Ollama, vLLM, llama.cpp or another server with OpenAI's chat API.
 
-    The model gets the conversation so far, as much as `Limits` has of it.
+    The model gets the conversation so far, bounded by `Limits`.
 
     Args:
         url: The API's base URL, which ends in `/v1` for most servers; trusted as typed.
         model: The model's name.
         system: Instructions for the model. The card does not show them.
         token: A bearer token for the API.
-        seconds: How long it may be silent.
-        answer_bytes: How long an answer may be, as it is sent.
+        seconds: Time limit between two pieces of the answer.
+        answer_bytes: The maximum size of a response body.
         name: The agent's name; by default the model's.
-        description: What the agent does.
+        description: The agent's description.
 
     Raises:
-        ConfigurationError: The URL is none, or no model is named.
+        ConfigurationError: The URL is invalid, or no model is named.
     """
 
     uses_history = True
@@ -83,10 +83,10 @@ class ChatAgent(Adapter):
 
     @classmethod
     def of_word(cls, word: str) -> ChatAgent:
-        """Return the agent of what follows `openai:`.
+        """Return the agent for the text after `openai:`.
 
         Raises:
-            ConfigurationError: It cannot be understood.
+            ConfigurationError: The text is invalid.
         """
         parser = WordParser("openai")
         parser.add_argument("--system", default="", help="instructions for the model")
@@ -108,7 +108,7 @@ class ChatAgent(Adapter):
         """Call the model.
 
         Raises:
-            InvalidInputError: The message is empty, or has a file that is no image.
+            InvalidInputError: The message is empty, or contains a file that is not an image.
         """
         system = [{"role": "system", "content": self._system}] if self._system else []
         roles = {"agent": "assistant", "user": "user"}
@@ -174,10 +174,10 @@ def _events(data: bytes) -> Iterator[AgentEvent]:
 
 
 def _deltas(choices: Any) -> list[Mapping[str, Any]]:
-    """Return what the choices of a chunk add.
+    """Return the deltas of a chunk's choices.
 
     Raises:
-        AgentFailedError: They are not those of the API.
+        AgentFailedError: The chunk does not fit the API.
     """
     match choices:
         case [*each] if all(isinstance(choice, Mapping) for choice in each):

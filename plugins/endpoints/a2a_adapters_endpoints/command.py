@@ -1,4 +1,4 @@
-"""A command as an agent."""
+"""Serves a command."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ logger = logging.getLogger(__name__)
 
 
 class CommandAgent(Adapter):
-    """Runs a command for each message; its standard output is the answer, as it comes.
+    """Runs a command for each message, and streams its standard output as the answer.
 
-    The message's text replaces `{text}` in the command's arguments; without that it goes to
-    standard input. The command runs without a shell, in a process group that ends with the task.
+    The message's text replaces `{text}` in the command's arguments; without `{text}` it is written
+    to standard input. The command runs without a shell, in a process group that ends with the task.
 
     Args:
-        command: The command, as one text or as words. Never pass on what a caller names.
-        json_lines: Whether each line of the output is JSON: an object with `text`, `progress`,
-            `data` or `error`, or any other value, which is an output of its own.
-        shell: Whether `sh -c` runs the command. `{text}` is not allowed then.
-        cwd: Where it runs.
-        env: Environment variables for it. It gets these, `PATH`, `HOME` and the like.
-        pass_env: Names of further variables of this process that it gets.
-        seconds: How long it may run.
-        output_bytes: How much it may write.
-        processes: How many may run at once; further messages wait.
+        command: The command, as one text or as words. Never take it from a caller.
+        json_lines: Whether each line of output is JSON: an object with `text`, `progress`, `data`
+            or `error`, or any other value, which becomes a data part.
+        shell: Whether to run the command with `sh -c`; excludes `{text}`.
+        cwd: The current folder of the command.
+        env: Environment variables, besides `PATH`, `HOME` and the like.
+        pass_env: Names of further variables to pass on from this process.
+        seconds: Time limit for the command.
+        output_bytes: The maximum size of the output.
+        processes: The maximum number of processes; further messages wait.
         name: The agent's name; by default the program's.
-        description: What the agent does.
+        description: The agent's description.
 
     Raises:
-        ConfigurationError: The program is not installed, or the command cannot be run like this.
+        ConfigurationError: The program is not installed, or the options contradict each other.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -93,10 +93,10 @@ class CommandAgent(Adapter):
 
     @classmethod
     def of_word(cls, word: str) -> CommandAgent:
-        """Return the agent of what follows `exec:`.
+        """Return the agent for the text after `exec:`.
 
         Raises:
-            ConfigurationError: It cannot be understood, or the program is not installed.
+            ConfigurationError: The text is invalid, or the program is not installed.
         """
         parser = WordParser("exec")
         parser.add_argument("--json-lines", action="store_true", help="each line is JSON")
@@ -125,7 +125,7 @@ class CommandAgent(Adapter):
         """Run the command.
 
         Raises:
-            InvalidInputError: The text cannot be an argument.
+            InvalidInputError: The text cannot be passed as an argument.
         """
         text = request.text
         if not text:
@@ -170,7 +170,7 @@ class CommandAgent(Adapter):
         tree.process.stdin.close()
 
     async def _drain(self, tree: ProcessTree) -> None:
-        """Read the rest of the output, because its pipe stays open until its end is read."""
+        """Read the rest of the output, because its pipe stays open until the end is read."""
         assert tree.process.stdout is not None  # noqa: S101 - it is a pipe
         with suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
@@ -178,11 +178,11 @@ class CommandAgent(Adapter):
                     pass
 
     async def _output(self, tree: ProcessTree, deadline: float) -> AsyncIterator[bytes]:
-        """Yield what the command writes.
+        """Yield the command's output.
 
         Raises:
-            AgentFailedError: It writes too much.
-            TimeoutError: It runs for too long.
+            AgentFailedError: The output is too large.
+            TimeoutError: The time limit is exceeded.
         """
         assert tree.process.stdout is not None  # noqa: S101 - it is a pipe
         size = 0
@@ -221,10 +221,10 @@ def _event_of(line: bytes) -> AgentEvent:
 
 
 def _words(command: str | Sequence[str], *, is_shell: bool) -> list[str]:
-    """Return a command's words, with the program's path.
+    """Return a command's words with the program's full path.
 
     Raises:
-        ConfigurationError: There is no such program.
+        ConfigurationError: The program is not installed.
     """
     if is_shell:
         line = command if isinstance(command, str) else shlex.join(command)

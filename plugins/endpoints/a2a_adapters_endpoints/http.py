@@ -1,4 +1,4 @@
-"""Requests to an endpoint, whose answers are bounded and whose errors stay here."""
+"""Bounded requests to an endpoint; errors are logged without details for the caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checked_url(url: str, example: str) -> str:
     """Return a URL.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The URL is invalid.
     """
     try:
         parts = urlsplit(url)
@@ -39,16 +39,16 @@ def checked_url(url: str, example: str) -> str:
 
 
 class Endpoint:
-    """Posts JSON to one URL. Redirects are not followed, and requests are not repeated.
+    """Posts JSON to one URL, without redirects and retries.
 
     Args:
         url: The URL, trusted as typed.
-        token: A bearer token for it.
-        seconds: How long it may be silent.
-        answer_bytes: How long an answer may be.
+        token: A bearer token.
+        seconds: Time limit between two pieces of the answer.
+        answer_bytes: The maximum size of a response body.
 
     Raises:
-        ConfigurationError: `seconds` is not above 0.
+        ConfigurationError: `seconds` is not positive.
     """
 
     def __init__(self, url: str, token: str | None, seconds: float, answer_bytes: int) -> None:
@@ -62,10 +62,10 @@ class Endpoint:
     async def post(
         self, body: JSON, headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[httpx.Response]:
-        """Post JSON and give the response, whose body is not read yet.
+        """Post JSON, and yield the response with its body unread.
 
         Raises:
-            AgentFailedError: The endpoint cannot be reached, or answers with an error.
+            AgentFailedError: The endpoint is unreachable or answers with an error.
         """
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=self._timeout, headers=self._headers)
@@ -82,10 +82,10 @@ class Endpoint:
             raise AgentFailedError("model_unavailable") from error
 
     async def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]:
-        """Yield the body of a response.
+        """Yield a response body.
 
         Raises:
-            AgentFailedError: It is too long.
+            AgentFailedError: The body is too large.
         """
         size = 0
         async for chunk in response.aiter_bytes():

@@ -1,4 +1,4 @@
-"""A remote A2A agent, served again: behind this server's callers, storage, limits and dialects."""
+"""Serves a remote A2A agent with this server's authentication, storage, limits and dialects."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _KIND = "remote"
 class RemoteA2AAgent:
     """A remote agent as a target: `serve(RemoteA2AAgent("https://agents.example.com#travel"))`.
 
-    Every conversation of a caller is a conversation of its own with the remote agent, and the
-    remote agent's questions become questions to the caller. It is connected to when serving
-    begins.
+    Each conversation of a caller has its own conversation with the remote agent, and the remote
+    agent's questions become questions to the caller. The connection is opened when serving
+    starts.
 
     Args:
-        url: The agent's address, or that of its server and `#` and its name.
-        token: A bearer token for it.
-        options: How it is called.
+        url: The agent's address, or its server's address with `#` and the agent's name.
+        token: A bearer token.
+        options: Options for the calls.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class RemoteA2AAgent:
 
     @classmethod
     def of_word(cls, word: str) -> Self:
-        """Return the agent of what follows `a2a:`.
+        """Return the agent for the text after `a2a:`.
 
         Raises:
-            ConfigurationError: It cannot be understood.
+            ConfigurationError: The text is invalid.
         """
         parser = WordParser("a2a")
         parser.add_argument("--token-env", metavar="NAME", help="the variable with the token")
@@ -83,11 +83,11 @@ class RemoteA2AAgent:
 
 
 class _RemoteAdapter(Adapter):
-    """Passes messages on.
+    """Forwards messages to a remote agent.
 
     Args:
         agent: The remote agent.
-        about: What its card says.
+        about: The description from its card.
     """
 
     def __init__(self, agent: RemoteAgent, about: AgentDescription) -> None:
@@ -96,20 +96,20 @@ class _RemoteAdapter(Adapter):
         self._storage: StateStorage | None = None
 
     def describe(self) -> AgentDescription:
-        """Return what the remote agent's card says."""
+        """Return the description from the remote agent's card."""
         return self._about
 
     async def open(self, storage: StateStorage) -> None:
-        """Keep the remote conversations there."""
+        """Store the remote conversations in the server's storage."""
         self._storage = storage
 
     async def stream(
         self, request: AgentRequest
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Send a message to the remote agent and pass its answer on.
+        """Forward a message to the remote agent, and its answer to the caller.
 
         Raises:
-            AgentFailedError: The remote task failed; the text is the remote agent's.
+            AgentFailedError: The remote task failed; the text comes from the remote agent.
             RemoteAgentError: The remote agent cannot be called.
         """
         task_id = str(request.resume_metadata.get("task_id", ""))
@@ -155,7 +155,7 @@ class _RemoteAdapter(Adapter):
 
 
 def _last_events(reply: AgentReply) -> Iterator[AgentEvent]:
-    """Yield what of an answer is not text, and its question."""
+    """Yield an answer's data, files and question."""
     for artifact in reply.artifacts:
         if rest := [part for part in artifact.parts if not isinstance(part, Text)]:
             yield Output(rest, artifact.name, artifact.description, metadata=artifact.metadata)

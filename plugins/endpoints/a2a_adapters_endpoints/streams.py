@@ -1,4 +1,4 @@
-"""Streams of bytes as texts and as lines."""
+"""Decodes streams of bytes to text and lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 async def texts_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield text as it arrives, with whole characters; bytes that are not UTF-8 are replaced."""
+    """Yield text as it arrives, in whole characters; invalid UTF-8 is replaced."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     async for chunk in chunks:
         if text := decoder.decode(chunk):

@@ -1,4 +1,4 @@
-"""A webhook as an agent."""
+"""Serves a webhook."""
 
 from __future__ import annotations
 
@@ -37,21 +37,22 @@ _STREAMS = (_EVENTS, "application/x-ndjson", "application/jsonl")
 
 
 class WebhookAgent(Adapter):
-    """Posts each message to a URL, once; the answer is text, JSON or a stream of either.
+    """Posts each message to a URL once. The answer is text, JSON or a stream of either.
 
-    The body has `text`, `data`, `files`, `context_id`, `task_id`, `message_id` and `owner`. A JSON
-    answer's text is its `output`, `text`, `answer`, `response` or `message`; other JSON is data.
+    The body has `text`, `data`, `files`, `context_id`, `task_id`, `message_id` and `owner`. The
+    text of a JSON answer is its `output`, `text`, `answer`, `response` or `message`; other JSON is
+    data.
 
     Args:
-        url: Where messages are posted, trusted as typed. Redirects are not followed.
-        token: A bearer token for it.
-        seconds: How long it may be silent.
-        answer_bytes: How long an answer may be.
+        url: The webhook, trusted as typed. Redirects are not followed.
+        token: A bearer token.
+        seconds: Time limit between two pieces of the answer.
+        answer_bytes: The maximum size of a response body.
         name: The agent's name.
-        description: What the agent does.
+        description: The agent's description.
 
     Raises:
-        ConfigurationError: The URL is none.
+        ConfigurationError: The URL is invalid.
     """
 
     def __init__(
@@ -69,10 +70,10 @@ class WebhookAgent(Adapter):
 
     @classmethod
     def of_word(cls, word: str) -> WebhookAgent:
-        """Return the agent of what follows `webhook:`.
+        """Return the agent for the text after `webhook:`.
 
         Raises:
-            ConfigurationError: It cannot be understood.
+            ConfigurationError: The text is invalid.
         """
         parser = WordParser("webhook")
         parser.add_argument("--token-env", metavar="NAME", help="the variable with the token")
@@ -89,7 +90,7 @@ class WebhookAgent(Adapter):
         """Post the message.
 
         Raises:
-            InvalidInputError: The message names a file by its address.
+            InvalidInputError: The message refers to a file by URL.
         """
         return self._answer(_body(request), request.message.message_id)
 
@@ -117,7 +118,7 @@ async def _streamed(chunks: AsyncIterator[bytes], kind: str) -> AsyncIterator[An
 
 
 async def _whole(chunks: AsyncIterator[bytes], kind: str) -> AsyncIterator[Any]:
-    """Yield a JSON value, or text as it comes."""
+    """Yield a JSON value, or text as it arrives."""
     if kind.endswith("json"):
         yield _parsed(b"".join([chunk async for chunk in chunks]))
         return
@@ -150,7 +151,7 @@ def _body(request: AgentRequest) -> JSON:
 
 
 def _parsed(data: bytes) -> Any:
-    """Return JSON, or what is no JSON as text."""
+    """Return the parsed JSON, or the text if it is not JSON."""
     text = data.decode(errors="replace")
     try:
         return json.loads(text)

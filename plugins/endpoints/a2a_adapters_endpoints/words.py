@@ -1,4 +1,4 @@
-"""Options in words of the command line, such as `exec:--seconds 60 wc -w`."""
+"""Parses options in command-line words such as `exec:--seconds 60 wc -w`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from a2a_adapters import ConfigurationError
 
 
 class WordParser(argparse.ArgumentParser):
-    """Parses what follows the colon of a word, split as a shell does.
+    """Parses the text after a word's colon, split like a shell does.
 
     Args:
-        kind: What precedes the colon.
+        kind: The text before the colon.
     """
 
     def __init__(self, kind: str) -> None:
@@ -23,10 +23,10 @@ class WordParser(argparse.ArgumentParser):
         self._kind = kind
 
     def read(self, word: str) -> argparse.Namespace:
-        """Return the options of a word.
+        """Return a word's options.
 
         Raises:
-            ConfigurationError: It cannot be understood.
+            ConfigurationError: The text is invalid.
         """
         try:
             return self.parse_args(shlex.split(word))
@@ -34,7 +34,7 @@ class WordParser(argparse.ArgumentParser):
             raise ConfigurationError(f"{self._kind}: {word!r} is no command: {error}") from error
 
     def error(self, message: str) -> NoReturn:
-        """Raise an error in place of ending the process."""
+        """Raise an error instead of exiting."""
         hint = f"for the options: serve '{self._kind}:--help'"
         raise ConfigurationError(f"{self._kind}: {message}; {hint}")
 
@@ -43,7 +43,7 @@ def checked_seconds(seconds: float) -> float:
     """Return a time limit.
 
     Raises:
-        ConfigurationError: It is not a finite number above 0.
+        ConfigurationError: The value is not a finite positive number.
     """
     if not 0 < seconds < math.inf:
         raise ConfigurationError(f"seconds must be a number above 0, not {seconds:g}")
@@ -51,7 +51,7 @@ def checked_seconds(seconds: float) -> float:
 
 
 def token_of(name: str | None) -> str | None:
-    """Return the token in an environment variable.
+    """Return the token from an environment variable.
 
     Raises:
         ConfigurationError: The variable is not set.

@@ -1,1 +1,1 @@
-"""A2A agents as agents of an editor."""
+"""A2A agents for editors."""

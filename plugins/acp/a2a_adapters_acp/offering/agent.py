@@ -1,4 +1,4 @@
-"""A remote A2A agent as an agent of an editor."""
+"""A remote A2A agent, offered to an editor."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class _Session:
 
 
 class EditorAgent:
-    """Answers an editor's prompts with a remote agent, a conversation for each session.
+    """Answers an editor's prompts with a remote agent. Each session is a conversation.
 
     Args:
         agent: The remote agent.
-        files: Where sessions are stored.
+        files: Stores the sessions.
     """
 
     def __init__(self, agent: RemoteAgent, files: SessionFiles) -> None:
@@ -75,7 +75,7 @@ class EditorAgent:
         self._reads_files = False
 
     def on_connect(self, conn: Client) -> None:
-        """Take the connection to the editor."""
+        """Store the connection to the editor."""
         self._client = conn
 
     async def initialize(
@@ -108,13 +108,13 @@ class EditorAgent:
         )
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ARG002
-        """Begin a conversation."""
+        """Start a conversation."""
         session_id = uuid4().hex
         self._sessions[session_id] = _Session(self._agent.conversation(session_id), Transcript())
         return NewSessionResponse(session_id=session_id)
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ARG002
-        """Continue a conversation of an earlier process, and show what was said."""
+        """Continue a conversation from an earlier process and replay its messages."""
         if (transcript := self._files.read(session_id)) is None:
             raise RequestError.resource_not_found(session_id)
         conversation = self._agent.conversation(session_id, context_id=transcript.context_id)
@@ -123,7 +123,7 @@ class EditorAgent:
         return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Block], **_: Any) -> PromptResponse:
-        """Send a message and report the answer as it comes."""
+        """Send a message and report the answer as it arrives."""
         if (session := self._sessions.get(session_id)) is None:
             raise RequestError.invalid_params({"details": "there is no such session"})
         if session.turn is not None:
@@ -183,7 +183,7 @@ class EditorAgent:
 async def _exchange(
     conversation: Conversation, message: Sequence[Part], reports: Reports
 ) -> AgentReply:
-    """Send a message, report what comes, and return the whole answer."""
+    """Send a message, report the events as they arrive, and return the whole answer."""
     reply, has_text = None, False
     async with aclosing(conversation.stream(message)) as events:
         async for event in events:
@@ -211,7 +211,7 @@ def _usage(reply: AgentReply) -> Usage | None:
 
 
 def _refusal(error: RemoteAgentError) -> RequestError:
-    """Return an error for the editor; its user named the agent, and may read the text."""
+    """Return an error with the agent's own text, since the editor's user chose the agent."""
     text = quote(str(error), _ERROR)
     if isinstance(error, RemoteAuthError):
         return RequestError(-32000, f"{text}; give credentials with --header")

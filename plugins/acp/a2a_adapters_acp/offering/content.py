@@ -1,4 +1,4 @@
-"""An editor's prompt as a message."""
+"""Converts an editor's prompt to a message."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 async def parts_of(
     prompt: Sequence[Block], read: Callable[[str], Awaitable[str]] | None
 ) -> list[Part]:
-    """Return a prompt as parts.
+    """Convert a prompt to parts.
 
     Args:
-        prompt: What the editor sent.
-        read: Reads a file of the editor by its path; None if it offers none.
+        prompt: The editor's content blocks.
+        read: Reads a file through the editor; None if the editor does not support that.
     """
     return [await _part(block, read) for block in prompt]
 
@@ -52,7 +52,7 @@ async def _part(block: Block, read: Callable[[str], Awaitable[str]] | None) -> P
 
 
 async def _linked(uri: str, name: str, read: Callable[[str], Awaitable[str]] | None) -> Part:
-    """Return a file that the user mentioned, with its content if the editor gives it."""
+    """Return a file that the user mentioned, with its content if the editor provides it."""
     parts = urlsplit(uri)
     if parts.scheme == "file" and read is not None:
         try:

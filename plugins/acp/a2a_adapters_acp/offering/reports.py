@@ -1,4 +1,4 @@
-"""A remote agent's events as updates for an editor."""
+"""Converts a remote agent's events to updates for an editor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {ord("\n"), ord("\t")
 
 
 class Reports:
-    """Shows the editor's user what a remote agent sends in a session.
+    """Shows a remote agent's output in an editor's session.
 
     The agent is not trusted: control characters are removed, because editors may run in a terminal,
     and each update is bounded.
@@ -66,7 +66,7 @@ class Reports:
         session_id: The session.
 
     Attributes:
-        said: The text of the answer so far.
+        said: The answer's text so far.
     """
 
     def __init__(self, client: Client, session_id: str) -> None:
@@ -75,7 +75,7 @@ class Reports:
         self.said = ""
 
     async def say(self, text: str) -> None:
-        """Show text of the answer."""
+        """Show a piece of the answer."""
         text = text.translate(_CONTROLS)
         self.said += text
         for start in range(0, len(text), _PIECE):
@@ -112,7 +112,7 @@ class Reports:
                 )
 
     async def show(self, parts: Sequence[Part]) -> None:
-        """Show the data and files of an answer; files are resources."""
+        """Show an answer's data, and its files as resources."""
         for part in parts:
             match part:
                 case File(content=bytes(content)) if len(content) <= _FILE_BYTES:
@@ -131,11 +131,11 @@ class Reports:
                     await self.say(as_text([part]))
 
     async def ask(self, name: str, reply: AgentReply) -> Data | None:
-        """Put a remote agent's request for permission to the editor's user.
+        """Ask the editor's user for the permission that a remote agent requests.
 
         Args:
             name: The agent's name.
-            reply: Its request, see `is_permission`.
+            reply: The request (see `is_permission`).
 
         Returns:
             The answer; None if the user cancels.
@@ -160,7 +160,7 @@ class Reports:
 
 
 def is_permission(reply: AgentReply) -> bool:
-    """Whether a question is about a permission, and has options to choose from."""
+    """Whether a question asks for permission and offers options."""
     return bool(_options(reply))
 
 
@@ -174,7 +174,7 @@ def _options(reply: AgentReply) -> list[PermissionOption]:
 
 
 def _option(value: object) -> PermissionOption | None:
-    """Return an option under a name of ours: the agent's may say the opposite of what it does."""
+    """Return an option with our own label, because an agent's label may be misleading."""
     match value:
         case {"id": str(option_id), "kind": str(kind)} if kind in _OPTIONS:
             return PermissionOption(
@@ -184,7 +184,7 @@ def _option(value: object) -> PermissionOption | None:
 
 
 def _name(file: File) -> str:
-    """Return a file's name without folders."""
+    """Return the last part of a file's path."""
     return quote(file.filename.replace("\\", "/").rpartition("/")[2], _TITLE) or "file"
 
 

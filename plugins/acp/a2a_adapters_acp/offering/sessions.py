@@ -1,4 +1,4 @@
-"""Sessions of an editor, on disk so that it can load them after a restart."""
+"""An editor's sessions, stored on disk so that it can load them after a restart."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Transcript:
 
     Attributes:
         context_id: The remote agent's contextId; "" before its first answer.
-        messages: `user` or `agent`, and what they wrote; of a long conversation, the end.
+        messages: Pairs of `user` or `agent` and a text; only the last ones of a long conversation.
     """
 
     context_id: str = ""
     messages: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, role: str, text: str) -> None:
-        """Add a message, and drop the first ones if the conversation is long."""
+        """Add a message, and drop the oldest if the conversation is long."""
         if text:
             self.messages.append((role, text[:_MOST_CHARACTERS]))
         while sum(len(text) for _, text in self.messages) > _MOST_CHARACTERS:
@@ -39,12 +39,12 @@ class Transcript:
 
 
 class SessionFiles:
-    """A file for each session with one agent, readable for this user alone.
+    """One file for each session with an agent, readable only by the current user.
 
-    They are in `XDG_STATE_HOME`, by default `~/.local/state`; the least recent are removed.
+    The files are in `XDG_STATE_HOME` (default `~/.local/state`); the oldest are removed.
 
     Args:
-        url: The agent.
+        url: The agent's address.
     """
 
     def __init__(self, url: str) -> None:
@@ -53,7 +53,7 @@ class SessionFiles:
         self._folder = base / "a2a-adapters" / "acp" / agent
 
     def read(self, session_id: str) -> Transcript | None:
-        """Return a session; None if there is none that can be read."""
+        """Return a session; None if it is missing or unreadable."""
         if not _ID.fullmatch(session_id):
             return None
         try:
@@ -64,7 +64,7 @@ class SessionFiles:
             return None
 
     def write(self, session_id: str, transcript: Transcript) -> None:
-        """Store a session; a problem is logged."""
+        """Store a session; failures are logged."""
         kept = {"context_id": transcript.context_id, "messages": transcript.messages}
         file = self._file(session_id)
         new = file.with_suffix(".new")

@@ -1,4 +1,4 @@
-"""Serves the editor that has started this process."""
+"""Serves the editor that started this process."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def answer_editor(url: str, headers: Sequence[str]) -> None:
     """Answer until the editor closes standard input.
 
     Args:
-        url: The remote agent.
-        headers: What it is sent, as in `X-API-Key: secret`.
+        url: The remote agent's address.
+        headers: Request headers, such as `X-API-Key: secret`.
 
     Raises:
-        ConfigurationError: The URL or a header is none.
+        ConfigurationError: The URL or a header is invalid.
     """
     if not url.startswith(("http://", "https://")):
         raise ConfigurationError(f"{url!r} is not a URL, as in https://agents.example.com")

@@ -1,4 +1,4 @@
-"""A coding agent as an adapter."""
+"""The adapter for coding agents."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 class AcpAgent(Adapter):
     """Serves a coding agent that speaks the Agent Client Protocol over stdio.
 
-    Each conversation has a process and a session of its own, which is loaded again after a restart
-    if the agent can do that. A turn that is cancelled or fails ends its process with everything
-    that it has started. A question to the caller keeps its process until another conversation
-    needs it; the answer then loads the session.
+    Each conversation has its own process and session. After a restart the session is loaded again
+    if the agent supports that. When a turn is cancelled or fails, its process and all its
+    descendants are killed. A process that waits for the caller's answer is kept until another
+    conversation needs the place; the answer then loads the session in a new process.
 
     Args:
         command: A name in the table of known agents, such as `claude`, or a command, as one text
-            or as words. Never pass on what a caller or a card names: it is run.
-        cwd: Where the agent works; by default the current folder.
+            or as words. It is executed: never take it from a caller or a card.
+        cwd: The working folder; by default the current one.
         worktree: Whether each conversation gets a git worktree and a branch of its own.
-        permissions: What the agent may do without asking, and what never.
-        env: Environment variables for the agent. It gets these, `PATH`, `HOME` and the like, and
-            for a known agent those with its credentials.
-        pass_env: Names of further variables of this process that it gets.
+        permissions: Rules for allowing, denying and asking.
+        env: Environment variables for the agent, besides `PATH`, `HOME` and the like and, for a
+            known agent, those with its credentials.
+        pass_env: Names of further variables to pass on from this process.
         mcp_servers: MCP servers for the agent, each a command or a URL.
-        processes: How many processes there may be at once.
-        idle_seconds: How long a conversation's process is kept for its next message.
-        start_seconds: How long the agent may take to start.
+        processes: The maximum number of processes.
+        idle_seconds: Time to keep a process for its conversation's next message.
+        start_seconds: Time limit for starting the agent.
         name: The agent's name; by default that of the known agent, or the program's.
-        description: What the agent does.
+        description: The agent's description.
 
     Raises:
         ConfigurationError: The program is not installed, or the folder cannot be used.
@@ -103,10 +103,10 @@ class AcpAgent(Adapter):
 
     @classmethod
     def of_word(cls, word: str) -> AcpAgent:
-        """Return the agent of a word of the command line, without its `acp:`.
+        """Return the agent for a command-line word without its `acp:` prefix.
 
         Raises:
-            ConfigurationError: The word cannot be understood, or the program is not installed.
+            ConfigurationError: The word is invalid, or the program is not installed.
         """
         said = read_word(word)
         return cls(
@@ -134,14 +134,14 @@ class AcpAgent(Adapter):
         )
 
     async def open(self, storage: StateStorage) -> None:
-        """Keep the ids of sessions in the server's storage."""
+        """Store session ids in the server's storage."""
         self._sessions.store_in(storage)
 
     def stream(self, request: AgentRequest) -> Events:
         """Prompt the agent, or continue after a question that an earlier process asked.
 
         Raises:
-            InvalidInputError: The message is empty, or names a file by its address.
+            InvalidInputError: The message is empty, or refers to a file by URL.
         """
         check(request)
         return self._run(request)
@@ -177,10 +177,10 @@ class AcpAgent(Adapter):
 
 
 def _program(words: Sequence[str], known: Known | None) -> str:
-    """Return where a command's program is.
+    """Return the path of a command's program.
 
     Raises:
-        ConfigurationError: It is not installed.
+        ConfigurationError: The program is not installed.
     """
     if not words:
         raise ConfigurationError(f"name an agent: {', '.join(KNOWN)}, or a command")

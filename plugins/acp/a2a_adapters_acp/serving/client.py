@@ -1,4 +1,4 @@
-"""The client's half of the protocol: what an agent may tell, ask and use."""
+"""The client side of the protocol: updates, permissions, files and terminals."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _FILE_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for permission, and where its answer goes.
+    """A request for permission with its pending answer.
 
     Attributes:
-        call: What the agent wants to do.
-        options: How it may be answered.
-        answer: The id of the chosen option; None cancels.
+        call: The tool call.
+        options: The possible answers.
+        answer: The chosen option's id; None cancels the request.
     """
 
     call: ToolCallUpdate
@@ -66,10 +66,10 @@ class OpenTurn:
     """A turn whose prompt is being answered.
 
     Attributes:
-        news: Updates and requests, in order; None at the end.
-        open: The requests for permission without an answer.
-        granted: Fingerprints of calls that the caller has allowed already.
-        refusals: How many requests were denied.
+        news: Updates and requests in order, then None.
+        open: The unanswered requests for permission.
+        granted: Fingerprints of calls that the caller has already allowed.
+        refusals: The number of denied requests.
     """
 
     news: asyncio.Queue[Update | Asked | None] = field(default_factory=asyncio.Queue)
@@ -78,19 +78,19 @@ class OpenTurn:
     refusals: int = 0
 
     def close(self) -> None:
-        """Cancel the requests for permission that are not answered."""
+        """Cancel the unanswered requests for permission."""
         for answer in self.open:
             if not answer.done():
                 answer.set_result(None)
 
 
 class SessionClient:
-    """Serves one session's requests to its client.
+    """Handles the requests of one session.
 
-    Outside of a turn everything is refused, so that a cancelled turn changes nothing more.
+    Requests outside a turn are refused, so that a cancelled turn cannot change anything.
 
     Args:
-        permissions: What the agent may do.
+        permissions: The agent's permissions.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -103,11 +103,11 @@ class SessionClient:
         self.session_id = ""
 
     async def ready(self) -> None:
-        """Wait while a turn has many updates that were not read."""
+        """Wait while a turn has many unread updates."""
         await self._has_room.wait()
 
     def begin(self, granted: set[str]) -> OpenTurn:
-        """Begin a turn."""
+        """Start a turn."""
         self._turn = OpenTurn(granted=granted)
         return self._turn
 
@@ -121,10 +121,10 @@ class SessionClient:
     async def news(
         self, turn: OpenTurn, prompting: asyncio.Task[PromptResponse]
     ) -> AsyncGenerator[Update | Asked]:
-        """Yield what is reported and asked in a turn until its prompt is answered.
+        """Yield the updates and requests of a turn until its prompt is answered.
 
         Raises:
-            AgentFailedError: The agent insists on what it was refused.
+            AgentFailedError: The agent keeps repeating denied requests.
         """
         prompting.add_done_callback(lambda _: turn.news.put_nowait(None))
         while (news := await turn.news.get()) is not None:
@@ -135,7 +135,7 @@ class SessionClient:
             raise AgentFailedError("limit", "The agent insists on tools that it may not use.")
 
     async def session_update(self, session_id: str, update: Update, **_: Any) -> None:
-        """Take an update."""
+        """Receive an update."""
         if (turn := self._turn) is not None and session_id == self.session_id:
             turn.news.put_nowait(update)
             if turn.news.qsize() >= _MOST_WAITING:
@@ -144,7 +144,7 @@ class SessionClient:
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
     ) -> RequestPermissionResponse:
-        """Decide by the rules, or have the caller asked."""
+        """Decide by the rules, or ask the caller."""
         turn = self._turn
         if turn is None or session_id != self.session_id:
             return _outcome(None)
@@ -219,7 +219,7 @@ class SessionClient:
         output_byte_limit: int | None = None,
         **_: Any,
     ) -> CreateTerminalResponse:
-        """Run a command in the working folder, if the rules allow it without a question."""
+        """Run a command in the working folder if the rules allow it without asking."""
         turn = self._open_turn(session_id)
         if not self._permissions.allows_terminals:
             raise RequestError.method_not_found("terminal/create")
@@ -236,23 +236,23 @@ class SessionClient:
         return CreateTerminalResponse(terminal_id=terminal_id)
 
     async def terminal_output(self, terminal_id: str, **_: Any) -> TerminalOutputResponse:
-        """Return what a command has written."""
+        """Return a command's output so far."""
         return self.terminals.get(terminal_id).output
 
     async def wait_for_terminal_exit(
         self, terminal_id: str, **_: Any
     ) -> WaitForTerminalExitResponse:
-        """Wait for the end of a command."""
+        """Wait for a command to exit."""
         status = await self.terminals.get(terminal_id).wait()
         return WaitForTerminalExitResponse(exit_code=status.exit_code, signal=status.signal)
 
     async def kill_terminal(self, terminal_id: str, **_: Any) -> KillTerminalResponse:
-        """End a command; its output stays."""
+        """Kill a command and keep its output."""
         await self.terminals.get(terminal_id).end()
         return KillTerminalResponse()
 
     async def release_terminal(self, terminal_id: str, **_: Any) -> ReleaseTerminalResponse:
-        """End a command and forget its output."""
+        """Kill a command and discard its output."""
         await self.terminals.release(terminal_id)
         return ReleaseTerminalResponse()
 

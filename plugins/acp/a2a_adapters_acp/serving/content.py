@@ -1,4 +1,4 @@
-"""Messages as prompts of ACP."""
+"""Converts messages to ACP prompts."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ Block: TypeAlias = (
 
 
 def check(request: AgentRequest) -> None:
-    """Refuse messages that no agent can take.
+    """Refuse messages that no agent supports.
 
     Raises:
-        InvalidInputError: The message is empty, or names a file by its address.
+        InvalidInputError: The message is empty, or refers to a file by URL.
     """
     if not any(isinstance(part, File | Data) or part.text.strip() for part in request.parts):
         raise InvalidInputError("send a text that says what to do")
@@ -46,14 +46,14 @@ def check(request: AgentRequest) -> None:
 
 
 def prompt_of(request: AgentRequest, can: PromptCapabilities) -> Sequence[Block]:
-    """Return a message as a prompt.
+    """Convert a message to a prompt.
 
     Args:
         request: The message.
-        can: What the agent takes besides text.
+        can: The kinds of content that the agent supports besides text.
 
     Raises:
-        InvalidInputError: The agent does not take a file of the message.
+        InvalidInputError: The agent does not support one of the message's files.
     """
     return [
         _file_block(part, can)

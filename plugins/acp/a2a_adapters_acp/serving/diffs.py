@@ -1,4 +1,4 @@
-"""Patches of the files that an agent changes."""
+"""Patches for the files that an agent changes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FIRST_LINES = re.compile(r"(?<=[-+])\d+")
 def patch_of(diff: FileEditToolCallContent, folder: Path) -> str:
     """Return a change as a unified diff; "" if nothing changes.
 
-    Comparing takes cubic time at worst. Of texts that differ in many lines, all lines in between
-    are shown as replaced, and very large texts are not shown at all.
+    A comparison takes cubic time at worst. If texts differ in many lines, everything between the
+    first and the last difference is shown as replaced; very large texts are not shown at all.
 
     Args:
-        diff: The change, of a whole file or of a piece of it.
+        diff: The change of a file or of a part of it.
         folder: The working folder, resolved.
     """
     before, after = diff.old_text or "", diff.new_text
@@ -47,7 +47,7 @@ def patch_of(diff: FileEditToolCallContent, folder: Path) -> str:
 
 
 def _hunks(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a diff, compared only between their common beginning and end."""
+    """Yield the lines of a diff; common lines at the start and the end are not compared."""
     start = max(_common(removed, added) - _CONTEXT, 0)
     removed, added = removed[start:], added[start:]
     end = max(_common(removed[:_CONTEXT:-1], added[:_CONTEXT:-1]) - _CONTEXT, 0)
@@ -63,5 +63,5 @@ def _hunks(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines two texts begin with together."""
+    """Return the number of common lines at the start of two texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

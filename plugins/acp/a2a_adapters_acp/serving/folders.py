@@ -1,4 +1,4 @@
-"""Where agents work: in one folder, or each conversation in a git worktree of its own."""
+"""Working folders: one for all conversations, or a git worktree for each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Folders:
         root: The folder.
 
     Raises:
-        ConfigurationError: There is no such folder.
+        ConfigurationError: The folder does not exist.
     """
 
     def __init__(self, root: Path) -> None:
@@ -34,32 +34,32 @@ class Folders:
         self.root = root.resolve()
 
     def branch(self, owner: str, context_id: str) -> str:  # noqa: ARG002 - of worktrees alone
-        """Return the branch of a conversation; "" if it has none of its own."""
+        """Return a conversation's branch; "" if it has none of its own."""
         return ""
 
     async def open(self, owner: str, context_id: str) -> Path:  # noqa: ARG002
-        """Return where a conversation's agent works.
+        """Return the working folder of a conversation.
 
         Raises:
-            AgentFailedError: The folder cannot be made.
+            AgentFailedError: The folder cannot be created.
         """
         return self.root
 
     async def close(self, owner: str, context_id: str) -> None:
-        """Tidy up after a conversation that is idle."""
+        """Clean up after an idle conversation."""
 
 
 class Worktrees(Folders):
     """A git worktree and a branch for each conversation, in a folder beside the repository.
 
-    A worktree without uncommitted changes is removed when its conversation is idle, and a branch
-    if it has no commits of its own. Work is never removed.
+    When a conversation becomes idle, its worktree is removed if it has no uncommitted changes, and
+    its branch if it has no commits of its own. Work is never removed.
 
     Args:
-        root: A folder of the repository.
+        root: A folder in the repository.
 
     Raises:
-        ConfigurationError: It is not in a git repository that has a commit.
+        ConfigurationError: The folder is not in a git repository with a commit.
     """
 
     def __init__(self, root: Path) -> None:
@@ -76,11 +76,11 @@ class Worktrees(Folders):
         self._git_lock = asyncio.Lock()
 
     def branch(self, owner: str, context_id: str) -> str:
-        """Return the branch of a conversation."""
+        """Return a conversation's branch."""
         return f"a2a/{_digest(owner, context_id)}"
 
     async def open(self, owner: str, context_id: str) -> Path:
-        """Return the conversation's worktree, which is made unless it exists."""
+        """Return the conversation's worktree; create it if needed."""
         tree = self._base / _digest(owner, context_id)
         if not (tree / ".git").exists():
             await shielded(self._add(tree, self.branch(owner, context_id)))
@@ -104,7 +104,7 @@ class Worktrees(Folders):
             raise AgentFailedError("internal", "The agent's working copy cannot be made.")
 
     async def _git(self, *arguments: str) -> str | None:
-        """Run git in the repository; return what is wrong, None if nothing is."""
+        """Run git in the repository; return the error, or None on success."""
         async with self._git_lock:  # two that change worktrees may fail on each other's locks
             process = await asyncio.create_subprocess_exec(
                 "git",

@@ -1,4 +1,4 @@
-"""Coding agents known by name, and agents as words of the command line."""
+"""Coding agents known by name, and the parser for command-line words."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Known:
     """A coding agent.
 
     Attributes:
-        title: Its name for people.
-        command: What starts it.
-        install: What installs it.
-        sign_in: How it gets credentials.
-        env: The environment variables that it gets; one that ends in `*` is a prefix.
+        title: The displayed name.
+        command: The command that starts it.
+        install: The command that installs it.
+        sign_in: How a user signs in.
+        env: The environment variables to pass on; a name that ends in `*` is a prefix.
     """
 
     title: str
@@ -120,10 +120,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_word(word: str) -> argparse.Namespace:
-    """Return the options and the command of what follows `acp:`, split as a shell does.
+    """Return the options and the command from the text after `acp:`, split like a shell does.
 
     Raises:
-        ConfigurationError: It cannot be understood.
+        ConfigurationError: The text is invalid.
     """
     parser = _Parser(prog="acp:", allow_abbrev=False)
     parser.add_argument("--cwd", metavar="FOLDER", help="where the agent works")

@@ -1,4 +1,4 @@
-"""Which paths are in the working folder, and texts without the folder's own path."""
+"""Checks that paths are in the working folder, and removes the folder's path from texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TEXT_LENGTH = 4_000
 
 
 def inside(path: str, folder: Path) -> Path | None:
-    """Return where a path of an agent leads, symbolic links followed; None if out of the folder.
+    """Resolve an agent's path with its symbolic links; None if it leaves the folder.
 
     Args:
         path: The path, absolute or relative to the folder.
@@ -22,14 +22,14 @@ def inside(path: str, folder: Path) -> Path | None:
 
 
 def shown(text: str, folder: Path, length: int = _TEXT_LENGTH) -> str:
-    """Return an agent's text for a person: printable, bounded, and with relative paths."""
+    """Return an agent's text for display: printable, bounded, and with relative paths."""
     seen = text[: 2 * length].replace(f"{folder}/", "").replace(str(folder), ".")
     seen = "".join(c if c.isprintable() or c in "\n\t" else " " for c in seen)
     return seen if len(seen) <= length else f"{seen[: length - 1]}…"
 
 
 def name_of(path: str, folder: Path) -> str:
-    """Return a file's name for a person: relative to the folder, one line."""
+    """Return a file's name for display: relative to the folder, on one line."""
     found = inside(path, folder)
     name = found.relative_to(folder).as_posix() if found else Path(path).name
     return " ".join(shown(name, folder, 200).split())

@@ -1,4 +1,4 @@
-"""Decides what an agent may do without asking, and asks its caller about the rest."""
+"""Rules for an agent's requests for permission."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ _ID_LENGTH = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """Rules for what an agent asks permission for, checked in this order.
+    """Rules for an agent's requests for permission, checked in this order.
 
     1. Paths outside the working folder are denied.
     2. Kinds in `deny` are denied.
     3. Kinds in `allow`, and changes within `allow_edits_in`, are allowed, but for `.git`.
-    4. Everything else is put to the caller, or denied without `ask`.
+    4. Everything else is up to the caller, or denied without `ask`.
 
-    The rules apply to what the agent asks for; they do not confine an agent that does not ask. Run
-    agents that you do not trust in a container.
+    The rules apply to requests; they do not confine an agent that acts without asking. Run
+    untrusted agents in a container.
 
     Attributes:
-        allow: Kinds of tools that need no question: `read`, `edit`, `delete`, `move`, `search`,
+        allow: Kinds of tool calls to allow: `read`, `edit`, `delete`, `move`, `search`,
             `execute`, `think`, `fetch`, `switch_mode`, `other`.
-        deny: Kinds that are refused.
+        deny: Kinds to deny.
         allow_edits_in: Folders, relative to the working folder, whose files may be changed.
-        ask: Whether the caller is asked about the rest.
+        ask: Whether to ask the caller about all other requests.
 
     Raises:
-        ConfigurationError: There is no such kind.
+        ConfigurationError: A kind is unknown.
     """
 
     allow: Collection[str] = ()
@@ -76,14 +76,14 @@ class Permissions:
 
     @property
     def allows_terminals(self) -> bool:
-        """Whether the agent may run commands by its client, which needs no question."""
+        """Whether the agent may run commands through its client without asking."""
         return "execute" in self.allow and "execute" not in self.deny
 
     def verdict(self, call: ToolCallUpdate, folder: Path) -> Verdict:
         """Decide on a tool call.
 
         Args:
-            call: What the agent asks for.
+            call: The agent's tool call.
             folder: The working folder, resolved.
         """
         paths = [inside(path, folder) for path in paths_of(call)]
@@ -106,20 +106,20 @@ class Permissions:
 
 
 def option_for(options: Sequence[PermissionOption], *, is_allowed: bool) -> str | None:
-    """Return the id of the option with the least effect: once rather than always."""
+    """Return the id of the least permanent option: once rather than always."""
     word = "allow" if is_allowed else "reject"
     ids: dict[str, str] = {option.kind: option.option_id for option in options}
     return ids.get(f"{word}_once", ids.get(f"{word}_always"))
 
 
 def is_presentable(call: ToolCallUpdate, options: Sequence[PermissionOption]) -> bool:
-    """Whether a question can show all paths that a call names, and all its options."""
+    """Whether a question can show all paths and options of a request."""
     has_few = len(paths_of(call)) <= _MOST_PATHS and len(options) <= _MOST_OPTIONS
     return has_few and all(len(option.option_id) <= _ID_LENGTH for option in options)
 
 
 def fingerprint(call: ToolCallUpdate) -> str:
-    """Return a digest by which a repeated request for the same permission is recognised."""
+    """Return a digest that identifies a repeated request for the same permission."""
     diffs = [each for each in call.content or () if isinstance(each, FileEditToolCallContent)]
     changes = [[each.path, each.old_text, each.new_text] for each in diffs]
     given = as_json(call.raw_input)
@@ -128,7 +128,7 @@ def fingerprint(call: ToolCallUpdate) -> str:
 
 
 def kinds_of(call: ToolCallUpdate) -> set[str]:
-    """Return what a call is: what the agent says, and what its arguments show."""
+    """Return the kinds of a call, as declared by the agent and as implied by its arguments."""
     kinds: set[str] = {call.kind or "other"}
     if any(isinstance(each, FileEditToolCallContent) for each in call.content or ()):
         kinds = kinds - {"other", "read", "search", "think"} | {"edit"}
@@ -139,7 +139,7 @@ def kinds_of(call: ToolCallUpdate) -> set[str]:
 
 
 def paths_of(call: ToolCallUpdate) -> list[str]:
-    """Return the paths that a call names."""
+    """Return the paths in a call."""
     paths = [location.path for location in call.locations or ()]
     paths += [each.path for each in call.content or () if isinstance(each, FileEditToolCallContent)]
     if isinstance(given := call.raw_input, Mapping):
@@ -148,7 +148,7 @@ def paths_of(call: ToolCallUpdate) -> list[str]:
 
 
 def command_of(call: ToolCallUpdate) -> str:
-    """Return the shell command that a call runs, "" if it runs none."""
+    """Return a call's shell command; "" if it has none."""
     given: Any = call.raw_input
     if not isinstance(given, Mapping):
         return ""

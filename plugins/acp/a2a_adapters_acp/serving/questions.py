@@ -1,4 +1,4 @@
-"""Puts an agent's requests for permission to its caller."""
+"""Asks the caller for the permissions that an agent requests."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _UNCLEAR = "That is not one of the answers."
 
 
 class Question:
-    """A request for permission that is put to the caller.
+    """A request for permission, as a question to the caller.
 
     Args:
         asked: The request.
         folder: The working folder, resolved.
 
     Attributes:
-        event: What the caller is asked.
-        reason: Why the caller denied it, "" if that was not said.
+        event: The question.
+        reason: The caller's reason for a denial; "" if none was given.
     """
 
     def __init__(self, asked: Asked, folder: Path) -> None:
@@ -58,11 +58,11 @@ class Question:
 
     @property
     def is_open(self) -> bool:
-        """Whether the agent waits for an answer."""
+        """Whether the agent is waiting for an answer."""
         return not self._asked.answer.done()
 
     def give(self, answer: AgentRequest) -> None:
-        """Take an answer; one that is unclear changes `event`."""
+        """Apply an answer; an unclear one changes `event`."""
         choice = read_answer(answer, self._asked.options)
         if choice is None:
             self.event = replace(self._first, prompt=f"{_UNCLEAR}\n{self._first.prompt}")
@@ -74,13 +74,13 @@ class Question:
 def question(
     call: ToolCallUpdate, options: Sequence[PermissionOption], folder: Path
 ) -> InputRequired:
-    """Return the question to the caller.
+    """Return the question for the caller.
 
-    The words for the options are ours: those of an agent may say the opposite of what they do. The
-    question can be answered after a restart, see `read_stored_answer`.
+    The options have our own labels, because an agent's labels may be misleading. The question can
+    be answered after a restart (see `read_stored_answer`).
 
     Args:
-        call: What the agent asks for.
+        call: The agent's tool call.
         options: The agent's options.
         folder: The working folder, resolved.
     """
@@ -125,7 +125,7 @@ def question(
 
 
 def repeated(request: AgentRequest) -> InputRequired:
-    """Return the question of an earlier process again after an answer that was unclear."""
+    """Repeat an earlier process's question after an unclear answer."""
     kept: Any = request.resume_metadata[_STORED]
     prompt = f"{_UNCLEAR}\nThe agent asks for permission: {kept['title']}\nAnswer yes or no."
     return InputRequired(prompt, metadata={_STORED: kept}, durable=True)
@@ -137,10 +137,10 @@ def _bounded(patch: str) -> str:
 
 
 def read_stored_answer(request: AgentRequest) -> tuple[str, set[str]] | None:
-    """Return the prompt for an agent whose process has died while it waited for permission.
+    """Return the prompt for an agent whose process died while it waited for permission.
 
     Returns:
-        The prompt, and the fingerprint of the call if it is allowed; None if the answer is unclear.
+        The prompt, and the call's fingerprint if it is allowed; None if the answer is unclear.
     """
     kept: Any = request.resume_metadata[_STORED]
     options = [
@@ -161,7 +161,7 @@ def read_stored_answer(request: AgentRequest) -> tuple[str, set[str]] | None:
 def read_answer(
     answer: AgentRequest, options: Sequence[PermissionOption]
 ) -> tuple[str, str] | None:
-    """Return the id of the chosen option and the reason of a no; None if the answer is unclear.
+    """Return the chosen option's id and the reason for a denial; None if the answer is unclear.
 
     Args:
         answer: Text such as `yes`, `always`, `no` or `no, because ...`, or data with an `option`.

@@ -1,4 +1,4 @@
-"""One agent process with one session."""
+"""An agent process with its session."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How an agent is started.
+    """The settings for starting an agent.
 
     Attributes:
         command: The program and its arguments.
-        env: All its environment variables.
-        permissions: What it may do.
-        mcp_servers: MCP servers that it gets.
-        start_seconds: How long it may take to start.
-        sign_in: What the operator does if it is not signed in.
+        env: The complete environment.
+        permissions: The agent's permissions.
+        mcp_servers: MCP servers for the agent.
+        start_seconds: Time limit for the start.
+        sign_in: Advice for an operator who is not signed in.
     """
 
     command: Sequence[str]
@@ -65,17 +65,17 @@ class Launch:
 
 
 class Session:
-    """An agent's process and its session, which answers one prompt at a time.
+    """An agent's process and session. It handles one prompt at a time.
 
     Attributes:
         folder: The working folder, resolved.
-        prompt_capabilities: What the agent takes besides text.
-        is_lost: Whether an earlier session could not be loaded, so that this one is new.
-        has_history: Whether the agent knows what was said before.
-        can_load: Whether another process can load the session.
+        prompt_capabilities: The kinds of content that the agent supports besides text.
+        is_lost: Whether this session is new because an earlier one could not be loaded.
+        has_history: Whether the agent knows the earlier messages.
+        can_load: Whether the session can be loaded in another process.
 
     Args:
-        launch: How the agent is started.
+        launch: The settings for the start.
     """
 
     def __init__(self, launch: Launch) -> None:
@@ -102,7 +102,7 @@ class Session:
 
     @property
     def is_prompted(self) -> bool:
-        """Whether a turn has begun and not ended."""
+        """Whether a turn is in progress."""
         return self._prompting is not None
 
     async def open(self, folder: Path, session_id: str) -> None:
@@ -110,10 +110,10 @@ class Session:
 
         Args:
             folder: The working folder, resolved.
-            session_id: The session to load; "" for none.
+            session_id: The session to load; "" for a new one.
 
         Raises:
-            AgentFailedError: The agent cannot be started. What was started has to be closed.
+            AgentFailedError: The agent cannot be started. The session still has to be closed.
         """
         self.folder = self._client.folder = folder
         try:
@@ -138,11 +138,11 @@ class Session:
     async def prompt(
         self, blocks: Sequence[Block], granted: set[str]
     ) -> AsyncGenerator[Update | Asked | PromptResponse]:
-        """Yield the updates, requests for permission, and lastly the response of a turn.
+        """Yield the updates and requests for permission of a turn, then its response.
 
         Args:
-            blocks: What the agent is asked.
-            granted: Fingerprints of tool calls that are allowed, each once.
+            blocks: The prompt.
+            granted: Fingerprints of the tool calls to allow, once each.
 
         Raises:
             AgentFailedError: The agent failed.
@@ -163,7 +163,7 @@ class Session:
         yield response
 
     async def close(self) -> None:
-        """Cancel the turn, if there is one, and end the process with its descendants."""
+        """Cancel the current turn, and kill the process with its descendants."""
         self._client.end()
         if self._tree is None:
             return
@@ -215,7 +215,7 @@ class Session:
             prompting.exception()
 
     def _failure(self, error: Exception) -> AgentFailedError:
-        """Return what the caller learns, and log the rest."""
+        """Return an error without details for the caller, and log the details."""
         log = quote(self._tree.log, 500) if self._tree else ""
         logger.error("the coding agent failed: %s%s", quote(str(error), 500), log and f"; {log}")
         if isinstance(error, RequestError) and error.code == _AUTH_REQUIRED:

@@ -1,4 +1,4 @@
-"""Which session answers which conversation."""
+"""Assigns sessions to conversations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOO_MANY = "Too many of your conversations are being answered; finish or cancel
 
 @dataclass(slots=True)
 class _Slot:
-    """A conversation's session, if it has one, and who uses it or waits for it."""
+    """A conversation's session, if it has one, with its users and waiters."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -42,23 +42,23 @@ class _Slot:
 
     @property
     def is_asking(self) -> bool:
-        """Whether the session's turn is open; without a user, it waits for the caller."""
+        """Whether the session's turn is in progress; an unused one is waiting for the caller."""
         return self.session is not None and self.session.is_prompted
 
     @property
     def is_replaceable(self) -> bool:
-        """Whether ending the session, when it is not in use, loses no question."""
+        """Whether an unused session can be ended without losing a question."""
         return self.session is not None and (self.session.can_load or not self.is_asking)
 
 
 class Sessions:
-    """A process for each conversation that is in use, kept for its next message.
+    """One process for each active conversation, kept for the next message.
 
     Args:
-        launch: How agents are started.
-        folders: Where they work.
-        limit: How many processes there may be.
-        idle_seconds: How long one may be unused.
+        launch: The settings for starting agents.
+        folders: The working folders.
+        limit: The maximum number of processes.
+        idle_seconds: Time to keep an unused process.
     """
 
     def __init__(self, launch: Launch, folders: Folders, limit: int, idle_seconds: float) -> None:
@@ -76,31 +76,30 @@ class Sessions:
         self._ids: BoundedMap[Key, tuple[str, str]] = BoundedMap(_REMEMBERED)
 
     def store_in(self, storage: StateStorage) -> None:
-        """Keep the ids of sessions in a storage."""
+        """Store session ids in a storage."""
         self._storage = storage
 
     def is_used(self, key: Key) -> bool:
-        """Whether a conversation's session is prompted, or being opened or closed."""
+        """Whether a conversation's session is in a turn or is being opened or closed."""
         slot = self._slots.get(key)
         return slot is not None and (slot.lock.locked() or slot.is_asking)
 
     def drop(self, key: Key, session: Session | None) -> None:
-        """End a session if it waits for its caller: no answer will come."""
+        """End a session that waits for an answer that will not come."""
         slot = self._slots.get(key)
         if slot is not None and slot.session is session and slot.is_asking:
             self._background.begin(self._retire(key, slot, session))
 
     @asynccontextmanager
     async def lease(self, key: Key, asking: Session | None = None) -> AsyncGenerator[Session]:
-        """Give a conversation's session, once no other run has it; after a failure it is closed.
+        """Lend a conversation's session to one run at a time; close it after a failure.
 
         Args:
             key: The conversation.
-            asking: The session whose question is answered. The one given is another if that one
-                was ended meanwhile.
+            asking: The session that asked the question. If it has ended, another one is lent.
 
         Raises:
-            AgentFailedError: The agent cannot be started, or too many are running.
+            AgentFailedError: The agent cannot be started, or too many processes are running.
         """
         slot = self._slots.setdefault(key, _Slot())
         slot.users += 1
@@ -152,7 +151,7 @@ class Sessions:
         return session
 
     async def _open(self, session: Session, folder: Path, known: str) -> None:
-        """Start an agent; the first time alone, because it may prepare its home folder then."""
+        """Start an agent; the first one alone, because it may set up its home folder."""
         if not self._has_started:
             async with self._first_start:
                 if not self._has_started:
@@ -162,7 +161,7 @@ class Sessions:
         await session.open(folder, known)
 
     async def _note(self, key: Key, slot: _Slot, session: Session) -> None:
-        """Store the session's id, with a mark of this turn."""
+        """Store the session's id, marked with this turn."""
         slot.mark = uuid4().hex
         if self._storage is None:
             self._ids[key] = slot.mark, session.id
@@ -194,7 +193,7 @@ class Sessions:
             self._leave(key, slot)
 
     async def _retire(self, key: Key, slot: _Slot, session: Session | None) -> None:
-        """End a session that is idle or waits for its caller, unless another has replaced it."""
+        """End a session that is idle or waits for its caller, unless it has been replaced."""
         slot.users += 1
         async with slot.lock:
             if slot.session is session:
@@ -214,12 +213,12 @@ class Sessions:
                 self._permits.release()
 
     async def _permit(self, owner: str) -> None:
-        """Wait until another process may run, and end an idle one if that helps.
+        """Wait until one more process may run; end an idle one if needed.
 
-        A named owner has at most half of the processes, so that it cannot shut out the others.
+        A named owner has at most half of the processes, so that it cannot block the others.
 
         Raises:
-            AgentFailedError: All are in use for long.
+            AgentFailedError: All processes are busy for too long.
         """
         held = [each for each in self._slots.items() if each[1].session is not None]
         own = [each for each in held if each[0][0] == owner]
@@ -239,9 +238,9 @@ class Sessions:
             self._waiting -= 1
 
     async def _retire_oldest(self, slots: Sequence[tuple[Key, _Slot]]) -> bool:
-        """End the session that has been idle longest; return whether there was one.
+        """End the session that has been idle longest; return whether one was ended.
 
-        Those whose callers are asked come last, and only if another process can load them.
+        Sessions that wait for their callers come last, and only if they can be loaded again.
         """
         idle = [each for each in slots if not each[1].lock.locked() and each[1].is_replaceable]
         if idle:
@@ -250,7 +249,7 @@ class Sessions:
         return bool(idle)
 
     async def _read(self, key: Key) -> tuple[str, str]:
-        """Return the mark of the latest turn and the session's id; "" for none."""
+        """Return the latest turn's mark and the session's id, or ""."""
         if self._storage is None:
             return self._ids.get(key) or ("", "")
         stored = (await self._storage.read_state(*key, _KIND) or b"").decode()

@@ -1,4 +1,4 @@
-"""Commands that an agent runs by its client."""
+"""Commands that an agent runs through its client."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _DRAIN_SECONDS = 1.0
 
 
 class Terminal:
-    """A running command, whose output and errors are one text.
+    """A running command with its combined output and errors.
 
     Args:
-        tree: Its process.
-        limit: How many bytes of the output are kept: the last ones.
+        tree: The command's process and descendants.
+        limit: The number of bytes to keep from the end of the output.
     """
 
     def __init__(self, tree: ProcessTree, limit: int) -> None:
@@ -41,7 +41,7 @@ class Terminal:
 
     @property
     def output(self) -> TerminalOutputResponse:
-        """What the command has written, and how it ended if it has."""
+        """The output so far, and the exit status if the command has exited."""
         text = self._kept.decode(errors="replace")
         return TerminalOutputResponse(
             output=text.lstrip("\ufffd") if self._is_cut else text,
@@ -50,14 +50,14 @@ class Terminal:
         )
 
     async def wait(self) -> TerminalExitStatus:
-        """Wait for the end of the command."""
+        """Wait for the command to exit."""
         await self._tree.process.wait()
         # What it leaves in the background may hold its output open.
         await asyncio.wait({self._reading}, timeout=_DRAIN_SECONDS)
         return self._status() or TerminalExitStatus()
 
     async def end(self) -> None:
-        """Kill the command with everything that it has started."""
+        """Kill the command and its descendants."""
         await self._tree.end(0)
         await asyncio.wait({self._reading}, timeout=_DRAIN_SECONDS)
         self._reading.cancel()
@@ -80,7 +80,7 @@ class Terminal:
 
 
 class Terminals:
-    """The commands of one session. They run in its folder and end with it."""
+    """The commands of a session, which run in its folder and end with it."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Terminal] = {}
@@ -97,14 +97,14 @@ class Terminals:
         """Start a command and return its id.
 
         Args:
-            words: The program and its arguments; one word that is no program is run by `sh`.
+            words: The program and its arguments; a single word may be a script for `sh`.
             env: Environment variables, besides `PATH`, `HOME` and the like.
-            cwd: Where it runs.
-            folder: The working folder, in which `cwd` has to be.
-            limit: How many bytes of the output are kept, at most 1 MiB.
+            cwd: The current folder of the command.
+            folder: The working folder, which must contain `cwd`.
+            limit: The number of bytes of output to keep, at most 1 MiB.
 
         Raises:
-            RequestError: Too many are open, or it cannot be run there.
+            RequestError: Too many commands are open, or the command cannot be run in `cwd`.
         """
         if len(self._by_id) >= _MOST_TERMINALS:
             raise RequestError.invalid_request({"details": "release a terminal first"})
@@ -132,22 +132,22 @@ class Terminals:
         """Return a terminal.
 
         Raises:
-            RequestError: There is no such terminal.
+            RequestError: The terminal does not exist.
         """
         if (terminal := self._by_id.get(terminal_id)) is None:
             raise RequestError.resource_not_found(terminal_id)
         return terminal
 
     async def release(self, terminal_id: str) -> None:
-        """End a terminal and forget it.
+        """Kill a command and forget its terminal.
 
         Raises:
-            RequestError: There is no such terminal.
+            RequestError: The terminal does not exist.
         """
         terminal = self.get(terminal_id)
         del self._by_id[terminal_id]
         await terminal.end()
 
     async def aclose(self) -> None:
-        """End all."""
+        """Kill all commands."""
         await asyncio.gather(*(self.release(each) for each in list(self._by_id)))

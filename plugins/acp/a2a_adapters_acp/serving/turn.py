@@ -1,4 +1,4 @@
-"""Prompts an agent and yields the events of its answer, and its questions."""
+"""Prompts an agent, and yields the events of its answer and its questions."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _CANNOT_CONTINUE = "The agent was restarted and cannot load its session; please 
 
 
 class Turn:
-    """An agent's work on a message, which stops at each question to the caller.
+    """An agent's work on a message. It pauses at each question to the caller.
 
     Args:
-        branch: The conversation's git branch; "" for none.
+        branch: The conversation's git branch, or "".
 
     Attributes:
-        session: The agent's session, from the first `run` on.
-        question: The question that is open, if there is one.
+        session: The agent's session, once `run` has been called.
+        question: The open question, if any.
     """
 
     def __init__(self, branch: str) -> None:
@@ -60,12 +60,12 @@ class Turn:
         """Yield the events up to the next question or the end.
 
         Args:
-            session: The agent; another one if that which asked has ended.
+            session: The agent's session; a new one if the session that asked has ended.
             message: The message, or the answer to the open question.
 
         Raises:
             AgentFailedError: The agent failed.
-            InvalidInputError: The agent does not take a file of the message.
+            InvalidInputError: The agent does not support one of the message's files.
             ResumeError: The agent could not load the session in which it asked.
         """
         answer: AgentRequest | None = message
@@ -96,10 +96,10 @@ class Turn:
 
 
 def _events(session: Session, message: AgentRequest) -> Events:
-    """Return the events of the answer to a message, or to a question of an earlier process.
+    """Return the events after a message, or after the answer to an earlier process's question.
 
     Raises:
-        InvalidInputError: The agent does not take a file of the message.
+        InvalidInputError: The agent does not support one of the message's files.
         ResumeError: The agent could not load the session in which it asked.
     """
     if not message.resuming:

@@ -1,4 +1,4 @@
-"""What an agent reports during a turn, as events."""
+"""Converts an agent's updates to events."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _ENDED = ("completed", "failed")
 
 
 def is_read(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a request, a response, or an update of a kind that is read here."""
+    """Whether a message is a request, a response, or an update of a supported kind."""
     if message.get("method") != "session/update":
         return "id" in message
     params = message.get("params")
@@ -78,12 +78,12 @@ def is_read(message: Mapping[str, Any]) -> bool:
 
 
 class TurnReader:
-    """Translates the updates of one turn.
+    """Converts the updates of one turn.
 
     Args:
         folder: The working folder, resolved.
-        wants_progress: Whether thoughts, plans and tools are reported.
-        wants_files: Whether changed files follow as a whole at the end, besides their patches.
+        wants_progress: Whether to report thoughts, plans and tools.
+        wants_files: Whether to add the changed files to the answer, besides their patches.
     """
 
     def __init__(self, folder: Path, *, wants_progress: bool, wants_files: bool) -> None:
@@ -121,7 +121,7 @@ class TurnReader:
                 self._context = _context_window(update)
 
     def end(self, response: PromptResponse) -> Iterator[AgentEvent]:
-        """Yield what follows the last update of a prompt: changed files and usage."""
+        """Yield the changed files and the usage after a prompt's last update."""
         self._is_interrupted = True
         for path in self._changed if self._wants_files else ():
             if (file := inside(path, self._folder)) and (content := _read(file)) is not None:
@@ -144,7 +144,7 @@ class TurnReader:
             yield TaskMetadata(values)
 
     def _separated(self, chunk: AgentMessageChunk, text: str) -> str:
-        """Return a text with a blank line before it if it begins another message."""
+        """Return a text, preceded by a blank line if it starts another message."""
         is_new = self._is_interrupted or chunk.message_id != self._message
         separator = "\n\n" if is_new and self._has_spoken else ""
         self._message, self._has_spoken, self._is_interrupted = chunk.message_id, True, False
@@ -223,7 +223,7 @@ class TurnReader:
         return shown("\n".join(texts), self._folder) if texts else self._bounded(raw)
 
     def _bounded(self, value: object) -> JSON:
-        """Return a tool's arguments or result, with relative paths; as clipped text if large."""
+        """Return a tool's arguments or result with relative paths, clipped to text if large."""
         plain = as_json(value)
         if len(text := str(plain)) > _ARGUMENTS:
             return shown(text, self._folder)
@@ -269,7 +269,7 @@ def _decoded(data: str) -> bytes:
 
 
 def _read(file: Path) -> bytes | None:
-    """Return a file's bytes; None if it is large, gone or not a regular file."""
+    """Return a file's bytes; None if it is too large, missing or not a regular file."""
     try:
         is_readable = file.is_file() and file.stat().st_size <= _FILE_BYTES
         return file.read_bytes() if is_readable else None
