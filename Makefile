@@ -166,12 +166,14 @@ load: $(VENV)/.test ## hold 500 streams open; writes docs/load.md
 compatibility: $(VENV)/.venv ## list the tested versions; writes docs/compatibility.md
 	$(VENV)/bin/python benchmarks/compatibility.py --write docs/compatibility.md
 
+docs-version: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+docs-version: export NO_MKDOCS_2_WARNING := 1
 docs-version: $(VENV)/.docs ## commit the site of VERSION to the branch `gh-pages`; SITE_URL is its address
-	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike deploy --update-aliases $(VERSION) latest
-	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike set-default latest
+	mike deploy --update-aliases $(VERSION) latest
+	mike set-default latest
 
 docs: $(VENV)/.docs ## build the documentation site in .demo/site
-	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict --site-dir .demo/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict
 
 dist: $(RELEASE)/.release ## build the wheel and the sdist in dist/
 	rm -rf dist
