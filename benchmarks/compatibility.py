@@ -29,8 +29,6 @@ LIBRARIES = [
     "openai-agents",
     "openai",
     "pydantic-ai-slim",
-    "google-adk",
-    "agent-framework-core",
     "strands-agents",
     "mcp",
     "agent-client-protocol",

@@ -51,7 +51,7 @@ TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
 LANGUAGES = {"python", "console", "sh"}
 # The home page has a tab for each framework; only those of installed frameworks are run.
 FRAMEWORKS = re.compile(
-    r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph|pydantic_ai)\b"
+    r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph|pydantic_ai|strands)\b"
 )
 ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 SEPARATE = {
-    "agent_framework": "agent_framework",
     "crewai": "crewai",
-    "google_adk": "google.adk",
     "strands": "strands",
 }
 """The plugins of frameworks that the main environment lacks, and the modules of these."""
@@ -15,7 +13,4 @@ SEPARATE = {
 
 def has(module: str) -> bool:
     """Whether the environment has the module."""
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its package
-        return False
+    return find_spec(module) is not None

@@ -25,6 +25,7 @@ _PACKAGES = {
     "autogen": ["a2a-adapters[autogen]", "autogen-ext>=0.7,<0.8"],
     "openai-agents": ["a2a-adapters[openai-agents]"],
     "pydantic-ai": ["a2a-adapters[pydantic-ai]"],
+    "strands": ["a2a-adapters[strands]"],
 }
 """The dependencies of a project, by framework."""
 

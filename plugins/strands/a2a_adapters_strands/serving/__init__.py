@@ -1,0 +1,1 @@
+"""Strands agents as A2A agents."""

@@ -1,0 +1,211 @@
+"""A Strands agent as an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from strands import Agent
+
+from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    Factory,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    ProcessStates,
+    Rejected,
+    ResumeError,
+    TargetError,
+)
+from a2a_adapters_strands.serving.card import describe_agent
+from a2a_adapters_strands.serving.events import RunEvents
+from a2a_adapters_strands.serving.failures import failure, rejection
+from a2a_adapters_strands.serving.input import as_prompt
+from a2a_adapters_strands.serving.memory import Conversation, Paused, Remembered, recall
+from a2a_adapters_strands.serving.questions import answer, question, responses
+from a2a_adapters_strands.serving.run import events_of
+from a2a_adapters_strands.serving.source import AgentSource
+
+if TYPE_CHECKING:
+    from strands.types.agent import Limits as RunLimits
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+REQUEST_KEY = "a2a"
+"""The key of the `AgentRequest` in a run's `invocation_state`."""
+_TURNS: RunLimits = {"turns": 50}
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The start of a run.
+
+    Attributes:
+        prompt: The message, or the responses to interrupts, as content blocks.
+        snapshot: The conversation so far; None at its beginning.
+        known: The names of the tools whose calls an earlier run reported, by the id of the call.
+    """
+
+    prompt: list[Any]
+    snapshot: Mapping[str, Any] | None
+    known: Mapping[str, str] = field(default_factory=dict)
+
+
+class StrandsAdapter(Adapter):
+    """Serves a Strands agent.
+
+    A Strands agent holds one conversation and runs once at a time. A function that makes an agent
+    serves callers in parallel, with an agent for each run. A single agent serves all callers, one
+    run after the other; before each run it gets the caller's conversation.
+
+    Conversations are kept per caller. A failed or cancelled run leaves its conversation unchanged.
+    Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`.
+
+    Args:
+        agent: The agent, or a `Factory` that makes one for every run. The card describes it.
+        agent_for: Makes the agent that answers a request, by default `agent`; may be async.
+        run_limits: The framework's limits of one run; by default 50 turns.
+        limits: Bounds the in-memory conversations of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
+
+    Raises:
+        TargetError: The target is not an agent, or has a session manager.
+    """
+
+    def __init__(
+        self,
+        agent: Agent | Factory,
+        *,
+        agent_for: Callable[[AgentRequest], Agent | Awaitable[Agent]] | None = None,
+        run_limits: RunLimits | None = None,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        example = agent.example if isinstance(agent, Factory) else agent
+        if not isinstance(example, Agent):
+            raise TargetError(f"{type(example).__name__} is not an agent of Strands")
+        self.fetch = fetch
+        self._example = example
+        self._source = AgentSource(agent, agent_for)
+        self._run_limits = _TURNS if run_limits is None else run_limits
+        self._storage: StateStorage = ProcessStates(limits or Limits())
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent by its name, its description and its tools."""
+        return describe_agent(self._example)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep conversations, and questions, in the server's storage."""
+        if storage.is_durable:
+            self._storage = storage
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the agent, or continue after its question.
+
+        Raises:
+            InvalidInputError: The message is empty, or has a file that models do not support.
+        """
+        return self._answer(request, None if request.resuming else as_prompt(request))
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Restore the conversation from before the task of the question."""
+        conversation = await recall(self._storage, request)
+        paused = conversation.known.paused
+        if paused and paused.task_id == request.task_id:
+            with suppress(ResumeError):  # it was abandoned already
+                await conversation.keep(conversation.known.settled())
+
+    async def _answer(self, request: AgentRequest, prompt: list[Any] | None) -> _Events:
+        conversation = await recall(self._storage, request)
+        if prompt is None:
+            start = await self._resumed(request, conversation)
+        else:
+            start = await self._begun(request, conversation, prompt)
+        if not isinstance(start, _Start):
+            yield start
+            return
+        async with self._source.agent(request, start.snapshot) as agent:
+            events = RunEvents(agent, wants_progress=request.wants_progress, known=start.known)
+            try:
+                async with aclosing(events_of(self._run(agent, request, start))) as run:
+                    async for event in run:
+                        for each in events.take(event):
+                            yield each
+            except Exception as error:
+                for each in events.fail():
+                    yield each
+                if failed := failure(error):
+                    raise failed from error
+                raise
+            async for each in self._ending(request, conversation, agent, events):
+                yield each
+
+    def _run(self, agent: Agent, request: AgentRequest, start: _Start) -> Any:
+        return agent.stream_async(
+            start.prompt, invocation_state={REQUEST_KEY: request}, limits=self._run_limits
+        )
+
+    async def _begun(
+        self, request: AgentRequest, conversation: Conversation, prompt: list[Any]
+    ) -> _Start | Rejected:
+        known = conversation.known
+        if known.paused is None:
+            await conversation.claim()
+        elif await request.others_wait():
+            return ANOTHER_TASK_WAITS
+        else:  # the task of the question no longer exists, so that it cannot be answered
+            await conversation.keep(known.settled())
+        return _Start(prompt, known.snapshot)
+
+    async def _resumed(
+        self, request: AgentRequest, conversation: Conversation
+    ) -> _Start | Rejected | InputRequired:
+        known = conversation.known
+        if known.paused is None or known.paused.task_id != request.task_id:
+            return QUESTION_CLOSED
+        try:
+            paused = answer(known.paused, request.parts)
+        except InvalidInputError as complaint:
+            return question(known.paused, str(complaint))
+        if paused.waiting:
+            await conversation.keep(Remembered(known.snapshot, paused))
+            return question(paused)
+        await conversation.keep(known.settled())  # the question is closed, even if this run fails
+        return _Start(responses(paused), paused.snapshot, paused.tools)
+
+    async def _ending(
+        self,
+        request: AgentRequest,
+        conversation: Conversation,
+        agent: Agent,
+        events: RunEvents,
+    ) -> _Events:
+        """Yield the rest of the answer and keep the conversation, or yield the run's question."""
+        for event in events.end():
+            yield event
+        if rejected := rejection(events.result.stop_reason):
+            for event in rejected:
+                yield event
+            return
+        snapshot = agent.take_snapshot(preset="session").to_dict()
+        if not events.result.interrupts:
+            await conversation.keep(Remembered(snapshot))
+            return
+        interrupts = [each.to_dict() for each in events.result.interrupts]
+        paused = Paused(request.task_id, snapshot, interrupts)
+        await conversation.keep(Remembered(conversation.known.snapshot, paused))
+        yield question(paused)
+
+
+adapt = StrandsAdapter
+"""Wraps an agent, with options."""

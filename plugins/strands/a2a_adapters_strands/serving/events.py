@@ -1,0 +1,145 @@
+"""Converts the events of a run to adapter events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters import (
+    AgentEvent,
+    File,
+    Output,
+    Progress,
+    Speech,
+    TaskMetadata,
+    TextDelta,
+    TokenUsage,
+    ToolCalls,
+    as_output,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from strands import Agent
+    from strands.agent import AgentResult
+
+_MEDIA_TYPES = {
+    "csv": "text/csv", "doc": "application/msword", "gif": "image/gif", "html": "text/html",
+    "jpeg": "image/jpeg", "md": "text/markdown", "mov": "video/quicktime", "mp4": "video/mp4",
+    "mpeg": "video/mpeg", "pdf": "application/pdf", "png": "image/png", "txt": "text/plain",
+    "webm": "video/webm", "webp": "image/webp",
+}  # fmt: skip
+_KINDS = ("image", "document", "video")
+
+
+class RunEvents:
+    """Converts the events of one run.
+
+    The text of every model response is the answer, token by token. An agent with a structured
+    output also answers with that as data.
+
+    Attributes:
+        result: The result of the run, once it has ended.
+
+    Args:
+        agent: The agent.
+        wants_progress: Whether the client follows the progress.
+        known: The names of tools whose calls an earlier run reported, by the id of the call.
+    """
+
+    result: AgentResult
+
+    def __init__(self, agent: Agent, *, wants_progress: bool, known: Mapping[str, str]) -> None:
+        # A structured output arrives as a call of a tool that only the run adds.
+        self._own_tools = frozenset(agent.tool_names)
+        self._wants_progress = wants_progress
+        self._tools = ToolCalls(known)
+        self._running = dict(known)
+        self._speech = Speech[int]()
+        self._response = 0
+        self._thought = ""
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
+        """Yield the adapter events for an event of the framework."""
+        match event:
+            case {"reasoningText": str(text)}:
+                self._thought += text
+            case {"data": str(text)}:
+                yield from self._end_of_thought()
+                yield from _delta(self._speech.add(self._response, text))
+            case {"message": {"role": "assistant", "content": content}}:
+                yield from self._end_of_thought()
+                yield from self._responded(content)
+            case {"message": {"role": "user", "content": content}}:
+                yield from self._results(content)
+            case {"result": result}:
+                self.result = result
+
+    def fail(self) -> Iterator[AgentEvent]:
+        """Yield the results of the tools that were running when an error ended the run."""
+        for call_id, name in self._running.items():
+            if self._wants_progress:
+                yield from self._tools.finished(call_id, None, name=name, is_error=True)
+
+    def end(self) -> Iterator[AgentEvent]:
+        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
+        yield from _delta(self._speech.rest())
+        if (output := self.result.structured_output) is not None:
+            schema = type(output).model_json_schema()
+            if converted := as_output(output, schema=schema):
+                yield converted
+        invocation = self.result.metrics.latest_agent_invocation
+        if invocation and (usage := invocation.usage)["totalTokens"]:
+            tokens = TokenUsage(usage["inputTokens"], usage["outputTokens"], usage["totalTokens"])
+            yield TaskMetadata(tokens.as_metadata())
+
+    def _responded(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
+        """Yield the end of a model response: its text, files and tool calls."""
+        text = "".join(block["text"] for block in content if "text" in block)
+        yield from _delta(self._speech.end(self._response, text))
+        self._response += 1
+        for block in content:
+            for kind in _KINDS:
+                yield from _file(block[kind]) if kind in block else ()
+            if "toolUse" in block:
+                yield from self._call(block["toolUse"])
+
+    def _call(self, call: Mapping[str, Any]) -> Iterator[AgentEvent]:
+        if self._wants_progress and call["name"] in self._own_tools:
+            self._running[call["toolUseId"]] = call["name"]
+            yield from self._tools.started(call["toolUseId"], call["name"], call["input"])
+
+    def _results(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
+        for result in (block["toolResult"] for block in content if "toolResult" in block):
+            if self._running.pop(result["toolUseId"], None) is not None and self._wants_progress:
+                is_error = result["status"] == "error"
+                value = _value(result["content"])
+                yield from self._tools.finished(result["toolUseId"], value, is_error=is_error)
+
+    def _end_of_thought(self) -> Iterator[AgentEvent]:
+        thought, self._thought = self._thought, ""
+        if thought and self._wants_progress:
+            yield Progress(thought, {"kind": "thought"})
+
+
+def media_type_of(form: str) -> str:
+    """Return the media type of the framework's name of a format; "" if it is not known."""
+    return _MEDIA_TYPES.get(form, "")
+
+
+def _delta(text: str) -> Iterator[AgentEvent]:
+    if text:
+        yield TextDelta(text)
+
+
+def _file(block: Mapping[str, Any]) -> Iterator[AgentEvent]:
+    content = block["source"].get("bytes")
+    if content is not None:
+        media_type, filename = media_type_of(block["format"]), block.get("name", "")
+        yield Output([File(content=content, media_type=media_type, filename=filename)])
+
+
+def _value(content: list[dict[str, Any]]) -> object:
+    """Return the text, or the data, of a tool's result."""
+    values = [block.get("text", block.get("json")) for block in content]
+    return values[0] if len(values) == 1 else values
