@@ -129,7 +129,7 @@ class Subscriber:
         _resolve(self._taken)
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all there are; an empty list is the end.
+        """Wait for updates and return all pending ones; an empty list marks the end.
 
         Updates taken before count as read.
 
@@ -262,7 +262,7 @@ class Subscription:
         figures.open_streams += 1
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all there are; an empty list is the end.
+        """Wait for updates and return all pending ones; an empty list marks the end.
 
         Raises:
             A2AError: The agent refused the message before any update, or this reader was too slow.

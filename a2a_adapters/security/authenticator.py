@@ -46,7 +46,7 @@ class Authenticator(ABC):
 class AnyOf(Authenticator):
     """Accepts the credentials of any of several authenticators, tried in order.
 
-    A user name is the same owner for all of them: `ann` with a token or with an API key.
+    Equal user names are one owner: `ann` with a token and `ann` with an API key.
 
     Raises:
         ConfigurationError: Two authenticators have different schemes of the same name.

@@ -11,7 +11,7 @@ class Problem:
     """An error as programs read it.
 
     Attributes:
-        code: The name of the A2A error, or an `A2ACLI_ERR_*` for one that reached no agent.
+        code: The name of the A2A error, or an `A2ACLI_ERR_*` if no agent was reached.
         message: The text.
         exit_code: The exit code of the command.
         hint: Suggests what to do.

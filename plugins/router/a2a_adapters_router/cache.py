@@ -59,7 +59,7 @@ class Cache:
         return await asyncio.to_thread(_digest, asked)  # files may have megabytes
 
     def get(self, question: str, group: str, allowed: Sequence[Deployment]) -> Answer | None:
-        """Return the cached answer of a group, None unless an allowed deployment gave it."""
+        """Return a group's cached answer; None unless it came from an allowed deployment."""
         kept = self._answers.get_cache(f"{question} {group}")
         answer = Answer(**kept) if kept else None
         return answer if answer and any(answer.model == each.id for each in allowed) else None

@@ -230,7 +230,7 @@ class Answer:
         return ""
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
-        """Return the end of the text and all other output."""
+        """Return the rest of the text and all other output."""
         text = self._reasoning.rest()
         rest: list[AgentEvent] = [TextDelta(text)] if text else []
         rest += outputs(self._value, schema)
