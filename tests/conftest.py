@@ -130,14 +130,6 @@ def logging_as_it_was():
             logger.disabled = False
 
 
-@pytest.fixture(autouse=True)
-def no_clients_of_closed_loops():
-    """Forget litellm's clients, which it keeps by the address of their event loop."""
-    yield
-    if "litellm" in sys.modules:
-        sys.modules["litellm"].in_memory_llm_clients_cache.flush_cache()
-
-
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def any_storage(request, tmp_path):
     """The URL of an empty storage of each engine, for a server."""
