@@ -299,7 +299,7 @@ def test_other_targets_are_refused():
     ids=["a model of pydantic", "a tool"],
 )
 def test_agents_are_suggested_for_objects_of_the_framework_only(target, suggestion):
-    with pytest.raises(NoAdapterError, match=rf"router \(a router\){suggestion}$"):
+    with pytest.raises(NoAdapterError, match=rf"strands \([^)]*\){suggestion}$"):
         build_app(target)
 
 
