@@ -1,6 +1,6 @@
-"""Compares the APIs of front ends with A2A, on the same agent: `python benchmarks/front_ends.py`.
+"""Compares the APIs of front ends with A2A and with peers: `python benchmarks/front_ends.py`.
 
-Fails if an API sends chunks at less than 0.7 of A2A's rate.
+Fails if one of our APIs sends chunks at less than 0.7 of A2A's rate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import load
 import uvloop
-from processes import start
+from processes import interpreter, start
 
 STREAMS, CHUNKS, FIRST_TOKENS = 16, 1000, 50
 LEAST = 0.7
@@ -43,12 +43,19 @@ def run(text: str) -> bytes:
     return post("/ag-ui", {"threadId": f"{uuid4()}", "runId": "r", "messages": [message]})
 
 
-APIS = {
+OWN = {
     "A2A, JSON-RPC": (lambda text: load.request("SendStreamingMessage", text), load.COMPLETED),
-    "Chat Completions": (chat, re.compile(rb'"finish_reason":"stop"')),
+    "Chat Completions": (chat, re.compile(rb'"finish_reason": ?"stop"')),
     "Responses": (responses, re.compile(rb'"type":"response.completed"')),
     "AG-UI": (run, re.compile(rb'"type":"RUN_FINISHED"')),
 }
+SERVERS = {
+    ("front ends", "stream"): {name: name for name in OWN},
+    ("litellm", "stream"): {"litellm's proxy, Chat Completions": "Chat Completions"},
+    ("pydantic-ai", "typed"): {"an agent of Pydantic AI, AG-UI": "AG-UI"},
+    ("pydantic-ai's", "typed"): {"Pydantic AI's own adapter, AG-UI": "AG-UI"},
+}
+"""The names of the measured APIs, and the requests that they take, by server and agent."""
 
 
 def main() -> None:
@@ -56,27 +63,29 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     rates, firsts = defaultdict(list), defaultdict(list)
-    with start("front ends", "stream") as server:
-        for _ in range(rounds + 1):  # the first warms up
-            for name, (make, ended) in APIS.items():
-                rates[name].append(uvloop.run(rate(server.port, make, ended)))
-                firsts[name] += uvloop.run(first(server.port, make, ended))
+    for (server, agent), apis in SERVERS.items():
+        if not interpreter(server):
+            continue
+        with start(server, agent) as process:
+            for _ in range(rounds + 1):  # the first warms up
+                for name, taken in apis.items():
+                    rates[name].append(uvloop.run(rate(process.port, *OWN[taken])))
+                    firsts[name] += uvloop.run(first(process.port, *OWN[taken]))
     print("| API | chunks/s | of A2A | first token |\n|---|---|---|---|")
     base = median(rates["A2A, JSON-RPC"][1:])
-    slow = []
-    for name in APIS:
-        found = median(rates[name][1:])
+    for name, found in rates.items():
         token = median(firsts[name][FIRST_TOKENS:]) * 1e3
-        print(f"| {name} | {found:,.0f} | {found / base:.2f} | {token:.2f} ms |")
-        slow += [name] if found < LEAST * base else []
-    if slow:
+        chunks = median(found[1:])
+        print(f"| {name} | {chunks:,.0f} | {chunks / base:.2f} | {token:.2f} ms |")
+    if slow := [name for name in OWN if median(rates[name][1:]) < LEAST * base]:
         sys.exit(f"too slow: {', '.join(slow)}")
 
 
 async def rate(port: int, make, ended: re.Pattern[bytes]) -> float:
     """Return the number of chunks received per second on many concurrent streams."""
     requests = [make(str(CHUNKS)) for _ in range(STREAMS)]
-    _, took = await load.read_streams(port, STREAMS, requests, ended)
+    done, took = await load.read_streams(port, STREAMS, requests, ended)
+    assert sum(each.events for each in done) >= STREAMS * CHUNKS
     return STREAMS * CHUNKS / took
 
 

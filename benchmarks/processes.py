@@ -21,11 +21,15 @@ DATA = HERE.parent / ".demo"
 PEERS = {
     "a2a-adapter": ("a2a_adapter", "a2a-adapter==0.2.14"),
     "fasta2a": ("fasta2a", "fasta2a>=2.1"),
+    "litellm": ("litellm_proxy_extras", "litellm[proxy]>=1.97"),
 }
 FRAMEWORKS = {
     "autogen": ("autogen_agentchat", HERE.parent / ".venv" / "bin" / "python"),
     "grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
     "sdk-grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
+    "front ends": ("ag_ui", HERE.parent / ".venv" / "bin" / "python"),
+    "pydantic-ai": ("pydantic_ai", HERE.parent / ".venv" / "bin" / "python"),
+    "pydantic-ai's": ("pydantic_ai", HERE.parent / ".venv" / "bin" / "python"),
     "tools": ("mcp", HERE.parent / ".venv" / "bin" / "python"),
     "crews": ("crewai", HERE.parent / ".venv-crewai" / "bin" / "python"),
 }

@@ -58,6 +58,8 @@ def target_of(agent: str):
         from autogen_runs import MAKERS
 
         return MAKERS[agent]
+    if agent == "typed":
+        return typed()
     return {"echo": echo, "stream": stream, "waiting": waiting, "outputs": outputs}[agent]
 
 
@@ -99,6 +101,56 @@ def front_ends(agent: str):
     from a2a_adapters import build_app
 
     return build_app(target_of(agent), name=agent, dialects=["openai", "ag-ui"])
+
+
+def typed():
+    """Return an agent of Pydantic AI that streams."""
+    from pydantic_ai import Agent, ModelRequest
+    from pydantic_ai.models.function import FunctionModel
+
+    async def words(messages, _info):
+        request = messages[-1]
+        assert isinstance(request, ModelRequest)
+        async for word in stream(request.parts[-1].content):
+            yield word
+
+    return Agent(FunctionModel(stream_function=words), name="typed")
+
+
+def ag_ui_adapter(_agent: str):
+    """Pydantic AI's own endpoint of AG-UI."""
+    from pydantic_ai.ui.ag_ui import AGUIAdapter
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    served = typed()
+
+    async def run(request):
+        return await AGUIAdapter.dispatch_request(request, agent=served)
+
+    return Starlette(routes=[Route("/ag-ui", run, methods=["POST"])])
+
+
+def litellm_proxy(_agent: str):
+    """The function as a provider of its own behind litellm's proxy."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # fetches no prices
+    os.environ["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"
+    import litellm
+    from litellm.proxy import proxy_server
+    from litellm.types.utils import GenericStreamingChunk
+
+    class Words(litellm.CustomLLM):
+        async def astreaming(self, *_arguments, messages, **_options):
+            index = {"index": 0, "tool_use": None, "usage": None}
+            async for word in stream(messages[-1]["content"]):
+                yield GenericStreamingChunk(text=word, is_finished=False, finish_reason="", **index)
+            yield GenericStreamingChunk(text="", is_finished=True, finish_reason="stop", **index)
+
+    litellm.custom_provider_map = [{"provider": "words", "custom_handler": Words()}]
+    litellm.utils.custom_llm_setup()
+    models = [{"model_name": "stream", "litellm_params": {"model": "words/stream"}}]
+    proxy_server.llm_router = litellm.Router(models)
+    return proxy_server.app
 
 
 def with_grpc(agent: str):
@@ -333,6 +385,9 @@ SERVERS = {
     "ours": ours,
     "autogen": ours,
     "front ends": front_ends,
+    "pydantic-ai": front_ends,
+    "pydantic-ai's": ag_ui_adapter,
+    "litellm": litellm_proxy,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
     "roomy": roomy,

@@ -11,6 +11,7 @@ from a2a_adapters import (
     InputRequired,
     Output,
     Progress,
+    Rejected,
     ServerOptions,
     Text,
     ToolCall,
@@ -45,6 +46,9 @@ CLOCK = [
 async def travel(request):
     """Plan trips."""
     front = FrontEnd.of(request)
+    if "moon" in request.text:
+        yield Rejected("I only plan trips on Earth.")
+        return
     if "colour" in request.text:
         result = yield front.call("setColour", {"colour": "rgb(200, 255, 200)"})
         yield f"The page says: {result.text}."

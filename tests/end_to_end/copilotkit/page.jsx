@@ -6,6 +6,7 @@ import {
 	useFrontendTool,
 	useInterrupt,
 } from "@copilotkit/react-core/v2";
+import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
 
@@ -48,8 +49,18 @@ function Travel() {
 	);
 }
 
-createRoot(document.getElementById("root")).render(
-	<CopilotKitProvider runtimeUrl="/api/copilotkit" showDevConsole={false}>
-		<Travel />
-	</CopilotKitProvider>,
-);
+function Page() {
+	const [failure, setFailure] = useState("");
+	return (
+		<CopilotKitProvider
+			runtimeUrl="/api/copilotkit"
+			showDevConsole={false}
+			onError={({ error }) => setFailure(error.message)}
+		>
+			{failure && <p role="alert">{failure}</p>}
+			<Travel />
+		</CopilotKitProvider>
+	);
+}
+
+createRoot(document.getElementById("root")).render(<Page />);

@@ -49,6 +49,7 @@ def main(picture: Path | None) -> None:
         decline(other)
         paint(page)
         show(page)
+        refuse(page)
         browser.close()
     print("CopilotKit: OK")
 
@@ -104,6 +105,12 @@ def show(page: Page) -> None:
     expect(page.get_by_text("It is noon in Rome.")).to_be_visible()
     page.get_by_role("button", name="And later?").click()
     expect(page.get_by_text("You pressed later.")).to_be_visible()
+
+
+def refuse(page: Page) -> None:
+    """See why the agent refuses, by the provider's `onError`."""
+    say(page, "To the moon, please.")
+    expect(page.get_by_role("alert")).to_contain_text("I only plan trips on Earth.")
 
 
 if __name__ == "__main__":
