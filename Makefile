@@ -81,13 +81,14 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/plugins/strands/test_model.py tests/test_docs.py \
-		tests/test_examples.py -k "crewai or real_model or index or runs_and_checks_itself and (crew or strands or three)"
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/plugins/agent_framework/test_model.py \
+		tests/plugins/strands/test_model.py tests/test_docs.py \
+		tests/test_examples.py -k "crewai or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
 
 # A line each for the plugins of this environment.
-CHECKED := plugins/openai_agents plugins/strands
-TESTED := tests/plugins/strands
-PAGES := strands or index
+CHECKED := plugins/agent_framework plugins/openai_agents plugins/strands
+TESTED := tests/plugins/agent_framework tests/plugins/strands
+PAGES := agent-framework and not autogen or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(CHECKED)
@@ -256,6 +257,6 @@ $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(FRAMEWORKS)
 	grep -vE '^(jiter|openai|openai-agents)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
-		-e '.[openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' 'pydantic-ai-slim[openai]' \
+		-e '.[agent-framework,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai 'pydantic-ai-slim[openai]' \
 		--group lint --group test
 	@touch $@

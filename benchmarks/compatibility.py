@@ -30,6 +30,7 @@ LIBRARIES = [
     "openai",
     "pydantic-ai-slim",
     "strands-agents",
+    "agent-framework-core",
     "mcp",
     "agent-client-protocol",
     "ag-ui-protocol",

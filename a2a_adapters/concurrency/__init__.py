@@ -10,6 +10,7 @@ from a2a_adapters.concurrency.background import (
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment
+from a2a_adapters.concurrency.producing import produced
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import within
 
@@ -20,6 +21,7 @@ __all__ = [
     "basic_environment",
     "end_if_cancelled",
     "in_background",
+    "produced",
     "run_in_thread",
     "shielded",
     "within",

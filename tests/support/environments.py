@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 SEPARATE = {
+    "agent_framework": "agent_framework",
     "crewai": "crewai",
     "strands": "strands",
 }

@@ -26,6 +26,7 @@ _PACKAGES = {
     "openai-agents": ["a2a-adapters[openai-agents]"],
     "pydantic-ai": ["a2a-adapters[pydantic-ai]"],
     "strands": ["a2a-adapters[strands]"],
+    "agent-framework": ["a2a-adapters[agent-framework]"],
 }
 """The dependencies of a project, by framework."""
 

@@ -25,13 +25,13 @@ from a2a_adapters import (
     ResumeError,
     TargetError,
 )
+from a2a_adapters.concurrency import produced
 from a2a_adapters_strands.serving.card import describe_agent
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import failure, rejection
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import Conversation, Paused, Remembered, recall
 from a2a_adapters_strands.serving.questions import answer, question, responses
-from a2a_adapters_strands.serving.run import events_of
 from a2a_adapters_strands.serving.source import AgentSource
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class StrandsAdapter(Adapter):
         async with self._source.agent(request, start.snapshot) as agent:
             events = RunEvents(agent, wants_progress=request.wants_progress, known=start.known)
             try:
-                async with aclosing(events_of(self._run(agent, request, start))) as run:
+                async with aclosing(self._run(agent, request, start)) as run:
                     async for event in run:
                         for each in events.take(event):
                             yield each
@@ -150,10 +150,22 @@ class StrandsAdapter(Adapter):
             async for each in self._ending(request, conversation, agent, events):
                 yield each
 
-    def _run(self, agent: Agent, request: AgentRequest, start: _Start) -> Any:
-        return agent.stream_async(
-            start.prompt, invocation_state={REQUEST_KEY: request}, limits=self._run_limits
-        )
+    def _run(
+        self, agent: Agent, request: AgentRequest, start: _Start
+    ) -> AsyncGenerator[Mapping[str, Any]]:
+        """Run the agent.
+
+        The framework's generator must not be closed: it ends an OpenTelemetry span in the wrong
+        context then, which logs a traceback.
+        """
+
+        async def produce(put: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+            state = {REQUEST_KEY: request}
+            run = agent.stream_async(start.prompt, invocation_state=state, limits=self._run_limits)
+            async for event in run:
+                await put(event)
+
+        return produced(produce)
 
     async def _begun(
         self, request: AgentRequest, conversation: Conversation, prompt: list[Any]

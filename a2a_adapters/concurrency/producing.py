@@ -1,0 +1,47 @@
+"""Yields what a coroutine produces in a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_ITEMS = 16
+"""The most items that wait for the reader."""
+
+
+async def produced(
+    produce: Callable[[Callable[[T], Awaitable[None]]], Awaitable[None]],
+) -> AsyncGenerator[T]:
+    """Yield the items of a producer, which runs in a task of its own and waits for slow readers.
+
+    Closing the generator cancels the task: use it for frameworks whose own generators must not be
+    closed.
+
+    Args:
+        produce: The producer. It awaits its argument for each item.
+    """
+    queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue()
+    room = asyncio.Semaphore(_ITEMS)
+
+    async def put(item: T) -> None:
+        await room.acquire()
+        queue.put_nowait((item,))
+
+    async def run() -> None:
+        await produce(put)
+
+    task = asyncio.create_task(run())
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (item := await queue.get()) is not None:
+            room.release()
+            yield item[0]
+        await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, Exception):  # a failure was raised already
+            await task

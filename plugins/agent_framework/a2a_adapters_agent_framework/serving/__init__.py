@@ -1,0 +1,1 @@
+"""Agents of Agent Framework as A2A agents."""

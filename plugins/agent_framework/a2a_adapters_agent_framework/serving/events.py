@@ -1,0 +1,135 @@
+"""Converts the updates of a run to adapter events."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agent_framework import AgentResponse, AgentResponseUpdate
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    AgentEvent,
+    File,
+    Output,
+    Progress,
+    Speech,
+    TaskMetadata,
+    TextDelta,
+    TokenUsage,
+    ToolCalls,
+    as_output,
+)
+from a2a_adapters_agent_framework.serving.failures import LIMIT_TEXT
+from a2a_adapters_agent_framework.serving.tools import Called, Returned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_framework import Agent, Content
+
+RunItem: TypeAlias = "AgentResponseUpdate | Called | Returned | AgentResponse[Any]"
+"""What a run yields: its response is the last."""
+
+
+class RunEvents:
+    """Converts the items of one run.
+
+    The text of every model response is the answer, token by token. An agent with a
+    `response_format` answers with its value as data instead.
+
+    Attributes:
+        response: The response of the run, once it has ended.
+        is_limited: Whether the framework ended the run at its limit of tool calls.
+        is_filtered: Whether a content filter stopped the answer.
+
+    Args:
+        agent: The agent.
+        wants_progress: Whether the client follows the progress.
+    """
+
+    response: AgentResponse[Any]
+
+    def __init__(self, agent: Agent, *, wants_progress: bool) -> None:
+        self._format = agent.default_options.get("response_format")
+        self._wants_progress = wants_progress
+        self._tools = ToolCalls()
+        self._speech = Speech[int]()
+        self._number = 0
+        self._thought = ""
+        self.is_limited = self.is_filtered = False
+
+    def take(self, item: RunItem) -> Iterator[AgentEvent]:
+        """Yield the adapter events for an item."""
+        match item:
+            case AgentResponseUpdate():
+                self.is_filtered = item.finish_reason == "content_filter"
+                for content in item.contents:
+                    yield from self._content(content)
+            case Called():
+                yield from self._end_of_response()
+                if self._wants_progress:
+                    yield from self._tools.started(item.call_id, item.name, item.arguments)
+            case Returned():
+                if self._wants_progress:
+                    yield from self._tools.finished(
+                        item.call_id, item.result, is_error=item.is_error
+                    )
+            case AgentResponse():
+                self.response = item
+
+    def end(self) -> Iterator[AgentEvent]:
+        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
+        yield from self._end_of_response()
+        if self._format is not None and not self.response.user_input_requests:
+            yield from self._value()
+        usage = self.response.usage_details or {}
+        if total := usage.get("total_token_count"):
+            given, made = usage.get("input_token_count"), usage.get("output_token_count")
+            yield TaskMetadata(TokenUsage(given or 0, made or 0, total).as_metadata())
+
+    def _content(self, content: Content) -> Iterator[AgentEvent]:
+        match content.type:
+            case "text_reasoning":
+                self._thought += content.text or ""
+            case "text":
+                yield from self._end_of_thought()
+                yield from self._text(content.text or "")
+            case "function_call" | "function_result":
+                yield from self._end_of_response()
+            case "data":
+                yield _file(content)
+
+    def _text(self, text: str) -> Iterator[AgentEvent]:
+        if text == LIMIT_TEXT:
+            self.is_limited = True
+        elif self._format is None:
+            yield from _delta(self._speech.add(self._number, text))
+
+    def _end_of_response(self) -> Iterator[AgentEvent]:
+        yield from self._end_of_thought()
+        yield from _delta(self._speech.end(self._number))
+        self._number += 1
+
+    def _end_of_thought(self) -> Iterator[AgentEvent]:
+        thought, self._thought = self._thought, ""
+        if thought and self._wants_progress:
+            yield Progress(thought, {"kind": "thought"})
+
+    def _value(self) -> Iterator[AgentEvent]:
+        value = self.response.value
+        schema = value.model_json_schema() if isinstance(value, BaseModel) else self._format
+        if converted := as_output(value, schema=schema if isinstance(schema, dict) else None):
+            yield converted
+
+
+def _delta(text: str) -> Iterator[AgentEvent]:
+    if text:
+        yield TextDelta(text)
+
+
+def _file(content: Content) -> Output:
+    """Return a file of the answer, which the framework holds as a data URL."""
+    encoded = (content.uri or "").partition(",")[2]
+    media_type, filename = content.media_type or "", content.name or ""
+    return Output([File(content=b64decode(encoded), media_type=media_type, filename=filename)])

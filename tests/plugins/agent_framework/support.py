@@ -1,0 +1,96 @@
+"""Agents with scripted models."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent_framework import (
+    Agent,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    ChatResponseUpdate,
+    Content,
+    FunctionInvocationLayer,
+    ResponseStream,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USAGE = {"input_token_count": 3, "output_token_count": 2, "total_token_count": 5}
+
+
+class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
+    """Answers with what a function makes of the messages it is given; streams words.
+
+    The function returns a text, a content, an exception to raise, a finish reason as a tuple, or a
+    list of these; it may be async.
+    """
+
+    def __init__(self, answer: Callable[[list[Any]], Any], *, streams: bool = True) -> None:
+        super().__init__()
+        self._answer = answer
+        self._streams = streams
+        self.heard: list[list[Any]] = []
+
+    def _inner_get_response(self, *, messages, stream, options, **_):
+        answer = ResponseStream(self._updates(messages), finalizer=ChatResponse.from_updates)
+        return answer if stream else answer.get_final_response()
+
+    async def _updates(self, messages):
+        self.heard.append(list(messages))
+        made = self._answer(messages)
+        if inspect.isawaitable(made):
+            made = await made
+        reason = "stop"
+        for item in made if isinstance(made, list) else [made]:
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, tuple):
+                [reason] = item
+                continue
+            for content in self._contents(item):
+                yield ChatResponseUpdate(contents=[content], role="assistant")
+        usage = Content.from_usage(USAGE)
+        yield ChatResponseUpdate(contents=[usage], role="assistant", finish_reason=reason)
+
+    def _contents(self, item):
+        if isinstance(item, str):
+            return [Content.from_text(word) for word in (words(item) if self._streams else [item])]
+        return [item]
+
+
+def words(text: str) -> list[str]:
+    """Split a text into chunks."""
+    first, *others = text.split(" ")
+    return [first, *(f" {word}" for word in others)]
+
+
+def calling(name: str, call_id: str = "c1", **arguments: Any) -> Content:
+    """Return a tool call of a model."""
+    return Content.from_function_call(call_id, name, arguments=json.dumps(arguments))
+
+
+def script(*answers: Any, **options: Any) -> Fake:
+    """Return a client that gives these answers in turn."""
+    left = list(answers)
+    return Fake(lambda _: left.pop(0), **options)
+
+
+def agent(*answers: Any, **options: Any) -> Agent:
+    """Return an agent whose model gives these answers in turn."""
+    return Agent(client=script(*answers), **{"name": "helper", **options})
+
+
+def said(messages: list[Any]) -> list[str]:
+    """Return the texts of the user's messages."""
+    return [each.text for each in messages if each.role == "user" and each.text]
+
+
+def results(messages: list[Any]) -> dict[str, str]:
+    """Return the results of tools in the last message, by the id of the call."""
+    found = [each for each in messages[-1].contents if each.type == "function_result"]
+    return {each.call_id: str(each.result) for each in found}
