@@ -171,8 +171,6 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.name)
 @pytest.mark.filterwarnings(TOLERATED)
-# CrewAI's own imports, if nothing else has imported it before
-@pytest.mark.filterwarnings("ignore:Cannot set an attribute on 'crewai:ImportWarning")
 async def test_snippets(path, folder, monkeypatch):
     if find_spec("opentelemetry"):
         monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one

@@ -53,8 +53,7 @@ async def test_errors_follow_the_items():
         await put("one")
         raise ValueError("no more")
 
-    heard = []
+    items = produced(produce)
+    assert await anext(items) == "one"
     with pytest.raises(ValueError, match="no more"):
-        async for item in produced(produce):
-            heard.append(item)
-    assert heard == ["one"]
+        await anext(items)
