@@ -39,6 +39,7 @@ LAYERS: dict[str, set[str]] = {
         "contract", "concurrency", "net", "security", "executor", "storage", "runtime", "serving",
         "calling",
     },
+    "conversing": {"contract", "storage"},
     "testing": {"contract", "serving"},
     "cli": {"contract", "observability", "calling"},
     "__main__": {"cli"},
@@ -48,7 +49,7 @@ LAYERS: dict[str, set[str]] = {
 "" is `a2a_adapters/__init__.py`. Imports of the tests themselves are not restricted.
 """
 
-PUBLIC = {"", "concurrency", "dialects"}
+PUBLIC = {"", "concurrency", "conversing", "dialects"}
 """Modules of the core that every plugin may import."""
 
 BUILT_IN = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ _ITEMS = 16
 
 
 async def produced(
-    produce: Callable[[Callable[[T], Awaitable[None]]], Awaitable[None]],
+    produce: Callable[[Callable[[T], Awaitable[None]]], Coroutine[Any, Any, None]],
 ) -> AsyncGenerator[T]:
     """Yield the items of a producer, which runs in a task of its own and waits for slow readers.
 
@@ -31,10 +31,7 @@ async def produced(
         await room.acquire()
         queue.put_nowait((item,))
 
-    async def run() -> None:
-        await produce(put)
-
-    task = asyncio.create_task(run())
+    task = asyncio.create_task(produce(put))
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (item := await queue.get()) is not None:

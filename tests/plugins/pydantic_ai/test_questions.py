@@ -166,7 +166,7 @@ async def test_answered_calls_take_no_second_answer():
     await ask(adapter, "go")
     await reply(adapter, Data({"call-Rome": False}))
     again = only(await reply(adapter, Data({"call-Rome": True})), InputRequired)
-    assert again.prompt.startswith("No call call-Rome waits.")
+    assert again.prompt.startswith("The question call-Rome is not open.")
     await reply(adapter, "yes")
     assert made.booked == ["Oslo"]
 
@@ -193,7 +193,7 @@ async def test_unclear_replies_are_asked_again():
     await ask(adapter, "book")
     for part, complaint in (
         (Data({"call-Oslo": True}), "That decides nothing."),
-        (Data({"call-Rome": True, "call-Oslo": True}), "No call call-Oslo waits."),
+        (Data({"call-Rome": True, "call-Oslo": True}), "The question call-Oslo is not open."),
         (Data({"call-Rome": 1}), "That decides nothing."),
         (" ", "That decides nothing."),
     ):

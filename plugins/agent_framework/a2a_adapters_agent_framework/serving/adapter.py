@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TypeAlias
 
 from agent_framework import Agent, AgentSession, Message
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
     Adapter,
     AgentDescription,
     AgentEvent,
     AgentRequest,
     Factory,
     InputRequired,
-    InvalidInputError,
     Limits,
-    ProcessStates,
     Rejected,
-    ResumeError,
     TargetError,
 )
 from a2a_adapters.concurrency import produced
+from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_agent_framework.serving.card import describe_agent
 from a2a_adapters_agent_framework.serving.events import RunEvents, RunItem
 from a2a_adapters_agent_framework.serving.failures import failure, filtered, limited, rejection
 from a2a_adapters_agent_framework.serving.input import as_message
-from a2a_adapters_agent_framework.serving.memory import Conversation, Paused, Remembered, recall
-from a2a_adapters_agent_framework.serving.questions import answer, question, rejections, responses
+from a2a_adapters_agent_framework.serving.memory import KIND, AnyTurn
+from a2a_adapters_agent_framework.serving.questions import Paused, question, rejections, responses
 from a2a_adapters_agent_framework.serving.tools import ToolWatch
 
 if TYPE_CHECKING:
@@ -43,21 +38,6 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 REQUEST_KEY = "a2a"
 """The key of the `AgentRequest` in the `kwargs` of a tool's `FunctionInvocationContext`."""
 _APPROVAL = "function_approval_request"
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """The start of a run.
-
-    Attributes:
-        message: The caller's message, or the decisions about calls.
-        session: The conversation so far; None at its beginning.
-        rejections: The results of the calls that are not made, by the id of the call.
-    """
-
-    message: Message
-    session: Mapping[str, Any] | None
-    rejections: Mapping[str, str] = field(default_factory=dict)
 
 
 class AgentFrameworkAdapter(Adapter):
@@ -91,7 +71,7 @@ class AgentFrameworkAdapter(Adapter):
         self.fetch = fetch
         self._example = example
         self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
-        self._storage: StateStorage = ProcessStates(limits or Limits())
+        self._turns = StoredTurns(KIND, limits)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
@@ -99,8 +79,7 @@ class AgentFrameworkAdapter(Adapter):
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations, and questions, in the server's storage."""
-        if storage.is_durable:
-            self._storage = storage
+        self._turns.open(storage)
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the agent, or continue after its question.
@@ -112,27 +91,19 @@ class AgentFrameworkAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Restore the conversation from before the task of the question."""
-        conversation = await recall(self._storage, request)
-        paused = conversation.known.paused
-        if paused and paused.task_id == request.task_id:
-            with suppress(ResumeError):  # it was abandoned already
-                await conversation.keep(conversation.known.settled())
+        await self._turns.abandon(request)
 
     async def _answer(self, request: AgentRequest, message: Message | None) -> _Events:
-        conversation = await recall(self._storage, request)
-        if message is None:
-            start = await self._resumed(request, conversation)
-        else:
-            start = await self._begun(request, conversation, message)
-        if not isinstance(start, _Start):
-            yield start
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
             return
         made = self._agent_for(request)
         agent = await made if inspect.isawaitable(made) else made
-        session = _session(request, start.session)
+        session = _session(request, turn)
         events = RunEvents(agent, wants_progress=request.wants_progress)
         try:
-            async with aclosing(_run(agent, request, start, session)) as run:
+            async with aclosing(_run(agent, message, request, turn, session)) as run:
                 async for item in run:
                     for each in events.take(item):
                         yield each
@@ -145,41 +116,13 @@ class AgentFrameworkAdapter(Adapter):
             if failed := failure(error):
                 raise failed from error
             raise
-        async for each in self._ending(request, conversation, session, events):
+        async for each in self._ending(request, turn, session, events):
             yield each
-
-    async def _begun(
-        self, request: AgentRequest, conversation: Conversation, message: Message
-    ) -> _Start | Rejected:
-        known = conversation.known
-        if known.paused is None:
-            await conversation.claim()
-        elif await request.others_wait():
-            return ANOTHER_TASK_WAITS
-        else:  # the task of the question no longer exists, so that it cannot be answered
-            await conversation.keep(known.settled())
-        return _Start(message, known.session)
-
-    async def _resumed(
-        self, request: AgentRequest, conversation: Conversation
-    ) -> _Start | Rejected | InputRequired:
-        known = conversation.known
-        if known.paused is None or known.paused.task_id != request.task_id:
-            return QUESTION_CLOSED
-        try:
-            paused = answer(known.paused, request.parts)
-        except InvalidInputError as complaint:
-            return question(known.paused, str(complaint))
-        if paused.waiting:
-            await conversation.keep(Remembered(known.session, paused))
-            return question(paused)
-        await conversation.keep(known.settled())  # the question is closed, even if this run fails
-        return _Start(responses(paused), paused.session, rejections(paused))
 
     async def _ending(
         self,
         request: AgentRequest,
-        conversation: Conversation,
+        turn: AnyTurn,
         session: AgentSession,
         events: RunEvents,
     ) -> _Events:
@@ -192,38 +135,46 @@ class AgentFrameworkAdapter(Adapter):
             return
         requests = events.response.user_input_requests
         if not requests:
-            await conversation.keep(Remembered(session.to_dict()))
+            await turn.complete(session.to_dict())
             return
         if other := next((each.type for each in requests if each.type != _APPROVAL), None):
             yield Rejected(f"The agent needs something that it cannot ask for here: {other}.")
             return
         paused = Paused(request.task_id, session.to_dict(), [each.to_dict() for each in requests])
-        await conversation.keep(Remembered(conversation.known.session, paused))
+        await turn.pause(paused)
         yield question(paused)
 
 
-def _session(request: AgentRequest, known: Mapping[str, Any] | None) -> AgentSession:
+def _session(request: AgentRequest, turn: AnyTurn) -> AgentSession:
     """Return a copy of the conversation's session, or a new one."""
+    paused, session = turn.before.paused, turn.before.state
+    known = paused.session if paused else session
     if known is None:
         return AgentSession(session_id=request.conversation_key())
     return AgentSession.from_dict(dict(known))
 
 
 def _run(
-    agent: Agent, request: AgentRequest, start: _Start, session: AgentSession
+    agent: Agent,
+    message: Message | None,
+    request: AgentRequest,
+    turn: AnyTurn,
+    session: AgentSession,
 ) -> AsyncGenerator[RunItem]:
     """Run the agent; the last item is its response.
 
     The framework stores half a turn in the session of a stream that is closed, so that the run has
     a task of its own, which is cancelled.
     """
+    paused = turn.before.paused
+    rejected = rejections(paused) if paused else {}
 
     async def produce(put: Callable[[RunItem], Awaitable[None]]) -> None:
         stream = agent.run(
-            start.message,
+            responses(paused) if paused else message,
             stream=True,
             session=session,
-            middleware=[ToolWatch(put, start.rejections)],
+            middleware=[ToolWatch(put, rejected)],
             function_invocation_kwargs={REQUEST_KEY: request},
         )
         async for update in stream:

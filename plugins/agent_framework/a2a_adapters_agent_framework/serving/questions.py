@@ -8,27 +8,42 @@ again. Any text other than a plain yes or no is the call's result for the model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import Content, Message
 
-from a2a_adapters import (
-    Data,
-    InputRequired,
-    InvalidInputError,
-    as_decision,
-    as_json,
-    as_text,
-    tool_arguments,
-)
+from a2a_adapters import Data, InputRequired, as_json, as_text, tool_arguments
+from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
-    from a2a_adapters_agent_framework.serving.memory import Paused
 
-_CHOICES = "Please reply with approve, or with reject and an alternative."
-_IN_TURN = "A text reply answers question 1; {} will be asked next."
-_SAYS = "The user did not approve this call, and says: {}"
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A run that waits for its caller.
+
+    Attributes:
+        task_id: The task that waits.
+        session: The session at the current point of the run.
+        requests: The requests for approval, as JSON.
+        answers: The answers so far, by the id of the request: true, false, or the reason why not.
+    """
+
+    task_id: str
+    session: Mapping[str, Any]
+    requests: Sequence[Mapping[str, Any]]
+    answers: Mapping[str, bool | str] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> list[Mapping[str, Any]]:
+        """The requests without an answer."""
+        return [each for each in self.requests if each["id"] not in self.answers]
+
+    def with_answers(self, answers: Mapping[str, bool | str]) -> Paused:
+        """Return a copy with further answers."""
+        return replace(self, answers={**self.answers, **answers})
 
 
 def question(paused: Paused, hint: str = "") -> InputRequired:
@@ -39,24 +54,22 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         hint: The fault of the last reply, if any.
     """
     waiting = paused.waiting
-    prompt = "\n\n".join(filter(None, (hint, _prompt(waiting))))
+    prompt = numbered([_text(each) for each in waiting], hint, APPROVAL_CHOICES)
     properties = {each["id"]: {"type": "boolean", "title": _text(each)} for each in waiting}
     form = {"type": "object", "properties": properties, "required": list(properties)}
     parts = [*map(_payload, waiting), {"response_schema": form}]
     return InputRequired(prompt, [Data(as_json(part)) for part in parts], durable=True)
 
 
-def answer(paused: Paused, parts: Sequence[Part]) -> Paused:
+def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     """Return the run with the decisions in a reply.
 
     Raises:
         InvalidInputError: The reply is unclear. It decides nothing.
     """
-    open_ids = [each["id"] for each in paused.waiting]
-    replies = _by_id(paused, parts) or {open_ids[0]: _whole(parts)}
-    if unknown := replies.keys() - set(open_ids):
-        raise InvalidInputError(f"The question {min(unknown)} is not open.")
-    return paused.with_answers({each: _decision(reply) for each, reply in replies.items()})
+    ids = [each["id"] for each in paused.requests]
+    given = replies(parts, ids, [each["id"] for each in paused.waiting])
+    return paused.with_answers({each: approval(reply) for each, reply in given.items()})
 
 
 def responses(paused: Paused) -> Message:
@@ -74,15 +87,7 @@ def responses(paused: Paused) -> Message:
 def rejections(paused: Paused) -> dict[str, str]:
     """Return the results of the calls that are rejected with a reason, by the id of the call."""
     given = ((_call(each)["call_id"], paused.answers[each["id"]]) for each in paused.requests)
-    return {call_id: _SAYS.format(reason) for call_id, reason in given if isinstance(reason, str)}
-
-
-def _prompt(waiting: Sequence[Mapping[str, Any]]) -> str:
-    if len(waiting) == 1:
-        return f"{_text(waiting[0])}\n{_CHOICES}"
-    rest = "the other" if len(waiting) == 2 else "the others"
-    lines = [f"{number}. {_text(each)}" for number, each in enumerate(waiting, 1)]
-    return "\n".join([*lines, "", _CHOICES, _IN_TURN.format(rest)])
+    return {call_id: refused_call(said) for call_id, said in given if isinstance(said, str)}
 
 
 def _text(request: Mapping[str, Any]) -> str:
@@ -100,36 +105,3 @@ def _payload(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def _call(request: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Mapping[str, Any] = request["function_call"]
     return call
-
-
-def _by_id(paused: Paused, parts: Sequence[Part]) -> dict[str, object]:
-    """Return the decisions in data parts that name a call of the run."""
-    ids = {each["id"] for each in paused.requests}
-    found: dict[str, object] = {}
-    for value in (part.value for part in parts if isinstance(part, Data)):
-        if isinstance(value, Mapping) and not ids.isdisjoint(value):
-            found |= value
-    return found
-
-
-def _whole(parts: Sequence[Part]) -> object:
-    """Return a reply as one value: its only data part, or its text."""
-    values = [part.value for part in parts if isinstance(part, Data)]
-    return values[0] if len(values) == len(parts) == 1 else as_text(parts).strip()
-
-
-def _decision(reply: object) -> bool | str:
-    """Return True for a yes, False for a no, otherwise the text for the model.
-
-    Raises:
-        InvalidInputError: The reply is neither.
-    """
-    if isinstance(reply, Mapping):  # of an AG-UI front end
-        reply = reply.get("approved")
-    if isinstance(reply, bool):
-        return reply
-    text = reply.strip() if isinstance(reply, str) else ""
-    if not text:
-        raise InvalidInputError("That decides nothing.")
-    is_yes, reason = as_decision(text) or (None, "")
-    return text if is_yes is None or reason else is_yes

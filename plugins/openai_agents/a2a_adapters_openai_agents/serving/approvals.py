@@ -15,18 +15,15 @@ from a2a_adapters import (
     InputRequired,
     InvalidInputError,
     Part,
-    as_decision,
     as_text,
     tool_arguments,
 )
+from a2a_adapters.conversing import APPROVAL_CHOICES, approval, refused_call
 
 if TYPE_CHECKING:
     from agents import RunState, ToolApprovalItem
 
     from a2a_adapters import JSON
-
-_CHOICES = "Please reply with approve, or with reject and an alternative."
-_SAYS = "The user did not approve this call, and says: {}"
 
 
 def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired:
@@ -37,7 +34,7 @@ def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired
         hint: The fault of the last reply, if any.
     """
     lines = [f"{call.agent.name} wants to call {call.name}({call.arguments})." for call in calls]
-    prompt = "\n\n".join(filter(None, (hint, "\n".join(lines), _CHOICES)))
+    prompt = "\n\n".join(filter(None, (hint, "\n".join(lines), APPROVAL_CHOICES)))
     return InputRequired(prompt, [Data(_payload(call)) for call in calls], durable=True)
 
 
@@ -55,7 +52,7 @@ def decide(state: RunState[Any, Any], parts: Sequence[Part]) -> None:
         if decision is True:
             state.approve(call)
         else:
-            state.reject(call, rejection_message=_SAYS.format(decision) if decision else None)
+            state.reject(call, rejection_message=refused_call(decision) if decision else None)
 
 
 def _decisions(parts: Sequence[Part], call_ids: set[str]) -> Mapping[str, bool | str]:
@@ -63,24 +60,13 @@ def _decisions(parts: Sequence[Part], call_ids: set[str]) -> Mapping[str, bool |
         part.value for part in parts if isinstance(part, Data) and isinstance(part.value, Mapping)
     ]
     if not mappings:
-        return dict.fromkeys(call_ids, _decision(as_text(parts)))
+        return dict.fromkeys(call_ids, approval(as_text(parts)))
     decisions: dict[str, bool | str] = {}
     for mapping in mappings:
         if unknown := mapping.keys() - call_ids:
             raise InvalidInputError(f"No call {min(unknown)} waits.")
-        decisions |= {call_id: _decision(given) for call_id, given in mapping.items()}
+        decisions |= {call_id: approval(given) for call_id, given in mapping.items()}
     return decisions
-
-
-def _decision(given: object) -> bool | str:
-    """Return True for a yes, False for a no, otherwise the text for the model."""
-    if isinstance(given, bool):
-        return given
-    text = given.strip() if isinstance(given, str) else ""
-    if not text:
-        raise InvalidInputError("That decides nothing.")
-    is_yes, reason = as_decision(text) or (None, "")
-    return text if is_yes is None or reason else is_yes
 
 
 def _payload(call: ToolApprovalItem) -> dict[str, JSON]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,34 +12,25 @@ from pydantic_ai import DeferredToolRequests
 from pydantic_ai.agent import AbstractAgent
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
     Adapter,
     AgentDescription,
     AgentEvent,
     AgentRequest,
     Factory,
     InputRequired,
-    InvalidInputError,
     Limits,
-    ProcessStates,
     Rejected,
-    ResumeError,
     TargetError,
     ThreadPool,
 )
+from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_pydantic_ai.serving.card import describe_agent
 from a2a_adapters_pydantic_ai.serving.events import RunEvents
 from a2a_adapters_pydantic_ai.serving.failures import failure, rejection
 from a2a_adapters_pydantic_ai.serving.input import as_prompt
-from a2a_adapters_pydantic_ai.serving.memory import (
-    Conversation,
-    Paused,
-    Remembered,
-    recall,
-)
+from a2a_adapters_pydantic_ai.serving.memory import KIND, AnyTurn
 from a2a_adapters_pydantic_ai.serving.output import asking_output_type
-from a2a_adapters_pydantic_ai.serving.questions import answer, is_answered, question, results
+from a2a_adapters_pydantic_ai.serving.questions import Paused, question, results
 
 if TYPE_CHECKING:
     from pydantic_ai import (
@@ -67,6 +58,14 @@ class _Start:
     results: DeferredToolResults | None = None
     usage: RunUsage | None = None
     known: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, turn: AnyTurn, prompt: Prompt | None) -> _Start:
+        """Return the start of a turn."""
+        if (paused := turn.before.paused) is None:
+            return cls(turn.before.state or [], prompt)
+        names = {call.tool_call_id: call.tool_name for call in paused.calls}
+        return cls(paused.messages, None, results(paused), paused.usage, names)
 
 
 class PydanticAIAdapter(Adapter):
@@ -108,7 +107,7 @@ class PydanticAIAdapter(Adapter):
         self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
         self._usage_limits = usage_limits
         self._threads = ThreadPool((limits or Limits()).threads)
-        self._storage: StateStorage = ProcessStates(limits or Limits())
+        self._turns = StoredTurns(KIND, limits)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `description` and its function tools."""
@@ -116,8 +115,7 @@ class PydanticAIAdapter(Adapter):
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations, and questions, in the server's storage."""
-        if storage.is_durable:
-            self._storage = storage
+        self._turns.open(storage)
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the agent, or continue after its question.
@@ -129,25 +127,18 @@ class PydanticAIAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Restore the conversation from before the task of the question."""
-        conversation = await recall(self._storage, request)
-        paused = conversation.known.paused
-        if paused and paused.task_id == request.task_id:
-            with suppress(ResumeError):  # it was abandoned already
-                await conversation.keep(conversation.known.settled())
+        await self._turns.abandon(request)
 
     async def aclose(self) -> None:
         """End the threads."""
         self._threads.shutdown()
 
     async def _answer(self, request: AgentRequest, prompt: Prompt | None) -> _Events:
-        conversation = await recall(self._storage, request)
-        if prompt is None:
-            start = await self._resumed(request, conversation)
-        else:
-            start = await self._begun(request, conversation, prompt)
-        if not isinstance(start, _Start):
-            yield start
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
             return
+        start = _Start.of(turn, prompt)
         made = self._agent_for(request)
         agent = await made if inspect.isawaitable(made) else made
         answer = RunEvents(agent, wants_progress=request.wants_progress, known=start.known)
@@ -165,38 +156,8 @@ class PydanticAIAdapter(Adapter):
             if failed := failure(error, in_tool=answer.in_tool):
                 raise failed from error
             raise
-        async for each in self._ending(request, conversation, answer):
+        async for each in self._ending(request, turn, answer):
             yield each
-
-    async def _begun(
-        self, request: AgentRequest, conversation: Conversation, prompt: Prompt
-    ) -> _Start | Rejected:
-        known = conversation.known
-        if known.paused is None:
-            await conversation.claim()
-        elif await request.others_wait():
-            return ANOTHER_TASK_WAITS
-        else:  # the task of the question no longer exists, so that it cannot be answered
-            await conversation.keep(known.settled())
-        return _Start(known.messages, prompt)
-
-    async def _resumed(
-        self, request: AgentRequest, conversation: Conversation
-    ) -> _Start | Rejected | InputRequired:
-        known = conversation.known
-        if known.paused is None or known.paused.task_id != request.task_id:
-            return QUESTION_CLOSED
-        try:
-            paused = answer(known.paused, request.parts)
-        except InvalidInputError as complaint:
-            return question(known.paused, str(complaint))
-        if not is_answered(paused):
-            await conversation.keep(known.model_copy(update={"paused": paused}))
-            return question(paused)
-        await conversation.keep(known.settled())  # the question is closed, even if this run fails
-        calls = [*paused.requests.approvals, *paused.requests.calls]
-        names = {call.tool_call_id: call.tool_name for call in calls}
-        return _Start(paused.messages, None, results(paused), paused.usage, names)
 
     async def _run(
         self, agent: _AnyAgent, request: AgentRequest, start: _Start
@@ -225,21 +186,18 @@ class PydanticAIAdapter(Adapter):
             async for event in events:
                 yield event
 
-    async def _ending(
-        self, request: AgentRequest, conversation: Conversation, answer: RunEvents
-    ) -> _Events:
+    async def _ending(self, request: AgentRequest, turn: AnyTurn, answer: RunEvents) -> _Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         output, messages = answer.result.output, answer.result.all_messages()
         for event in answer.end():
             yield event
         if not isinstance(output, DeferredToolRequests):
-            await conversation.keep(Remembered.model_construct(messages=messages))
+            await turn.complete(messages)
             return
         paused = Paused.model_construct(
             task_id=request.task_id, messages=messages, requests=output, usage=answer.result.usage
         )
-        known = conversation.known.settled()
-        await conversation.keep(known.model_copy(update={"paused": paused}))
+        await turn.pause(paused)
         yield question(paused)
 
 

@@ -13,31 +13,61 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic import BaseModel, Field, JsonValue
+from pydantic_ai import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    ModelMessage,
+    RunUsage,
+    ToolApproved,
+    ToolCallPart,
+    ToolDenied,
+)
 
 from a2a_adapters import (
     JSON,
     Data,
     InputRequired,
     InvalidInputError,
-    as_decision,
     as_json,
-    as_text,
     tool_arguments,
 )
+from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-    from pydantic_ai import ToolCallPart
-
     from a2a_adapters import Part
-    from a2a_adapters_pydantic_ai.serving.memory import Paused
 
-_CHOICES = "Please reply with approve, or with reject and an alternative."
-_IN_TURN = "A text reply answers question 1; {} will be asked next."
-_SAYS = "The user did not approve this call, and says: {}"
 _ANSWER_ARGUMENT = "answer_argument"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
+
+
+class Paused(BaseModel):
+    """A run that waits for its caller.
+
+    Attributes:
+        task_id: The task that waits.
+        messages: The conversation, up to the current point of the run.
+        requests: The calls that wait.
+        answers: The answers so far, by the id of the call: for an approval true, false, or the
+            reason why not; for any other call its result.
+        usage: The usage of the run so far.
+    """
+
+    task_id: str
+    messages: list[ModelMessage]
+    requests: DeferredToolRequests
+    answers: dict[str, JsonValue] = Field(default_factory=dict)
+    usage: RunUsage
+
+    @property
+    def calls(self) -> list[ToolCallPart]:
+        """All calls that waited."""
+        return [*self.requests.approvals, *self.requests.calls]
+
+    @property
+    def waiting(self) -> list[ToolCallPart]:
+        """The calls without an answer."""
+        return [call for call in self.calls if call.tool_call_id not in self.answers]
 
 
 def question(paused: Paused, hint: str = "") -> InputRequired:
@@ -47,32 +77,25 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         paused: The run.
         hint: The fault of the last reply, if any.
     """
-    waiting = _waiting(paused)
-    asked = [_Asked(paused.requests, call) for call in waiting]
-    prompt = "\n\n".join(filter(None, (hint, _prompt(asked))))
+    asked = [_Asked(paused.requests, call) for call in paused.waiting]
+    choices = APPROVAL_CHOICES if asked[0].kind == "approval" else ""
+    prompt = numbered([each.prompt for each in asked], hint, choices)
     properties = {each.id: each.schema for each in asked}
     form = {"type": "object", "properties": properties, "required": list(properties)}
     parts = [*(each.payload for each in asked), {"response_schema": form}]
     return InputRequired(prompt, [Data(part) for part in parts], durable=True)
 
 
-def is_answered(paused: Paused) -> bool:
-    """Whether no call waits any more."""
-    return not _waiting(paused)
-
-
-def answer(paused: Paused, parts: Sequence[Part]) -> Paused:
+def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     """Return the run with the answers in a reply.
 
     Raises:
         InvalidInputError: The reply is unclear. It answers nothing.
     """
-    asked = {call.tool_call_id: _Asked(paused.requests, call) for call in _waiting(paused)}
-    replies = _by_id(paused, parts) or {next(iter(asked)): _whole(parts)}
-    if unknown := replies.keys() - asked.keys():
-        raise InvalidInputError(f"No call {min(unknown)} waits.")
-    given = {call_id: asked[call_id].answer(reply) for call_id, reply in replies.items()}
-    return paused.model_copy(update={"answers": paused.answers | given})
+    asked = {call.tool_call_id: _Asked(paused.requests, call) for call in paused.waiting}
+    given = replies(parts, [call.tool_call_id for call in paused.calls], list(asked))
+    answers = {call_id: asked[call_id].answer(reply) for call_id, reply in given.items()}
+    return paused.model_copy(update={"answers": paused.answers | answers})
 
 
 def results(paused: Paused) -> DeferredToolResults:
@@ -138,7 +161,7 @@ class _Asked:
             InvalidInputError: The reply is unclear.
         """
         if self.kind == "approval":
-            return _decision(reply)
+            return approval(reply)
         if reply in ("", None):
             raise InvalidInputError("That answers nothing.")
         return cast("JsonValue", as_json(reply))
@@ -148,7 +171,7 @@ class _Asked:
         if self.kind == "question":
             argument = self._metadata[_ANSWER_ARGUMENT]
             return ToolApproved(override_args={**self._call.args_as_dict(), argument: answer})
-        return ToolDenied(_SAYS.format(answer)) if isinstance(answer, str) else bool(answer)
+        return ToolDenied(refused_call(answer)) if isinstance(answer, str) else bool(answer)
 
     @property
     def _text(self) -> str:
@@ -158,53 +181,3 @@ class _Asked:
                 if isinstance(given, Mapping) and isinstance(given.get(key), str):
                     return str(given[key])
         return ""
-
-
-def _calls(paused: Paused) -> list[ToolCallPart]:
-    return [*paused.requests.approvals, *paused.requests.calls]
-
-
-def _waiting(paused: Paused) -> list[ToolCallPart]:
-    return [call for call in _calls(paused) if call.tool_call_id not in paused.answers]
-
-
-def _by_id(paused: Paused, parts: Sequence[Part]) -> dict[str, object]:
-    """Return the data parts that name a call of the question."""
-    ids = {call.tool_call_id for call in _calls(paused)}
-    found: dict[str, object] = {}
-    for value in (part.value for part in parts if isinstance(part, Data)):
-        if isinstance(value, Mapping) and not ids.isdisjoint(value):
-            found |= value
-    return found
-
-
-def _prompt(asked: Sequence[_Asked]) -> str:
-    choices = _CHOICES if asked[0].kind == "approval" else ""
-    if len(asked) == 1:
-        return "\n".join(filter(None, (asked[0].prompt, choices)))
-    lines = [f"{number}. {each.prompt}" for number, each in enumerate(asked, 1)]
-    rest = "the other" if len(asked) == 2 else "the others"
-    return "\n".join([*lines, "", *filter(None, (choices, _IN_TURN.format(rest)))])
-
-
-def _whole(parts: Sequence[Part]) -> object:
-    """Return a reply as one value: its only data part, or its text."""
-    values = [part.value for part in parts if isinstance(part, Data)]
-    return values[0] if len(values) == len(parts) == 1 else as_text(parts).strip()
-
-
-def _decision(reply: object) -> bool | str:
-    """Return True for a yes, False for a no, otherwise the text for the model.
-
-    Raises:
-        InvalidInputError: The reply is neither.
-    """
-    if isinstance(reply, Mapping):  # of an AG-UI front end
-        reply = reply.get("approved")
-    if isinstance(reply, bool):
-        return reply
-    text = reply.strip() if isinstance(reply, str) else ""
-    if not text:
-        raise InvalidInputError("That decides nothing.")
-    is_yes, reason = as_decision(text) or (None, "")
-    return text if is_yes is None or reason else is_yes

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from strands import Agent
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
     Adapter,
     AgentDescription,
     AgentEvent,
     AgentRequest,
     Factory,
     InputRequired,
-    InvalidInputError,
     Limits,
-    ProcessStates,
     Rejected,
-    ResumeError,
     TargetError,
 )
 from a2a_adapters.concurrency import produced
+from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_strands.serving.card import describe_agent
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import failure, rejection
 from a2a_adapters_strands.serving.input import as_prompt
-from a2a_adapters_strands.serving.memory import Conversation, Paused, Remembered, recall
-from a2a_adapters_strands.serving.questions import answer, question, responses
+from a2a_adapters_strands.serving.memory import KIND, AnyTurn
+from a2a_adapters_strands.serving.questions import Paused, question, responses
 from a2a_adapters_strands.serving.source import AgentSource
 
 if TYPE_CHECKING:
@@ -44,21 +39,6 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 REQUEST_KEY = "a2a"
 """The key of the `AgentRequest` in a run's `invocation_state`."""
 _TURNS: RunLimits = {"turns": 50}
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """The start of a run.
-
-    Attributes:
-        prompt: The message, or the responses to interrupts, as content blocks.
-        snapshot: The conversation so far; None at its beginning.
-        known: The names of the tools whose calls an earlier run reported, by the id of the call.
-    """
-
-    prompt: list[Any]
-    snapshot: Mapping[str, Any] | None
-    known: Mapping[str, str] = field(default_factory=dict)
 
 
 class StrandsAdapter(Adapter):
@@ -98,7 +78,7 @@ class StrandsAdapter(Adapter):
         self._example = example
         self._source = AgentSource(agent, agent_for)
         self._run_limits = _TURNS if run_limits is None else run_limits
-        self._storage: StateStorage = ProcessStates(limits or Limits())
+        self._turns = StoredTurns(KIND, limits)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
@@ -106,8 +86,7 @@ class StrandsAdapter(Adapter):
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations, and questions, in the server's storage."""
-        if storage.is_durable:
-            self._storage = storage
+        self._turns.open(storage)
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the agent, or continue after its question.
@@ -119,25 +98,20 @@ class StrandsAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Restore the conversation from before the task of the question."""
-        conversation = await recall(self._storage, request)
-        paused = conversation.known.paused
-        if paused and paused.task_id == request.task_id:
-            with suppress(ResumeError):  # it was abandoned already
-                await conversation.keep(conversation.known.settled())
+        await self._turns.abandon(request)
 
     async def _answer(self, request: AgentRequest, prompt: list[Any] | None) -> _Events:
-        conversation = await recall(self._storage, request)
-        if prompt is None:
-            start = await self._resumed(request, conversation)
-        else:
-            start = await self._begun(request, conversation, prompt)
-        if not isinstance(start, _Start):
-            yield start
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
             return
-        async with self._source.agent(request, start.snapshot) as agent:
-            events = RunEvents(agent, wants_progress=request.wants_progress, known=start.known)
+        paused, snapshot, known = turn.before.paused, turn.before.state, {}
+        if paused:
+            prompt, snapshot, known = responses(paused), paused.snapshot, paused.tools
+        async with self._source.agent(request, snapshot) as agent:
+            events = RunEvents(agent, wants_progress=request.wants_progress, known=known)
             try:
-                async with aclosing(self._run(agent, request, start)) as run:
+                async with aclosing(self._run(agent, request, prompt)) as run:
                     async for event in run:
                         for each in events.take(event):
                             yield each
@@ -147,11 +121,11 @@ class StrandsAdapter(Adapter):
                 if failed := failure(error):
                     raise failed from error
                 raise
-            async for each in self._ending(request, conversation, agent, events):
+            async for each in self._ending(request, turn, agent, events):
                 yield each
 
     def _run(
-        self, agent: Agent, request: AgentRequest, start: _Start
+        self, agent: Agent, request: AgentRequest, prompt: list[Any] | None
     ) -> AsyncGenerator[Mapping[str, Any]]:
         """Run the agent.
 
@@ -161,44 +135,16 @@ class StrandsAdapter(Adapter):
 
         async def produce(put: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
             state = {REQUEST_KEY: request}
-            run = agent.stream_async(start.prompt, invocation_state=state, limits=self._run_limits)
+            run = agent.stream_async(prompt, invocation_state=state, limits=self._run_limits)
             async for event in run:
                 await put(event)
 
         return produced(produce)
 
-    async def _begun(
-        self, request: AgentRequest, conversation: Conversation, prompt: list[Any]
-    ) -> _Start | Rejected:
-        known = conversation.known
-        if known.paused is None:
-            await conversation.claim()
-        elif await request.others_wait():
-            return ANOTHER_TASK_WAITS
-        else:  # the task of the question no longer exists, so that it cannot be answered
-            await conversation.keep(known.settled())
-        return _Start(prompt, known.snapshot)
-
-    async def _resumed(
-        self, request: AgentRequest, conversation: Conversation
-    ) -> _Start | Rejected | InputRequired:
-        known = conversation.known
-        if known.paused is None or known.paused.task_id != request.task_id:
-            return QUESTION_CLOSED
-        try:
-            paused = answer(known.paused, request.parts)
-        except InvalidInputError as complaint:
-            return question(known.paused, str(complaint))
-        if paused.waiting:
-            await conversation.keep(Remembered(known.snapshot, paused))
-            return question(paused)
-        await conversation.keep(known.settled())  # the question is closed, even if this run fails
-        return _Start(responses(paused), paused.snapshot, paused.tools)
-
     async def _ending(
         self,
         request: AgentRequest,
-        conversation: Conversation,
+        turn: AnyTurn,
         agent: Agent,
         events: RunEvents,
     ) -> _Events:
@@ -211,11 +157,11 @@ class StrandsAdapter(Adapter):
             return
         snapshot = agent.take_snapshot(preset="session").to_dict()
         if not events.result.interrupts:
-            await conversation.keep(Remembered(snapshot))
+            await turn.complete(snapshot)
             return
         interrupts = [each.to_dict() for each in events.result.interrupts]
         paused = Paused(request.task_id, snapshot, interrupts)
-        await conversation.keep(Remembered(conversation.known.snapshot, paused))
+        await turn.pause(paused)
         yield question(paused)
 
 

@@ -8,16 +8,49 @@ others are asked again. A `reason` with a `response_schema` describes its answer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from a2a_adapters import JSON, Data, InputRequired, InvalidInputError, as_json, as_text
+from a2a_adapters import JSON, Data, InputRequired, InvalidInputError, as_json
+from a2a_adapters.conversing import numbered, replies
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
-    from a2a_adapters_strands.serving.memory import Paused
 
-_IN_TURN = "A text reply answers question 1; {} will be asked next."
 _TEXT_KEYS = ("question", "prompt", "message", "description")
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A run that waits for its caller.
+
+    Attributes:
+        task_id: The task that waits.
+        snapshot: The agent's state at the current point of the run.
+        interrupts: The interrupts: `id`, `name` and `reason`.
+        answers: The answers so far, by the id of the interrupt.
+    """
+
+    task_id: str
+    snapshot: Mapping[str, Any]
+    interrupts: Sequence[Mapping[str, Any]]
+    answers: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> list[Mapping[str, Any]]:
+        """The interrupts without an answer."""
+        return [each for each in self.interrupts if each["id"] not in self.answers]
+
+    @property
+    def tools(self) -> dict[str, str]:
+        """The names of the tools that were called last, by the id of the call."""
+        content = self.snapshot["data"]["messages"][-1]["content"]
+        calls = [block["toolUse"] for block in content if "toolUse" in block]
+        return {call["toolUseId"]: call["name"] for call in calls}
+
+    def with_answers(self, answers: Mapping[str, JSON]) -> Paused:
+        """Return a copy with further answers."""
+        return replace(self, answers={**self.answers, **answers})
 
 
 def question(paused: Paused, hint: str = "") -> InputRequired:
@@ -27,7 +60,7 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         paused: The run.
         hint: The fault of the last reply, if any.
     """
-    prompt = "\n\n".join(filter(None, (hint, _prompt(paused))))
+    prompt = numbered([_text(each) for each in paused.waiting], hint)
     properties = {each["id"]: _schema(each) for each in paused.waiting}
     form = {"type": "object", "properties": properties, "required": list(properties)}
     payloads = [_payload(each) for each in paused.waiting]
@@ -35,19 +68,17 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
     return InputRequired(prompt, parts, durable=True)
 
 
-def answer(paused: Paused, parts: Sequence[Part]) -> Paused:
+def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     """Return the run with the answers in a reply.
 
     Raises:
         InvalidInputError: The reply is empty, or names an interrupt that is not open.
     """
-    open_ids = [each["id"] for each in paused.waiting]
-    replies = _by_id(paused, parts) or {open_ids[0]: _whole(parts)}
-    if unknown := replies.keys() - set(open_ids):
-        raise InvalidInputError(f"The question {min(unknown)} is not open.")
-    if any(reply in ("", None, {}) for reply in replies.values()):
+    ids = [each["id"] for each in paused.interrupts]
+    given = replies(parts, ids, [each["id"] for each in paused.waiting])
+    if any(reply in ("", None, {}) for reply in given.values()):
         raise InvalidInputError("The reply is empty.")
-    return paused.with_answers(cast("Mapping[str, JSON]", replies))
+    return paused.with_answers(cast("Mapping[str, JSON]", given))
 
 
 def responses(paused: Paused) -> list[dict[str, Any]]:
@@ -56,15 +87,6 @@ def responses(paused: Paused) -> list[dict[str, Any]]:
         {"interruptResponse": {"interruptId": each["id"], "response": paused.answers[each["id"]]}}
         for each in paused.interrupts
     ]
-
-
-def _prompt(paused: Paused) -> str:
-    texts = [_text(each) for each in paused.waiting]
-    if len(texts) == 1:
-        return texts[0]
-    rest = "the other" if len(texts) == 2 else "the others"
-    lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
-    return "\n".join([*lines, "", _IN_TURN.format(rest)])
 
 
 def _text(interrupt: Mapping[str, Any]) -> str:
@@ -87,19 +109,3 @@ def _payload(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
         "name": interrupt["name"],
         "reason": interrupt["reason"],
     }
-
-
-def _by_id(paused: Paused, parts: Sequence[Part]) -> dict[str, object]:
-    """Return the answers in data parts that name an interrupt of the run."""
-    ids = {each["id"] for each in paused.interrupts}
-    found: dict[str, object] = {}
-    for value in (part.value for part in parts if isinstance(part, Data)):
-        if isinstance(value, Mapping) and not ids.isdisjoint(value):
-            found |= value
-    return found
-
-
-def _whole(parts: Sequence[Part]) -> object:
-    """Return a reply as one value: its only data part, or its text."""
-    values = [part.value for part in parts if isinstance(part, Data)]
-    return values[0] if len(values) == len(parts) == 1 else as_text(parts).strip()

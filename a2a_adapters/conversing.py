@@ -1,0 +1,258 @@
+"""Building blocks for adapters of frameworks that keep no conversations by themselves.
+
+`StoredTurns` keeps conversations, and runs that wait for answers, in the storage; its `TurnKind`
+says how they are encoded and asked about. The functions are for questions of several parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from a2a_adapters.contract.errors import InvalidInputError, ResumeError
+from a2a_adapters.contract.events import ANOTHER_TASK_WAITS, QUESTION_CLOSED
+from a2a_adapters.contract.limits import Limits
+from a2a_adapters.contract.parts import Data
+from a2a_adapters.contract.text import as_decision, as_text
+from a2a_adapters.storage.states import ConversationState, ProcessStates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters.contract.adapter import AgentRequest, StateStorage
+    from a2a_adapters.contract.events import InputRequired, Rejected
+    from a2a_adapters.contract.parts import Part
+
+__all__ = [
+    "APPROVAL_CHOICES", "PausedRun", "Remembered", "StoredTurn", "StoredTurns", "TurnKind",
+    "approval", "numbered", "refused_call", "replies",
+]  # fmt: skip
+
+APPROVAL_CHOICES = "Please reply with approve, or with reject and an alternative."
+"""What a caller can reply to a tool call that waits for an approval."""
+_IN_TURN = "A text reply answers question 1; {} will be asked next."
+
+
+class PausedRun(Protocol):
+    """A run that waits for its caller."""
+
+    @property
+    def task_id(self) -> str:
+        """The task that waits."""
+
+    @property
+    def waiting(self) -> Sequence[object]:
+        """The questions without an answer."""
+
+
+State = TypeVar("State")
+Paused = TypeVar("Paused", bound=PausedRun)
+
+
+@dataclass(frozen=True)
+class Remembered(Generic[State, Paused]):
+    """The stored data of a conversation.
+
+    Attributes:
+        state: The framework's state after the last completed run; None before it.
+        paused: The run that waits, or that continues with all answers.
+    """
+
+    state: State | None = None
+    paused: Paused | None = None
+
+
+@dataclass(frozen=True)
+class TurnKind(Generic[State, Paused]):
+    """How a framework's conversations are stored and asked about.
+
+    Attributes:
+        name: The kind of state in the storage, unique for the framework.
+        encode: Returns the stored data as bytes.
+        decode: Returns the stored data in bytes.
+        question: Returns the question about what waits; the text is the fault of the last reply.
+        answered: Returns a run with the answers in a reply; raises `InvalidInputError` if it is
+            unclear.
+    """
+
+    name: str
+    encode: Callable[[Remembered[State, Paused]], bytes]
+    decode: Callable[[bytes], Remembered[State, Paused]]
+    question: Callable[[Paused, str], InputRequired]
+    answered: Callable[[Paused, Sequence[Part]], Paused]
+
+
+class StoredTurn(Generic[State, Paused]):
+    """A turn of a stored conversation. A write fails if another process has changed it meanwhile.
+
+    Attributes:
+        before: The conversation before the run; its `paused` is the run that continues.
+    """
+
+    def __init__(
+        self,
+        state: ConversationState,
+        before: Remembered[State, Paused],
+        encode: Callable[[Remembered[State, Paused]], bytes],
+    ) -> None:
+        self.before = before
+        self._state = state
+        self._encode = encode
+
+    async def complete(self, state: State) -> None:
+        """Store the framework's state after a completed run.
+
+        Raises:
+            InvalidInputError: It is over 32 MiB. The caller receives the text.
+            ResumeError: Another process has changed the conversation.
+        """
+        await self._keep(Remembered(state))
+
+    async def pause(self, paused: Paused | None) -> None:
+        """Store the run that waits, or that none does; raises as `complete`."""
+        await self._keep(Remembered(self.before.state, paused))
+
+    async def _keep(self, known: Remembered[State, Paused]) -> None:
+        await self._state.write(self._encode(known))
+
+
+class StoredTurns(Generic[State, Paused]):
+    """Begins the turns of an adapter: its conversations, and runs that wait, are in the storage.
+
+    A question is answered in one or several replies, and the run continues with the last answer.
+    A run that fails, is cancelled or is abandoned leaves its conversation unchanged.
+
+    Args:
+        kind: The kind of conversations.
+        limits: Bounds the in-memory conversations of a server without durable storage.
+    """
+
+    def __init__(self, kind: TurnKind[State, Paused], limits: Limits | None = None) -> None:
+        self._kind = kind
+        self._storage: StateStorage = ProcessStates(limits or Limits())
+
+    def open(self, storage: StateStorage) -> None:
+        """Use the server's storage, if it is durable (call from `Adapter.open`)."""
+        if storage.is_durable:
+            self._storage = storage
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Restore the conversation from before the task of the question (`Adapter.abandon`)."""
+        turn, _ = await self._recall(request)
+        paused = turn.before.paused
+        if paused is not None and paused.task_id == request.task_id:
+            with suppress(ResumeError):  # it was abandoned already
+                await turn.pause(None)
+
+    async def begin(
+        self, request: AgentRequest
+    ) -> StoredTurn[State, Paused] | Rejected | InputRequired:
+        """Begin a turn; return the answer instead if there is nothing to run yet."""
+        turn, state = await self._recall(request)
+        paused = turn.before.paused
+        if request.resuming:
+            return await self._continued(request, turn, state)
+        if paused is None:
+            await state.write(state.body)  # the writes of earlier turns fail
+        elif await request.others_wait():
+            return ANOTHER_TASK_WAITS
+        else:  # the task of the question no longer exists, so that it cannot be answered
+            await turn.pause(None)
+            turn.before = Remembered(turn.before.state)
+        return turn
+
+    async def _continued(
+        self, request: AgentRequest, turn: StoredTurn[State, Paused], state: ConversationState
+    ) -> StoredTurn[State, Paused] | Rejected | InputRequired:
+        asked, kind = turn.before.paused, self._kind
+        if asked is None or asked.task_id != request.task_id:
+            return QUESTION_CLOSED
+        try:
+            paused = kind.answered(asked, request.parts)
+        except InvalidInputError as complaint:
+            return kind.question(asked, str(complaint))
+        if paused.waiting:
+            await turn.pause(paused)
+            return kind.question(paused, "")
+        await turn.pause(None)  # the question is closed, even if this run fails
+        return StoredTurn(state, Remembered(turn.before.state, paused), kind.encode)
+
+    async def _recall(
+        self, request: AgentRequest
+    ) -> tuple[StoredTurn[State, Paused], ConversationState]:
+        kind = self._kind
+        state = await ConversationState.read(self._storage, request, kind.name)
+        before: Remembered[State, Paused] = kind.decode(state.body) if state.body else Remembered()
+        return StoredTurn(state, before, kind.encode), state
+
+
+def numbered(questions: Sequence[str], hint: str = "", choices: str = "") -> str:
+    """Return the words of one or several questions.
+
+    Args:
+        questions: The questions; several get numbers.
+        hint: The fault of the last reply, if any.
+        choices: What the caller can reply.
+    """
+    if len(questions) == 1:
+        asked = "\n".join(filter(None, (questions[0], choices)))
+    else:
+        rest = "the other" if len(questions) == 2 else "the others"
+        lines = [f"{number}. {each}" for number, each in enumerate(questions, 1)]
+        asked = "\n".join([*lines, "", *filter(None, (choices, _IN_TURN.format(rest)))])
+    return "\n\n".join(filter(None, (hint, asked)))
+
+
+def replies(
+    parts: Sequence[Part], known: Collection[str], waiting: Sequence[str]
+) -> dict[str, object]:
+    """Return the answers in a reply by the ids of their questions.
+
+    Data parts that name a question answer by id. Any other reply, the only data part or else the
+    text, answers the first waiting question.
+
+    Args:
+        parts: The reply.
+        known: The ids of all questions.
+        waiting: The ids of those without an answer, in order.
+
+    Raises:
+        InvalidInputError: It answers a question that does not wait.
+    """
+    found: dict[str, object] = {}
+    for value in (part.value for part in parts if isinstance(part, Data)):
+        if isinstance(value, Mapping) and not set(known).isdisjoint(value):
+            found |= value
+    found = found or {waiting[0]: _whole(parts)}
+    if unknown := found.keys() - set(waiting):
+        raise InvalidInputError(f"The question {min(unknown)} is not open.")
+    return found
+
+
+def approval(reply: object) -> bool | str:
+    """Return True for a yes, False for a no, otherwise the text for the model.
+
+    Raises:
+        InvalidInputError: The reply is empty.
+    """
+    if isinstance(reply, Mapping):  # of an AG-UI front end
+        reply = reply.get("approved")
+    if isinstance(reply, bool):
+        return reply
+    text = reply.strip() if isinstance(reply, str) else ""
+    if not text:
+        raise InvalidInputError("That decides nothing.")
+    is_yes, reason = as_decision(text) or (None, "")
+    return text if is_yes is None or reason else is_yes
+
+
+def refused_call(said: str) -> str:
+    """Return the result, for the model, of a call that the caller refused with these words."""
+    return f"The user did not approve this call, and says: {said}"
+
+
+def _whole(parts: Sequence[Part]) -> object:
+    values = [part.value for part in parts if isinstance(part, Data)]
+    return values[0] if len(values) == len(parts) == 1 else as_text(parts).strip()
