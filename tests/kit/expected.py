@@ -37,6 +37,7 @@ EXPECTED = {
         "TestRestErrorStructure::test_error_uses_aip193_format": _MEDIA_TYPE,
         "TestRestFormat::test_response_content_type": _MEDIA_TYPE,
         "TestAIP193ErrorFormat::test_error_content_type": _MEDIA_TYPE,
+        "TestGrpcStatusCodes::test_push_not_supported_returns_unimplemented": _CODES,
         "TestGrpcStatusCodes::test_version_not_supported_returns_unimplemented": _CODES,
         "TestHttpJsonStatusCodes::test_content_type_not_supported_returns_415": _CODES,
         **{
