@@ -54,8 +54,8 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
                 continue
             for content in self._contents(item):
                 yield ChatResponseUpdate(contents=[content], role="assistant")
-        usage = Content.from_usage(USAGE)
-        yield ChatResponseUpdate(contents=[usage], role="assistant", finish_reason=reason)
+        yield ChatResponseUpdate(contents=[], role="assistant", finish_reason=reason)
+        yield ChatResponseUpdate(contents=[Content.from_usage(USAGE)], role="assistant")
 
     def _contents(self, item):
         if isinstance(item, str):

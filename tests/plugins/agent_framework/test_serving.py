@@ -81,6 +81,20 @@ async def test_files_reach_the_model_and_come_back():
     assert (part.content, part.media_type) == (b"pixels", "image/png")
 
 
+async def test_files_by_address_are_passed_on():
+    there = Content.from_uri("https://files.example/a.png", media_type="image/png")
+    [part] = only(await ask(adapt(agent(["Look:", there])), "hi"), Output).parts
+    assert (part.url, part.media_type) == ("https://files.example/a.png", "image/png")
+
+
+async def test_errors_of_the_model_fail_the_task():
+    broken = Content.from_error(message="secret", error_code="overloaded")
+    with pytest.raises(AgentFailedError) as raised:
+        await ask(adapt(agent(["some", broken])), "hi")
+    assert raised.value.category == "model_unavailable"
+    assert "secret" not in str(raised.value)
+
+
 async def test_empty_messages_are_refused():
     with pytest.raises(InvalidInputError, match="empty"):
         await ask(adapt(agent("never")), Text(" "))

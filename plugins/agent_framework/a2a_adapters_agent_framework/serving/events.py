@@ -6,10 +6,12 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_framework import AgentResponse, AgentResponseUpdate
+from agent_framework.exceptions import ChatClientException
 from pydantic import BaseModel
 
 from a2a_adapters import (
     AgentEvent,
+    AgentFailedError,
     File,
     Output,
     Progress,
@@ -63,7 +65,7 @@ class RunEvents:
         """Yield the adapter events for an item."""
         match item:
             case AgentResponseUpdate():
-                self.is_filtered = item.finish_reason == "content_filter"
+                self.is_filtered |= item.finish_reason == "content_filter"
                 for content in item.contents:
                     yield from self._content(content)
             case Called():
@@ -97,8 +99,11 @@ class RunEvents:
                 yield from self._text(content.text or "")
             case "function_call" | "function_result":
                 yield from self._end_of_response()
-            case "data":
+            case "data" | "uri":
                 yield _file(content)
+            case "error":  # its text may hold anything, so that it is only for the log
+                cause = ChatClientException(f"{content.error_code}: {content.message}")
+                raise AgentFailedError("model_unavailable") from cause
 
     def _text(self, text: str) -> Iterator[AgentEvent]:
         if text == LIMIT_TEXT:
@@ -129,7 +134,9 @@ def _delta(text: str) -> Iterator[AgentEvent]:
 
 
 def _file(content: Content) -> Output:
-    """Return a file of the answer, which the framework holds as a data URL."""
-    encoded = (content.uri or "").partition(",")[2]
+    """Return a file of the answer; the framework holds its bytes in a data URL."""
     media_type, filename = content.media_type or "", content.name or ""
+    if content.type == "uri":
+        return Output([File(url=content.uri, media_type=media_type, filename=filename)])
+    encoded = (content.uri or "").partition(",")[2]
     return Output([File(content=b64decode(encoded), media_type=media_type, filename=filename)])
