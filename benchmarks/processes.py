@@ -67,7 +67,7 @@ def start(name: str, agent: str, **environment: str) -> Iterator[Process]:
     with (DATA / f"bench-{name}-{agent}.log").open("wb") as log:
         popen = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | environment)
     try:
-        _wait(popen, port, log.name)
+        wait(popen, port, log.name)
         yield Process(popen, port)
     finally:
         popen.terminate()
@@ -78,7 +78,8 @@ def start(name: str, agent: str, **environment: str) -> Iterator[Process]:
             popen.wait()
 
 
-def _wait(popen: subprocess.Popen[bytes], port: int, log: str) -> None:
+def wait(popen: subprocess.Popen[bytes], port: int, log: str) -> None:
+    """Wait until a server accepts connections."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and popen.poll() is None:
         with contextlib.suppress(OSError):
@@ -127,7 +128,7 @@ def interpreter(name: str) -> str:
     print(f"installing {requirement} into {folder}", file=sys.stderr)
     pins = [f"{package}=={version(package)}" for package in SAME]
     try:
-        _install(folder, python, [requirement, *pins])
+        install(folder, python, [requirement, *pins])
     except subprocess.CalledProcessError as error:
         print(f"{name} is left out: {error}", file=sys.stderr)
         return ""
@@ -146,7 +147,8 @@ def _has(python: Path, module: str) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def _install(folder: Path, python: Path, requirements: list[str]) -> None:
+def install(folder: Path, python: Path, requirements: list[str]) -> None:
+    """Make an environment with packages."""
     uv = shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent)
     if uv:
         subprocess.run([uv, "venv", "-q", "--clear", "-p", sys.executable, folder], check=True)

@@ -1,0 +1,196 @@
+"""The same agent behind a framework's own A2A server or ours: `python peer_agents.py NAME PORT`.
+
+The agent's scripted model acts by the last word of its user: `words`, `recall`, `look`, `book`,
+`fail` or `wait`. A cancelled `wait` creates the file STOPPED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import uvicorn
+
+WORDS = ["one", " two", " three", " four", " five"]
+SECRET = "postgresql://admin:hunter2@db"
+
+
+async def act(said: list[str], results: list[str]):
+    """Yield texts, or the name of a tool to call, for the messages of the user so far."""
+    match said[-1]:
+        case _ if results:
+            yield f"{results[0]}."
+        case "recall":
+            yield ", ".join(said[:-1])
+        case "look":
+            yield "Let me look. "
+            yield ("look",)
+        case "book":
+            yield ("book",)
+        case "fail":
+            raise RuntimeError(f"cannot reach {SECRET}")
+        case "wait":
+            try:
+                yield "Waiting"
+                await asyncio.Event().wait()
+            finally:
+                mark_stopped()
+        case _:
+            for word in WORDS:
+                yield word
+
+
+def mark_stopped() -> None:
+    Path(os.environ["STOPPED"]).touch()
+
+
+def agent_framework():
+    from agent_framework import (
+        Agent,
+        BaseChatClient,
+        ChatMiddlewareLayer,
+        ChatResponse,
+        ChatResponseUpdate,
+        Content,
+        FunctionInvocationLayer,
+        ResponseStream,
+        tool,
+    )
+
+    class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
+        def _inner_get_response(self, *, messages, stream, **_):
+            answer = ResponseStream(self.updates(messages), finalizer=ChatResponse.from_updates)
+            return answer if stream else answer.get_final_response()
+
+        async def updates(self, messages):
+            said = [each.text for each in messages if each.role == "user" and each.text]
+            contents = messages[-1].contents
+            results = [str(each.result) for each in contents if each.type == "function_result"]
+            async for made in act(said, results):
+                if isinstance(made, str):
+                    content = Content.from_text(made)
+                else:
+                    content = Content.from_function_call("1", made[0], arguments={})
+                yield ChatResponseUpdate(contents=[content], role="assistant")
+                await asyncio.sleep(0.01)
+
+    @tool
+    def look() -> str:
+        """Look out of the window."""
+        return "It rains"
+
+    @tool(approval_mode="always_require")
+    def book() -> str:
+        """Book a trip."""
+        return "It is booked"
+
+    return Agent(client=Scripted(), name="helper", description="Helps.", tools=[look, book])
+
+
+def agent_framework_own(port: int):
+    from a2a.server.request_handlers import DefaultRequestHandler
+    from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+    from a2a.server.tasks import InMemoryTaskStore
+    from a2a.types import AgentCapabilities, AgentCard, AgentInterface
+    from agent_framework.a2a import A2AExecutor
+    from starlette.applications import Starlette
+
+    url = f"http://127.0.0.1:{port}/"
+    card = AgentCard(
+        name="helper",
+        description="Helps.",
+        version="1.0.0",
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/plain"],
+        capabilities=AgentCapabilities(streaming=True),
+        supported_interfaces=[
+            AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0")
+        ],
+    )
+    executor = A2AExecutor(agent_framework(), stream=True)
+    handler = DefaultRequestHandler(executor, InMemoryTaskStore(), card)
+    routes = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")]
+    return Starlette(routes=routes)
+
+
+def strands(_context_id: str = ""):
+    from strands import Agent, tool
+    from strands.models import Model
+
+    class Scripted(Model):
+        def get_config(self):
+            return {}
+
+        def update_config(self, **model_config):
+            pass
+
+        def structured_output(self, *arguments, **options):
+            raise NotImplementedError
+
+        async def stream(self, messages, *_, **__):
+            blocks = [b for each in messages if each["role"] == "user" for b in each["content"]]
+            said = [block["text"] for block in blocks if "text" in block]
+            found = [b["toolResult"] for b in messages[-1]["content"] if "toolResult" in b]
+            results = [each["content"][0]["text"] for each in found]
+            reason = "end_turn"
+            yield {"messageStart": {"role": "assistant"}}
+            async for made in act(said, results):
+                if isinstance(made, str):
+                    yield {"contentBlockStart": {"start": {}}}
+                    yield {"contentBlockDelta": {"delta": {"text": made}}}
+                else:
+                    reason = "tool_use"
+                    use = {"name": made[0], "toolUseId": f"use-{len(messages)}"}
+                    yield {"contentBlockStart": {"start": {"toolUse": use}}}
+                    yield {"contentBlockDelta": {"delta": {"toolUse": {"input": "{}"}}}}
+                yield {"contentBlockStop": {}}
+                await asyncio.sleep(0.01)
+            yield {"messageStop": {"stopReason": reason}}
+
+    @tool
+    def look() -> str:
+        """Look out of the window."""
+        return "It rains"
+
+    @tool(context=True)
+    def book(tool_context) -> str:
+        """Book a trip."""
+        return f"It is booked: {tool_context.interrupt('sure', 'Shall I book it?')}"
+
+    return Agent(
+        model=Scripted(),
+        name="helper",
+        description="Helps.",
+        tools=[look, book],
+        callback_handler=None,
+    )
+
+
+def strands_own(port: int):
+    from strands.multiagent.a2a import A2AServer
+
+    url = f"http://127.0.0.1:{port}/"
+    server = A2AServer(
+        agent_factory=strands, http_url=url, port=port, enable_a2a_compliant_streaming=True
+    )
+    return server.to_starlette_app()
+
+
+def ours(agent):
+    from a2a_adapters import build_app
+
+    return build_app(agent)
+
+
+SERVERS = {
+    "agent-framework": agent_framework_own,
+    "agent-framework, ours": lambda _: ours(agent_framework()),
+    "strands": strands_own,
+    "strands, ours": lambda _: ours(strands),
+}
+
+if __name__ == "__main__":
+    name, port = sys.argv[1], int(sys.argv[2])
+    uvicorn.run(SERVERS[name](port), host="127.0.0.1", port=port, log_level="warning")
