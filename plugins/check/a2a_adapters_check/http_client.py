@@ -130,7 +130,7 @@ class HttpClient:
         await self._known.aclose()
         await self._anonymous.aclose()
 
-    async def ask(
+    async def ask(  # noqa: PLR0913 - independent options
         self,
         method: str,
         url: str,
@@ -141,10 +141,12 @@ class HttpClient:
         anonymous: bool = False,
         max_bytes: int = MAX_ANSWER,
         seconds: float | None = None,
+        repeats: bool = True,
     ) -> Answer:
         """Send a request and return the response; failures are in `Answer.failure`.
 
-        `seconds` overrides the timeout `patience`.
+        `seconds` overrides the timeout `patience`. If the connection breaks, the request is sent
+        once more, unless `repeats` is false.
         """
         client = self._anonymous if anonymous else self._known
         async with self._room:
@@ -163,6 +165,8 @@ class HttpClient:
                     try:
                         response = await request()
                     except _BROKEN:  # a server may close a connection after an error
+                        if not repeats:
+                            raise
                         response = await request()
             except (
                 httpx.HTTPError,

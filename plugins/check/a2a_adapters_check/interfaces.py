@@ -53,6 +53,8 @@ DELETE_PUSH = Operation(
     "DELETE",
     "/tasks/{taskId}/pushNotificationConfigs/{id}",
 )
+CHANGING = frozenset({SEND, STREAM, CANCEL, CREATE_PUSH, DELETE_PUSH})
+"""Operations never repeated after a broken connection: the agent may have performed them."""
 
 
 @dataclass(frozen=True, slots=True)

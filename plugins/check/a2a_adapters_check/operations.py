@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from a2a.utils.errors import A2A_ERROR_MAPPING, JSON_RPC_ERROR_CODE_MAP
 
 from a2a_adapters_check.http_client import Answer, Stream, as_json
-from a2a_adapters_check.interfaces import REST, RPC, listed
+from a2a_adapters_check.interfaces import CHANGING, REST, RPC, listed
 
 if TYPE_CHECKING:
     import asyncio
@@ -74,7 +74,13 @@ async def call(
     verb, url, body = interface.request(operation, params)
     sent = {**interface.headers(version), **(headers or {})}
     answer = await http.ask(
-        verb, url, headers=sent, json=body, anonymous=anonymous, seconds=seconds
+        verb,
+        url,
+        headers=sent,
+        json=body,
+        anonymous=anonymous,
+        seconds=seconds,
+        repeats=operation not in CHANGING,
     )
     return outcome(interface, answer)
 

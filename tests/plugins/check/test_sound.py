@@ -135,6 +135,35 @@ async def test_a_connection_that_a_server_broke_is_replaced():
     assert broken
 
 
+async def test_a_message_whose_answer_is_lost_is_not_sent_again():
+    """The agent has processed it and would do so twice."""
+    received, lost = [], []
+
+    def note(asked, given):
+        if asked.method == "SendMessage":
+            received.append(asked.body["params"]["message"]["messageId"])
+        return given
+
+    agent = Broken(plain(), note)
+
+    async def losing(scope, receive, send):
+        async def answer(event):
+            if received and not lost:
+                lost.append(event)
+                length = [(b"content-length", b"9")]
+                await send({"type": "http.response.start", "status": 200, "headers": length})
+                raise ConnectionError("broken")
+            await send(event)
+
+        await agent(scope, receive, answer)
+
+    async with running(losing) as url:
+        report = await check(url, send=True)
+    assert lost
+    assert len(received) == len(set(received)), "no message comes twice"
+    assert "send.answers" in ids(report)
+
+
 class Late:
     """An app built once its URL is known; it also serves its public key."""
 
