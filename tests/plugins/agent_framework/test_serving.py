@@ -6,7 +6,15 @@ import asyncio
 
 import pytest
 from a2a_adapters_agent_framework import adapt
-from agent_framework import Agent, Content, FunctionInvocationContext, WorkflowBuilder, tool
+from agent_framework import (
+    Agent,
+    Content,
+    ContextProvider,
+    FunctionInvocationContext,
+    Message,
+    WorkflowBuilder,
+    tool,
+)
 from agent_framework.exceptions import (
     ChatClientContentFilterException,
     ChatClientException,
@@ -157,6 +165,18 @@ async def test_failed_runs_leave_the_conversation_unchanged():
         await ask(adapter, "second")
     await ask(adapter, "third")
     assert said(client.heard[-1]) == ["first", "third"]
+
+
+async def test_agents_with_context_providers_remember():
+    class Weather(ContextProvider):
+        async def before_run(self, *, context, **_):
+            context.extend_messages(self, [Message("user", [Content.from_text("It rains.")])])
+
+    client = script("one", "two")
+    adapter = adapt(Agent(client=client, context_providers=[Weather("weather")]))
+    await ask(adapter, "first")
+    await ask(adapter, "second")
+    assert said(client.heard[-1]) == ["It rains.", "first", "second"]
 
 
 async def test_cancelling_stops_the_model_and_tools_at_once():
