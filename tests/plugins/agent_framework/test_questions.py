@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from a2a_adapters_agent_framework import adapt
-from agent_framework import Agent, tool
+from agent_framework import Agent, Content, tool
 
 from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
 from tests.plugins.agent_framework.support import Fake, calling, results, said
@@ -111,3 +111,18 @@ async def test_abandoned_questions_leave_the_conversation_as_before():
     await adapter.abandon(request("book"))
     await ask(adapter, "bye", task_id="other")
     assert said(agent.client.heard[-1]) == ["hi", "bye"]
+
+
+async def test_calls_without_arguments_are_asked_about():
+    @tool(approval_mode="always_require")
+    def leave() -> str:
+        """Leave."""
+        return "gone"
+
+    def model(messages):
+        return results(messages).get("c1") or Content.from_function_call("c1", "leave")
+
+    adapter = adapt(Agent(client=Fake(model), tools=[leave]))
+    events = await ask(adapter, "go")
+    assert only(events, InputRequired).prompt.startswith("The agent wants to call leave().")
+    assert answer(await reply(adapter, "yes")) == "gone"

@@ -17,7 +17,7 @@ from a2a_adapters import Data, InputRequired, as_json, as_text, tool_arguments
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
 
 if TYPE_CHECKING:
-    from a2a_adapters import Part
+    from a2a_adapters import JSON, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,20 @@ def rejections(paused: Paused) -> dict[str, str]:
 
 def _text(request: Mapping[str, Any]) -> str:
     call = _call(request)
-    shown = as_text([Data(tool_arguments(call["arguments"]))])
+    arguments = _arguments(call)
+    shown = as_text([Data(arguments)]) if arguments else ""
     return f"The agent wants to call {call['name']}({shown})."
 
 
 def _payload(request: Mapping[str, Any]) -> Mapping[str, Any]:
     call = _call(request)
-    arguments = tool_arguments(call["arguments"])
-    return {"call_id": request["id"], "tool": call["name"], "arguments": arguments}
+    return {"call_id": request["id"], "tool": call["name"], "arguments": _arguments(call)}
 
 
 def _call(request: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Mapping[str, Any] = request["function_call"]
     return call
+
+
+def _arguments(call: Mapping[str, Any]) -> JSON:
+    return tool_arguments(call.get("arguments") or {})  # JSON of the framework omits None
