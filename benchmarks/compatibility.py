@@ -31,6 +31,7 @@ LIBRARIES = [
     "pydantic-ai-slim",
     "strands-agents",
     "agent-framework-core",
+    "google-adk",
     "mcp",
     "agent-client-protocol",
     "ag-ui-protocol",
@@ -101,6 +102,8 @@ COMBINATIONS = """\
   call each other over A2A.
 - **Pydantic AI** itself needs no `openai`. The models of `pydantic-ai-slim[openai]` need version 3,
   which cannot be installed with CrewAI.
+- **Google ADK** needs OpenTelemetry 1.44 or older, and CrewAI 1.45.1 or newer, so the two cannot be
+  installed together. The extra `all` has CrewAI: name the extras that you need beside `google-adk`.
 - **AutoGen** needs `protobuf` 5, and therefore `grpcio-tools` and `grpcio-reflection` 1.71.
   `grpcio-tools` 1.71 has no wheel for Python 3.14, where pip needs a C++ compiler to install the
   extras `autogen` and `grpc` into one environment.

@@ -51,8 +51,8 @@ TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
 LANGUAGES = {"python", "console", "sh"}
 # The home page has a tab for each framework; only those of installed frameworks are run.
 FRAMEWORKS = re.compile(
-    r"(?m)^from (agent_framework|agents|autogen_agentchat|crewai|langchain_core|langgraph"
-    r"|pydantic_ai|strands)\b"
+    r"(?m)^from (agent_framework|agents|autogen_agentchat|crewai|google\.adk|langchain_core"
+    r"|langgraph|pydantic_ai|strands)\b"
 )
 ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
 
@@ -180,6 +180,8 @@ async def test_snippets(path, folder, monkeypatch):
             api = await stack.enter_async_context(running(endpoint()))
             monkeypatch.setenv("OPENAI_BASE_URL", f"{api}/v1")
             monkeypatch.setenv("OPENAI_API_KEY", "none")
+            monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", api)
+            monkeypatch.setenv("GOOGLE_API_KEY", "none")
         monkeypatch.setattr(a2a_adapters.serving.server, "serve", page.serve)
         monkeypatch.setattr(a2a_adapters.serving.server, "serve_runnable", page.serve)
         if "crewai" in path.name:  # the same function by another name, bound when it is imported

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 SEPARATE = {
     "agent_framework": "agent_framework",
     "crewai": "crewai",
+    "google_adk": "google.adk",
     "strands": "strands",
 }
 """The plugins of frameworks that the main environment lacks, and the modules of these."""

@@ -1,4 +1,4 @@
-"""A fake of OpenAI's API, to use the SDK's model classes without cost."""
+"""A fake of the APIs of OpenAI and of Gemini, to use their model classes without cost."""
 
 from __future__ import annotations
 
@@ -27,9 +27,21 @@ async def respond(request: Request) -> Response:
     return StreamingResponse(_events(item), headers=CLOSE, media_type="text/event-stream")
 
 
+async def generate(request: Request) -> Response:
+    """Stream `ANSWER` as Gemini does."""
+    request.app.state.asked.append(await request.json())
+    content = {"role": "model", "parts": [{"text": ANSWER}]}
+    answer = {"candidates": [{"content": content, "finishReason": "STOP"}]}
+    return Response(
+        f"data: {json.dumps(answer)}\n\n", headers=CLOSE, media_type="text/event-stream"
+    )
+
+
 def endpoint() -> Starlette:
-    """Return the API; `app.state.asked` has its requests."""
-    app = Starlette(routes=[Route("/v1/responses", respond, methods=["POST"])])
+    """Return the APIs; `app.state.asked` has their requests."""
+    openai = Route("/v1/responses", respond, methods=["POST"])
+    gemini = Route("/v1beta/models/{model}:streamGenerateContent", generate, methods=["POST"])
+    app = Starlette(routes=[openai, gemini])
     app.state.asked = []
     return app
 

@@ -27,6 +27,7 @@ _PACKAGES = {
     "pydantic-ai": ["a2a-adapters[pydantic-ai]"],
     "strands": ["a2a-adapters[strands]"],
     "agent-framework": ["a2a-adapters[agent-framework]"],
+    "google-adk": ["a2a-adapters[google-adk]"],
 }
 """The dependencies of a project, by framework."""
 

@@ -1,0 +1,114 @@
+"""A remote agent as an agent."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Unpack
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.events.event import Event
+from pydantic import PrivateAttr
+
+from a2a_adapters import AgentReply, RemoteAgent, Text, TextDelta, ToolDescription, dialogue
+from a2a_adapters_google_adk.calling.contents import as_content, as_parts, as_usage, words
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from google.adk.agents.invocation_context import InvocationContext
+
+    from a2a_adapters import AgentDescription, AgentOptions, Part
+
+_PLACE = "a2a"
+"""The key of the place in the remote conversation in the metadata of an answer."""
+_GO_ON = Text("Please go on.")
+
+
+class A2AAgent(BaseAgent):
+    """Any A2A agent as an agent: alone, as a sub-agent, as a node of a workflow, or as a tool.
+
+    The remote agent keeps the conversation, whose place is in the session: each run sends only what
+    was said since its last answer. A question is returned as the answer, and the next run of the
+    session answers it. One agent serves any number of sessions.
+
+    Args:
+        agent: The agent, or its URL.
+        about: The description, from which other agents choose. Without it the agent's card is read
+            now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
+    """
+
+    _agent: RemoteAgent = PrivateAttr()
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        about: AgentDescription | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        remote = RemoteAgent.of(agent, **options)
+        described = ToolDescription.of_agent(about or remote.describe_sync())
+        super().__init__(name=described.name, description=described.description)
+        self._agent = remote
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event]:
+        """Yield the agent's answer (called by the framework). Leaving it early cancels its task.
+
+        Raises:
+            RemoteAgentError: The agent does not answer, or its task failed.
+        """
+        heard = [event for event in ctx.session.events if _is_heard(event, ctx.branch)]
+        place, new = self._since_answer(heard)
+        answer = self._agent.stream(
+            _parts(new), context_id=place.get("context_id", ""), task_id=place.get("task_id", "")
+        )
+        async with aclosing(answer) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    yield self._event(ctx, content=words(event.text), partial=True)
+                elif isinstance(event, AgentReply):
+                    yield self._event(
+                        ctx,
+                        content=as_content(event),
+                        usage_metadata=as_usage(event),
+                        custom_metadata={_PLACE: _place(event)},
+                    )
+
+    def _since_answer(self, events: Sequence[Event]) -> tuple[dict[str, str], Sequence[Event]]:
+        """Return the place after the last answer in the session, and the events since."""
+        for position in range(len(events) - 1, -1, -1):
+            event = events[position]
+            place = (event.custom_metadata or {}).get(_PLACE)
+            if place and event.author == self.name:
+                return place, events[position + 1 :]
+        return {}, events
+
+    def _event(self, ctx: InvocationContext, **content: Any) -> Event:
+        return Event(
+            author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **content
+        )
+
+
+def _is_heard(event: Event, branch: str | None) -> bool:
+    """Return whether an event is of the agent's own branch, and not of one beside it."""
+    return not event.branch or f"{branch}.".startswith(f"{event.branch}.")
+
+
+def _place(reply: AgentReply) -> dict[str, str]:
+    """Return the place in the conversation after an answer: its context, and an open question."""
+    task_id = reply.task_id if reply.is_question else ""
+    return {"context_id": reply.context_id, "task_id": task_id}
+
+
+def _parts(events: Sequence[Event]) -> list[Part]:
+    """Convert what was said to one message, a dialogue unless the user said it all."""
+    turns = [
+        ("User" if event.author == "user" else event.author, list(as_parts(event.content.parts)))
+        for event in events
+        if event.content
+    ]
+    return dialogue([turn for turn in turns if turn[1]]) or [_GO_ON]

@@ -1,0 +1,119 @@
+"""A remote agent, or one of its skills, as a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from google.adk.tools.base_tool import BaseTool
+from google.genai.types import FunctionDeclaration
+from pydantic import Field
+
+from a2a_adapters import (
+    AgentDescription,
+    InvalidInputError,
+    RemoteAgent,
+    RemoteAgentError,
+    Skill,
+    ToolDescription,
+    ToolInput,
+)
+
+if TYPE_CHECKING:
+    from google.adk.tools.tool_context import ToolContext
+
+    from a2a_adapters import AgentOptions, AgentReply
+
+_SILENT = "(The agent answered nothing.)"
+_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
+_FAILED = "The agent could not be asked: {}"
+_STATE = "a2a_question:{}"
+"""The key, in the session's state, of the place at which a call asked its user."""
+
+
+class A2AToolArgs(ToolInput):
+    """The tool's arguments."""
+
+    context_id: str = Field(
+        "", description="The context_id of an earlier result, to go on with it; else empty."
+    )
+    task_id: str = Field(
+        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
+    )
+
+
+class A2ATool(BaseTool):
+    """Any A2A agent as a tool: `LlmAgent(tools=[A2ATool("http://localhost:8000")], ...)`.
+
+    A result contains its context id, and its task id if the agent asks a question. To continue the
+    conversation, the model passes these ids to the next call. The tool is stateless: it serves any
+    number of runs. If the agent fails, the model sees the reason.
+
+    Args:
+        agent: The agent, or its URL.
+        about: The description that the model sees: of the agent, or of one of its skills, whose
+            id is then sent as metadata `skill_id`. Without it the agent's card is read now, by
+            a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        ask_user: Whether a question of the agent asks for a confirmation of the call, whose
+            payload is the user's answer, so that the user answers it rather than the model.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
+    """
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        about: AgentDescription | Skill | None = None,
+        *,
+        ask_user: bool = False,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        self._agent = RemoteAgent.of(agent, **options)
+        self._ask_user = ask_user
+        self._skill = about.id if isinstance(about, Skill) else None
+        described = (
+            ToolDescription.of_skill(about)
+            if isinstance(about, Skill)
+            else ToolDescription.of_agent(about or self._agent.describe_sync())
+        )
+        super().__init__(name=described.name, description=described.description)
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        """Return the tool's arguments for the model (called by the framework)."""
+        return FunctionDeclaration(
+            name=self.name,
+            description=self.description,
+            parameters_json_schema=A2AToolArgs.model_json_schema(),
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
+        """Send the message of a call, or the user's answer to its question."""
+        key = _STATE.format(tool_context.function_call_id)
+        place, message = {name: args.get(name, "") for name in ("context_id", "task_id")}, ""
+        if (asked := tool_context.state.get(key)) and (said := tool_context.tool_confirmation):
+            place, message = asked, str(said.payload or ("yes" if said.confirmed else "no"))
+        try:
+            reply = await self._agent.send(
+                message or args.get("message", ""), skill=self._skill, **place
+            )
+        except (InvalidInputError, RemoteAgentError) as error:
+            return {"error": _FAILED.format(error)}
+        asks = reply.is_question and self._ask_user
+        if asked or asks:
+            ids = {"context_id": reply.context_id, "task_id": reply.task_id}
+            tool_context.state[key] = ids if asks else None
+        if asks:
+            tool_context.request_confirmation(hint=reply.question, payload="")
+            return {"error": "The user has to answer a question of the agent first."}
+        return {"result": _text(reply)}
+
+
+def _text(reply: AgentReply) -> str:
+    """Format an answer for the model, with the ids that continue the conversation."""
+    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
+    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
+    asks = _ASKS if reply.is_question else ""
+    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
+    return "\n".join(filter(None, lines))

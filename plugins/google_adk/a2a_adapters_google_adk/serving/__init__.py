@@ -1,0 +1,1 @@
+"""Agents of ADK as A2A agents."""

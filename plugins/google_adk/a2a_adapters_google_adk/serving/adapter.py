@@ -1,0 +1,229 @@
+"""An agent of ADK as an adapter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from google.adk.agents._streaming_mode import StreamingMode
+from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
+from google.adk.runners import Runner
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    Factory,
+    InputRequired,
+    Limits,
+    Output,
+    Rejected,
+)
+from a2a_adapters.conversing import StoredTurns
+from a2a_adapters_google_adk.serving.card import describe_root
+from a2a_adapters_google_adk.serving.events import RunEvents, as_file
+from a2a_adapters_google_adk.serving.failures import failure, refused, rejection
+from a2a_adapters_google_adk.serving.input import as_message
+from a2a_adapters_google_adk.serving.questions import (
+    CREDENTIAL,
+    Paused,
+    question,
+    refusals,
+    responses,
+    tool_names,
+)
+from a2a_adapters_google_adk.serving.sessions import KIND, AnyTurn, RunSession
+from a2a_adapters_google_adk.serving.targets import APP_NAME, Target, root_of, runner_of
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.genai.types import Content
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+REQUEST_KEY = "temp:a2a"
+"""The key of the `AgentRequest` in the session's state; the framework stores no `temp:` keys."""
+_NEEDS_LOGIN = "The agent needs to log in to a service, which it cannot ask for here."
+
+
+class GoogleAdkAdapter(Adapter):
+    """Serves an agent, a `Workflow`, an `App` or a `Runner` of ADK.
+
+    One agent answers all callers in parallel, each with a session of its own: the user is the
+    owner, and the session is the conversation. A failed or cancelled run leaves its conversation
+    unchanged. The app and the services of a `Runner` are
+    used, so that its session service keeps the sessions.
+    Tools find the `AgentRequest` in `tool_context.state["temp:a2a"]`.
+
+    Args:
+        target: The object, or a `Factory` that makes one for every run. The card describes it.
+        target_for: Chooses the object that answers a request, by default `target`; may be async.
+        run_config: The framework's settings of a run. By default a run may call models 50 times
+            and has 4 threads for its tools. Streaming is always on.
+        limits: Bounds the in-memory conversations of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
+
+    Raises:
+        TargetError: The target cannot be served.
+    """
+
+    def __init__(
+        self,
+        target: Target | Factory,
+        *,
+        target_for: Callable[[AgentRequest], Target | Awaitable[Target]] | None = None,
+        run_config: RunConfig | None = None,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        self.fetch = fetch
+        self._root = root_of(target.example if isinstance(target, Factory) else target)
+        self._target_for = target_for or (
+            lambda _: cast("Target", target() if isinstance(target, Factory) else target)
+        )
+        # Without threads, a sync tool would stop the server while it runs.
+        config = run_config or RunConfig(
+            max_llm_calls=50, tool_thread_pool_config=ToolThreadPoolConfig()
+        )
+        self._config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
+        self._turns = StoredTurns(KIND, limits)
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent by its name, its description, its tools and its sub-agents."""
+        return describe_root(self._root)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep conversations, and questions, in the server's storage."""
+        self._turns.open(storage)
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the agent, or continue after its question.
+
+        Raises:
+            InvalidInputError: The message is empty, or names a file by its address.
+        """
+        return self._answer(request, None if request.resuming else as_message(request))
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Restore the conversation from before the task of the question."""
+        await self._turns.abandon(request)
+
+    async def _answer(self, request: AgentRequest, message: Content | None) -> _Events:
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
+            return
+        made = self._target_for(request)
+        target = await made if inspect.isawaitable(made) else made
+        run = _Run(target, self._config, request, turn)
+        try:
+            async with aclosing(run.events(message)) as events:
+                async for event in events:
+                    yield event
+        except Exception as error:
+            rejected = rejection(error)
+            for each in rejected:
+                yield each
+            if rejected:
+                return
+            if failed := failure(error):
+                raise failed from error
+            raise
+        for event in await run.ending():
+            yield event
+
+
+class _Run:
+    """The run of one message.
+
+    Args:
+        target: The object that answers.
+        config: The framework's settings.
+        request: The message.
+        turn: The turn of the conversation.
+    """
+
+    def __init__(
+        self, target: Target, config: RunConfig, request: AgentRequest, turn: AnyTurn
+    ) -> None:
+        self._paused = paused = turn.before.paused
+        self._session_id = request.conversation_key()
+        # Users share the state `user:`, which anonymous callers must not.
+        self._user_id = request.owner or self._session_id
+        self._session = RunSession(
+            (paused.session if paused else turn.before.state) or "",
+            app_name=APP_NAME,
+            user_id=self._user_id,
+            session_id=self._session_id,
+        )
+        self._runner = runner_of(target, self._session, refusals(paused) if paused else [])
+        self._has_sessions = isinstance(target, Runner)
+        self._config = config
+        self._request = request
+        self._turn = turn
+        self._converted = RunEvents(
+            root_of(target),
+            wants_progress=request.wants_progress,
+            names=tool_names(paused) if paused else {},
+        )
+
+    async def events(self, message: Content | None) -> AsyncGenerator[AgentEvent]:
+        """Run the agent; yield its answer."""
+        messages = [message] if message is not None else responses(cast("Paused", self._paused))
+        for each in messages:
+            run = self._runner.run_async(
+                user_id=self._user_id,
+                session_id=self._session_id,
+                new_message=each,
+                state_delta={REQUEST_KEY: self._request},
+                run_config=self._config,
+            )
+            async with aclosing(run) as events:
+                async for event in events:
+                    for converted in self._converted.take(event):
+                        yield converted
+                    for artifact in await self._artifacts(event):
+                        yield artifact
+
+    async def ending(self) -> list[AgentEvent]:
+        """Keep the conversation, or the run with its question; return the last events."""
+        converted = self._converted
+        events = list(converted.end())
+        if converted.error_code:
+            return events + refused(converted.error_code)
+        session = "" if self._has_sessions else self._session.as_json()
+        if not converted.calls:
+            await self._turn.complete(session)
+            return events
+        if any(call["name"] == CREDENTIAL for call in converted.calls):
+            return [*events, Rejected(_NEEDS_LOGIN)]
+        paused = Paused(self._request.task_id, session, converted.calls)
+        await self._turn.pause(paused)
+        return [*events, question(paused)]
+
+    async def _artifacts(self, event: Event) -> list[AgentEvent]:
+        """Load the files that an event saves."""
+        service = self._runner.artifact_service
+        if service is None:
+            return []
+        loaded: list[AgentEvent] = []
+        for filename, version in event.actions.artifact_delta.items():
+            part = await service.load_artifact(
+                app_name=self._runner.app_name,
+                user_id=self._user_id,
+                session_id=self._session_id,
+                filename=filename,
+                version=version,
+            )
+            if part is not None and (blob := part.inline_data):
+                loaded.append(Output([as_file(blob.data, blob.mime_type, filename)]))
+        return loaded
+
+
+adapt = GoogleAdkAdapter
+"""Wraps an agent, a workflow, an app or a runner, with options."""

@@ -1,0 +1,208 @@
+"""Converts the events of a run to adapter events."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from pydantic import TypeAdapter
+
+from a2a_adapters import (
+    AgentEvent,
+    File,
+    Output,
+    Progress,
+    Speech,
+    TaskMetadata,
+    TextDelta,
+    TokenUsage,
+    ToolCalls,
+    as_output,
+)
+from a2a_adapters_google_adk.serving.questions import ASKING, as_call
+from a2a_adapters_google_adk.serving.targets import speakers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from google.adk.events.event import Event
+    from google.genai.types import GenerateContentResponseUsageMetadata
+    from google.genai.types import Part as GenaiPart
+
+    from a2a_adapters_google_adk.serving.targets import Root
+
+_Speaker: TypeAlias = tuple[str, str]
+"""The author of an event and its branch, as agents speak in parallel."""
+
+
+class RunEvents:
+    """Converts the events of the run of one message.
+
+    The words of the agents that answer are streamed. If none of them speaks, the answer is the last
+    thing that any agent says. Agents with an `output_schema` answer with data.
+
+    Attributes:
+        calls: The calls that wait for the caller, as they are stored.
+        error_code: The code with which the model ended the answer; empty if it did not fail.
+
+    Args:
+        root: The agent or the workflow.
+        wants_progress: Whether the client follows the progress.
+        names: The tools whose calls go on with the run, by the id of the call.
+    """
+
+    def __init__(self, root: Root, *, wants_progress: bool, names: Mapping[str, str]) -> None:
+        self._root = root
+        self._speakers = speakers(root)
+        self._wants_progress = wants_progress
+        self._tools = ToolCalls(names)
+        self._speech = Speech[_Speaker]()
+        self._speaking: set[_Speaker] = set()
+        self._last: AgentEvent | None = None
+        self._has_answered = False
+        self._usage = [0, 0, 0]
+        self.calls: list[Mapping[str, Any]] = []
+        self.error_code = ""
+
+    def take(self, event: Event) -> Iterator[AgentEvent]:
+        """Yield the adapter events for an event."""
+        if event.author == "user":
+            return
+        parts = (event.content and event.content.parts) or []
+        if event.partial:
+            yield from self._chunk(event, _text(parts))
+            return
+        self.error_code = event.error_code or ""
+        self._count(event.usage_metadata)
+        if self._wants_progress:
+            yield from _thoughts(parts)
+            yield from self._tool_events(event, parts)
+        yield from _files(parts)
+        yield from self._message(event, _text(parts))
+        if event.output is not None and self._schema(event.author) is None:
+            yield from self._output(event)
+        waiting = event.long_running_tool_ids or ()
+        self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]
+
+    def end(self) -> Iterator[AgentEvent]:
+        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
+        yield from _delta(self._speech.rest())
+        if self._last is not None and not self._has_answered and not self.calls:
+            yield self._last
+        given, made, total = self._usage
+        if total:
+            yield TaskMetadata(TokenUsage(given, made, total).as_metadata())
+
+    def _chunk(self, event: Event, text: str) -> Iterator[AgentEvent]:
+        if text and self._answers(event):
+            speaker = _speaker(event)
+            self._speaking.add(speaker)
+            self._has_answered = True
+            yield from _delta(self._speech.add(speaker, text))
+
+    def _message(self, event: Event, text: str) -> Iterator[AgentEvent]:
+        """Yield the end of a message whose words may have been streamed."""
+        speaker = _speaker(event)
+        if speaker in self._speaking:
+            self._speaking.remove(speaker)
+            yield from _delta(self._speech.end(speaker))
+        elif not text:
+            return
+        elif schema := self._schema(event.author):
+            self._last = _structured(text, schema)
+        elif self._answers(event):
+            self._has_answered = True
+            yield from _delta(self._speech.end(speaker, text))
+        else:
+            self._last = TextDelta(text)
+            if self._wants_progress:
+                yield Progress(text, {"agent": event.author})
+
+    def _output(self, event: Event) -> Iterator[AgentEvent]:
+        """Yield the output of a workflow; those of its inner nodes are not the answer."""
+        paths = event.node_info.output_for or [event.node_info.path]
+        if all("/" in path for path in paths):
+            return
+        if isinstance(event.output, str):
+            yield from _delta(self._speech.end(_speaker(event), event.output))
+        elif output := as_output(event.output):
+            yield output
+        self._has_answered = True
+
+    def _answers(self, event: Event) -> bool:
+        return event.author in self._speakers and self._schema(event.author) is None
+
+    def _schema(self, author: str) -> object:
+        """Return the `output_schema` of an agent."""
+        agent = self._root.find_agent(author) if isinstance(self._root, BaseAgent) else None
+        return agent.output_schema if isinstance(agent, LlmAgent) else None
+
+    def _tool_events(self, event: Event, parts: list[GenaiPart]) -> Iterator[AgentEvent]:
+        unconfirmed = event.actions.requested_tool_confirmations
+        for part in parts:
+            if (call := part.function_call) and call.name not in ASKING:
+                yield from self._tools.started(call.id or "", call.name or "", call.args)
+            if (result := part.function_response) and result.id not in unconfirmed:
+                response = result.response or {}
+                yield from self._tools.finished(
+                    result.id or "",
+                    response.get("result", response),
+                    name=result.name or "",
+                    is_error=set(response) == {"error"},
+                )
+
+    def _count(self, usage: GenerateContentResponseUsageMetadata | None) -> None:
+        if usage is not None:
+            counts = (
+                usage.prompt_token_count,
+                usage.candidates_token_count,
+                usage.total_token_count,
+            )
+            self._usage = [
+                known + (new or 0) for known, new in zip(self._usage, counts, strict=True)
+            ]
+
+
+def _speaker(event: Event) -> _Speaker:
+    return event.author, event.branch or ""
+
+
+def _text(parts: list[GenaiPart]) -> str:
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _thoughts(parts: list[GenaiPart]) -> Iterator[AgentEvent]:
+    for part in parts:
+        if part.thought and part.text:
+            yield Progress(part.text, {"kind": "thought"})
+
+
+def _files(parts: list[GenaiPart]) -> Iterator[AgentEvent]:
+    for part in parts:
+        if blob := part.inline_data:
+            yield Output([as_file(blob.data, blob.mime_type, blob.display_name)])
+        elif linked := part.file_data:
+            url, media_type = linked.file_uri, linked.mime_type or ""
+            yield Output([File(url=url, media_type=media_type, filename=linked.display_name or "")])
+
+
+def as_file(content: bytes | None, media_type: str | None, filename: str | None) -> File:
+    """Return bytes of the framework as a file."""
+    return File(content=content or b"", media_type=media_type or "", filename=filename or "")
+
+
+def _structured(text: str, schema: object) -> AgentEvent | None:
+    """Return an answer as data with its schema, or as text if the model did not write JSON."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return TextDelta(text)
+    described = schema if isinstance(schema, dict) else TypeAdapter(schema).json_schema()
+    return as_output(value, schema=described)
+
+
+def _delta(text: str) -> Iterator[AgentEvent]:
+    if text:
+        yield TextDelta(text)

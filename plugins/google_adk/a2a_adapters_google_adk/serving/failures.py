@@ -1,0 +1,53 @@
+"""Classifies the errors that end a run, and the codes with which models refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.adk.agents.invocation_context import LlmCallsLimitExceededError
+
+from a2a_adapters import AgentFailedError, Rejected, TaskMetadata, model_failure
+
+if TYPE_CHECKING:
+    from a2a_adapters import AgentEvent, ErrorCategory
+
+_FILTERS = {
+    "BLOCKLIST",
+    "IMAGE_SAFETY",
+    "MODEL_ARMOR",
+    "OTHER_BLOCKED",
+    "PROHIBITED_CONTENT",
+    "RECITATION",
+    "SAFETY",
+    "SPII",
+}
+"""Reasons for which a content filter stops an answer, of `google.genai.types`."""
+
+
+def rejection(error: Exception) -> list[AgentEvent]:
+    """Return the rejection of a run that reached a limit."""
+    if isinstance(error, LlmCallsLimitExceededError):
+        return _rejection("The agent reached its limit of model calls.", "limit")
+    return []
+
+
+def failure(error: Exception) -> AgentFailedError | None:
+    """Return the failure if the model caused it."""
+    return model_failure(error)
+
+
+def refused(code: str) -> list[AgentEvent]:
+    """Return the rejection of an answer that the model ended with an error code.
+
+    Raises:
+        AgentFailedError: No filter stopped the answer.
+    """
+    if code in _FILTERS:
+        return _rejection("The content filter of the model stopped the answer.", "model_refused")
+    if code == "MAX_TOKENS":
+        return _rejection("The model reached its limit of tokens.", "limit")
+    raise AgentFailedError("model_unavailable")
+
+
+def _rejection(reason: str, category: ErrorCategory) -> list[AgentEvent]:
+    return [TaskMetadata({"error": {"category": category}}), Rejected(reason)]

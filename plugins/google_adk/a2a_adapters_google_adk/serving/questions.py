@@ -1,0 +1,220 @@
+"""Asks the caller what a run waits for, and reads the replies.
+
+A run waits for confirmations of tool calls, for the input of workflows, and for the results of
+long-running tools (https://adk.dev/tools-custom/confirmation/). The question has a data part for
+each call, and one with the JSON schema of a reply: an object with the answers by the ids of the
+calls. A text answers the first call, and the others are asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai.types import Content, FunctionCall, FunctionResponse
+from google.genai.types import Part as GenaiPart
+
+from a2a_adapters import Data, InputRequired, as_json, as_text
+from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+
+if TYPE_CHECKING:
+    from google.adk.tools.tool_context import ToolContext
+
+    from a2a_adapters import JSON, Part
+
+CONFIRMATION = "adk_request_confirmation"
+INPUT = "adk_request_input"
+CREDENTIAL = "adk_request_credential"
+ASKING = {CONFIRMATION, INPUT, CREDENTIAL}
+"""The names of calls with which the framework itself asks."""
+_GENERATED_HINT = "Please approve or reject the tool call"
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A run that waits for its caller.
+
+    Attributes:
+        task_id: The task that waits.
+        session: The session at the current point of the run, as in `AnyTurn`.
+        calls: The calls that wait, with `id`, `name` and `args`.
+        answers: The answers so far, by the id of the call.
+    """
+
+    task_id: str
+    session: str
+    calls: Sequence[Mapping[str, Any]]
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> list[Mapping[str, Any]]:
+        """The calls without an answer."""
+        return [each for each in self.calls if each["id"] not in self.answers]
+
+    def with_answers(self, answers: Mapping[str, Any]) -> Paused:
+        """Return a copy with further answers."""
+        return replace(self, answers={**self.answers, **answers})
+
+
+def as_call(call: FunctionCall) -> Mapping[str, Any]:
+    """Return a call of the framework as it is stored."""
+    return {"id": call.id, "name": call.name, "args": as_json(call.args or {})}
+
+
+def tool_names(paused: Paused) -> dict[str, str]:
+    """Return the names of the tools whose calls go on with the run, by the id of the call."""
+    calls = (_confirmed(each) for each in paused.calls if each["name"] == CONFIRMATION)
+    return {each["id"]: each["name"] for each in calls}
+
+
+def question(paused: Paused, hint: str = "") -> InputRequired:
+    """Return the question about the calls without an answer.
+
+    Args:
+        paused: The run.
+        hint: The fault of the last reply, if any.
+    """
+    waiting = paused.waiting
+    has_choice = any(each["name"] == CONFIRMATION for each in waiting)
+    choices = APPROVAL_CHOICES if has_choice else ""
+    prompt = numbered([_text(each) for each in waiting], hint, choices)
+    properties = {each["id"]: {"title": _text(each), **_schema(each)} for each in waiting}
+    form = {"type": "object", "properties": properties, "required": list(properties)}
+    parts = [*map(_payload, waiting), {"response_schema": form}]
+    return InputRequired(prompt, [Data(as_json(part)) for part in parts], durable=True)
+
+
+def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
+    """Return the run with the answers in a reply.
+
+    Raises:
+        InvalidInputError: The reply is unclear. It answers nothing.
+    """
+    ids = [each["id"] for each in paused.calls]
+    given = replies(parts, ids, [each["id"] for each in paused.waiting])
+    return paused.with_answers(
+        {
+            call["id"]: _decision(call, given[call["id"]])
+            if call["name"] == CONFIRMATION
+            else given[call["id"]]
+            for call in paused.calls
+            if call["id"] in given
+        }
+    )
+
+
+def responses(paused: Paused) -> list[Content]:
+    """Return the answers as the messages that resume the run, one after the other."""
+    # The framework ignores the result of a tool beside the answer to a question of its own.
+    asked = [each for each in paused.calls if each["name"] in ASKING]
+    results = [each for each in paused.calls if each["name"] not in ASKING]
+    return [
+        Content(role="user", parts=[_response(each, paused.answers[each["id"]]) for each in calls])
+        for calls in (asked, results)
+        if calls
+    ]
+
+
+def refusals(paused: Paused) -> list[BasePlugin]:
+    """Return the plugin that tells the model with which words the caller refused calls, if any."""
+    given = (
+        (_confirmed(each)["id"], paused.answers[each["id"]].get("reason"))
+        for each in paused.calls
+        if each["name"] == CONFIRMATION
+    )
+    said = {call_id: refused_call(reason) for call_id, reason in given if reason}
+    return [_Refusals(said)] if said else []
+
+
+class _Refusals(BasePlugin):
+    """Replaces the results of refused calls, in which the framework gives no reason."""
+
+    def __init__(self, said: Mapping[str, str]) -> None:
+        super().__init__(name="a2a_refusals")
+        self._said = said
+
+    async def after_tool_callback(
+        self, *, tool_context: ToolContext, **_: Any
+    ) -> dict[str, Any] | None:
+        said = self._said.get(tool_context.function_call_id or "")
+        return {"error": said} if said else None
+
+
+def _decision(call: Mapping[str, Any], reply: object) -> dict[str, JSON]:
+    """Return a `ToolConfirmation`, and the words of a refusal.
+
+    Words are the payload if the tool asks for a text.
+
+    Raises:
+        InvalidInputError: The reply is empty.
+    """
+    if isinstance(reply, Mapping) and isinstance(reply.get("confirmed"), bool):
+        return {"confirmed": reply["confirmed"], "payload": as_json(reply.get("payload"))}
+    decision = approval(reply)
+    if isinstance(decision, str) and isinstance(_wanted(call), str):
+        return {"confirmed": True, "payload": decision}
+    if isinstance(decision, str):
+        return {"confirmed": False, "reason": decision}
+    return {"confirmed": decision}
+
+
+def _response(call: Mapping[str, Any], answer: object) -> GenaiPart:
+    # As the framework wraps the results of tools that are not dicts.
+    response = dict(answer) if isinstance(answer, Mapping) else {"result": answer}
+    if call["name"] == CONFIRMATION:
+        response.pop("reason", None)
+    return GenaiPart(
+        function_response=FunctionResponse(id=call["id"], name=call["name"], response=response)
+    )
+
+
+def _text(call: Mapping[str, Any]) -> str:
+    match call["name"]:
+        case name if name == CONFIRMATION:
+            hint = call["args"].get("toolConfirmation", {}).get("hint") or ""
+            text = f"The agent wants to call {_shown(_confirmed(call))}."
+            return (
+                text if hint.startswith(_GENERATED_HINT) else "\n".join(filter(None, (text, hint)))
+            )
+        case name if name == INPUT:
+            return call["args"].get("message") or "The agent needs your input."
+        case _:
+            return f"What is the result of {_shown(call)}?"
+
+
+def _shown(call: Mapping[str, Any]) -> str:
+    arguments = as_text([Data(call["args"])]) if call.get("args") else ""
+    return f"{call['name']}({arguments})"
+
+
+def _schema(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    if call["name"] == INPUT:
+        return call["args"].get("response_schema") or {}
+    if call["name"] != CONFIRMATION:
+        return {}
+    payload = _wanted(call)
+    if payload is None:
+        return {"type": "boolean"}
+    properties = {"confirmed": {"type": "boolean"}, "payload": {"default": payload}}
+    return {"type": "object", "properties": properties, "required": ["confirmed"]}
+
+
+def _wanted(call: Mapping[str, Any]) -> JSON:
+    """Return the example of the payload that a confirmation asks for; None if it asks for none."""
+    wanted: JSON = call["args"].get("toolConfirmation", {}).get("payload")
+    return wanted
+
+
+def _payload(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    if call["name"] == INPUT:
+        return {"call_id": call["id"], "payload": call["args"].get("payload")}
+    about = _confirmed(call) if call["name"] == CONFIRMATION else call
+    return {"call_id": call["id"], "tool": about["name"], "arguments": about.get("args") or {}}
+
+
+def _confirmed(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the call that a confirmation is about."""
+    original: Mapping[str, Any] = call["args"]["originalFunctionCall"]
+    return original

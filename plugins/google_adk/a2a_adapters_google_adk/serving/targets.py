@@ -1,0 +1,110 @@
+"""The objects of ADK that can be served, and the runners that run them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, TypeAlias
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.parallel_agent import ParallelAgent
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.apps.app import App, ResumabilityConfig
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.runners import Runner
+from google.adk.workflow import Workflow
+
+from a2a_adapters import TargetError
+
+if TYPE_CHECKING:
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.sessions.base_session_service import BaseSessionService
+
+Root: TypeAlias = BaseAgent | Workflow
+Target: TypeAlias = Root | App | Runner
+"""What can be served."""
+
+APP_NAME = "a2a"
+"""The app of the sessions of targets that name none."""
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", UserWarning)  # resumability is experimental
+    _RESUMABLE = ResumabilityConfig(is_resumable=True)
+
+
+def root_of(target: object) -> Root:
+    """Return the agent or the workflow of a target.
+
+    Raises:
+        TargetError: The target cannot be served.
+    """
+    root: object = target
+    if isinstance(target, Runner):
+        root = target.agent
+    elif isinstance(target, App):
+        root = target.root_agent
+    if not isinstance(root, BaseAgent | Workflow):
+        raise TargetError(
+            f"{type(target).__name__} is not an agent, a workflow, an app or a runner of ADK"
+        )
+    return root
+
+
+def runner_of(target: Target, sessions: BaseSessionService, plugins: list[BasePlugin]) -> Runner:
+    """Return the runner of a run; a target that is a runner gives its app and its services.
+
+    Args:
+        target: The target.
+        sessions: The sessions of a target that is not a runner.
+        plugins: Plugins of the run, after those of the app.
+    """
+    if isinstance(target, Runner):
+        return Runner(
+            app=_with(plugins, target.app),
+            app_name=target.app_name,
+            session_service=target.session_service,
+            artifact_service=target.artifact_service,
+            memory_service=target.memory_service,
+            credential_service=target.credential_service,
+            auto_create_session=True,
+        )
+    return Runner(
+        app=_with(plugins, target if isinstance(target, App) else _app(target)),
+        app_name=APP_NAME,
+        session_service=sessions,
+        artifact_service=InMemoryArtifactService(),
+    )
+
+
+def speakers(root: object) -> set[str]:
+    """Return the names of the agents whose words are the answer while they speak.
+
+    The answer of any other target is what its last agent says.
+    """
+    match root:
+        case LlmAgent():
+            return {root.name}.union(*map(speakers, root.sub_agents))
+        case SequentialAgent():
+            return speakers(root.sub_agents[-1]) if root.sub_agents else set()
+        case ParallelAgent():
+            return set().union(*map(speakers, root.sub_agents))
+        case Workflow(graph=graph) if graph is not None:
+            inner = {edge.from_node.name for edge in graph.edges}
+            return set().union(*(speakers(each) for each in graph.nodes if each.name not in inner))
+        case BaseAgent() if not root.sub_agents:
+            return {root.name}
+    return set()
+
+
+def _with(plugins: list[BasePlugin], app: App) -> App:
+    return app.model_copy(update={"plugins": [*app.plugins, *plugins]}) if plugins else app
+
+
+def _app(root: Root) -> App:
+    # Without resumability, a sequence ends with the agent whose question is answered.
+    is_composed = isinstance(root, BaseAgent) and not isinstance(root, LlmAgent)
+    resumability = _RESUMABLE if is_composed else None
+    # `App(...)` would refuse names that the framework's runner accepts from agents.
+    return App.model_construct(
+        name=APP_NAME, root_agent=root, plugins=[], resumability_config=resumability
+    )

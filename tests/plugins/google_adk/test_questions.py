@@ -1,0 +1,207 @@
+"""What a run waits for becomes a question, which is answered at once, by id or in turn."""
+
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_google_adk import adapt
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.events.request_input import RequestInput
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import Workflow
+from pydantic import BaseModel
+
+from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
+from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said
+from tests.plugins.pydantic_ai.support import answer, ask, data, only, reply, request
+
+
+def booking(log=None, name="clerk"):
+    """Return an agent that asks for two confirmations in one turn, and repeats the results."""
+
+    def book(city: str) -> str:
+        """Book a trip."""
+        if log is not None:
+            log.append(city)
+        return f"{city} booked"
+
+    def act(contents):
+        if done := results(contents):
+            return "; ".join(done[key] for key in sorted(done))
+        calls = [calling("book", f"c{n}", city=city) for n, city in enumerate(("Rome", "Oslo"))]
+        return calls if said(contents)[-1] == "book" else f"heard {said(contents)[-1]}"
+
+    tools = [FunctionTool(book, require_confirmation=True)]
+    return LlmAgent(name=name, model=Fake(act), tools=tools)
+
+
+def ids(events):
+    return list(data(events)[-1]["response_schema"]["properties"])
+
+
+async def test_several_confirmations_are_asked_at_once():
+    events = await ask(adapt(booking()), "book", wants_progress=True)
+    question = only(events, InputRequired)
+    assert question.durable
+    first = 'The agent wants to call book({"city":"Rome"}).'
+    assert question.prompt.startswith(f"1. {first}\n2. ")
+    assert [part["arguments"]["city"] for part in data(events)[:2]] == ["Rome", "Oslo"]
+    schemas = data(events)[-1]["response_schema"]["properties"].values()
+    assert [schema["type"] for schema in schemas] == ["boolean", "boolean"]
+    assert not [event for event in events if isinstance(event, ToolResult)]
+
+
+async def test_confirmations_are_answered_by_id():
+    log = []
+    adapter = adapt(booking(log))
+    first, second = ids(await ask(adapter, "book"))
+    events = await reply(adapter, Data({first: True, second: "too cold"}), wants_progress=True)
+    said = "The user did not approve this call, and says: too cold"
+    assert answer(events) == f"Rome booked; {said}"
+    assert log == ["Rome"]
+    shown = [(event.name, event.is_error) for event in events if isinstance(event, ToolResult)]
+    assert shown == [("book", False), ("book", True)]
+
+
+async def test_confirmations_are_answered_in_turn():
+    log = []
+    adapter = adapt(booking(log))
+    await ask(adapter, "book")
+    events = await reply(adapter, "yes")
+    assert "Oslo" in only(events, InputRequired).prompt
+    assert log == []  # the run goes on once, with all answers
+    assert "rejected" in answer(await reply(adapter, "no"))
+    assert log == ["Rome"]
+
+
+@pytest.mark.parametrize("part", [" ", Data({})])
+async def test_empty_replies_are_asked_again(part):
+    adapter = adapt(booking())
+    await ask(adapter, "book")
+    events = await reply(adapter, part)
+    assert only(events, InputRequired).prompt.startswith("That decides nothing.\n\n1. The agent")
+
+
+async def test_closed_questions_are_not_answered():
+    adapter = adapt(booking())
+    await ask(adapter, "book")
+    assert only(await reply(adapter, "yes", task_id="other"), Rejected)
+
+
+async def test_new_messages_wait_for_the_answer_or_drop_the_question():
+    adapter = adapt(booking())
+    await ask(adapter, "book")
+
+    async def no() -> bool:
+        return False
+
+    assert only(await ask(adapter, "hello", task_id="other"), Rejected)
+    assert answer(await ask(adapter, "hello", task_id="other", others_wait=no)) == "heard hello"
+
+
+async def test_abandoned_questions_leave_the_conversation_as_before():
+    clerk = booking()
+    adapter = adapt(clerk)
+    await ask(adapter, "hi")
+    await ask(adapter, "book")
+    await adapter.abandon(request("book"))
+    await ask(adapter, "bye", task_id="other")
+    assert said(clerk.model.heard[-1]) == ["hi", "bye"]
+
+
+async def test_a_sequence_goes_on_after_the_answer():
+    team = composed(SequentialAgent, booking(name="first"), agent("the end", name="last"))
+    adapter = adapt(team)
+    first, second = ids(await ask(adapter, "book"))
+    assert answer(await reply(adapter, Data({first: True, second: True}))) == "the end"
+
+
+async def test_runners_keep_the_run_that_waits():
+    log = []
+    runner = InMemoryRunner(agent=booking(log))
+    first, second = ids(await ask(adapt(runner), "book"))
+    adapter = adapt(runner)
+    await ask(adapter, "book", context_id="another")
+    first, second = ids(await ask(adapter, "book"))
+    assert "Rome booked" in answer(await reply(adapter, Data({first: True, second: "too cold"})))
+    assert log == ["Rome"]
+
+
+async def test_tools_may_ask_for_a_text():
+    def pick(tool_context: ToolContext) -> str:
+        """Pick a seat."""
+        if not (said := tool_context.tool_confirmation):
+            tool_context.request_confirmation(hint="Which seat?", payload="")
+            return "waits"
+        return str(said.payload)
+
+    model = Fake(lambda contents: results(contents).get("c1") or calling("pick"))
+    adapter = adapt(LlmAgent(name="clerk", model=model, tools=[pick]))
+    events = await ask(adapter, "go")
+    assert "Which seat?" in only(events, InputRequired).prompt
+    assert answer(await reply(adapter, "12 A")) == "12 A"
+
+
+def waiting():
+    """Return an agent that waits for two tickets and one confirmation."""
+
+    def ticket(topic: str) -> dict[str, str]:
+        """Open a ticket."""
+        return {"status": "open"}
+
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    def act(contents):
+        if not (done := results(contents)):
+            return [calling("ticket", "t1", topic="a"), calling("pay", "p1")]
+        return "; ".join(f"{key}: {done[key]}" for key in sorted(done))
+
+    tools = [LongRunningFunctionTool(ticket), FunctionTool(pay, require_confirmation=True)]
+    return LlmAgent(name="clerk", model=Fake(act), tools=tools)
+
+
+async def test_results_of_long_running_tools_are_asked_for():
+    adapter = adapt(waiting())
+    events = await ask(adapter, "go", wants_progress=True)
+    assert [event.name for event in events if isinstance(event, ToolCall)] == ["ticket", "pay"]
+    properties = data(events)[-1]["response_schema"]["properties"]
+    assert "What is the result of ticket" in properties["t1"]["title"]
+    [confirmation] = properties.keys() - {"t1"}
+    events = await reply(adapter, Data({"t1": {"result": "done"}, confirmation: True}))
+    assert answer(events).endswith("p1: paid; t1: done")
+
+
+class Trip(BaseModel):
+    city: str
+
+
+async def test_workflows_ask_for_input_with_a_form():
+    def ask_city(node_input: str):
+        yield RequestInput(interrupt_id="q1", message="Which city?", response_schema=Trip)
+
+    def end(node_input: Trip) -> str:
+        return f"to {node_input.city}"
+
+    adapter = adapt(Workflow(name="flow", edges=[("START", ask_city, end)]))
+    events = await ask(adapter, "go")
+    assert only(events, InputRequired).prompt == "Which city?"
+    form = data(events)[-1]["response_schema"]["properties"]["q1"]
+    assert list(form["properties"]) == ["city"]
+    assert answer(await reply(adapter, Data({"city": "Rome"}))) == "to Rome"
+
+
+async def test_workflows_ask_for_text():
+    def ask_city(node_input: str):
+        yield RequestInput(interrupt_id="q1", message="Which city?")
+
+    def end(node_input: str) -> str:
+        return f"to {node_input}"
+
+    adapter = adapt(Workflow(name="flow", edges=[("START", ask_city, end)]))
+    await ask(adapter, "go")
+    assert answer(await reply(adapter, "Rome")) == "to Rome"

@@ -1,0 +1,320 @@
+"""Answers: text, thoughts, tools, files, structured output, usage, limits and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from a2a_adapters_google_adk import adapt
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.loop_agent import LoopAgent
+from google.adk.agents.parallel_agent import ParallelAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.apps.app import App
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import Workflow
+from google.genai.errors import ClientError, ServerError
+from google.genai.types import Blob, FileData, Part
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    AgentFailedError,
+    Factory,
+    File,
+    InvalidInputError,
+    Output,
+    Progress,
+    Rejected,
+    TargetError,
+    TaskMetadata,
+    Text,
+    ToolCall,
+    ToolResult,
+    as_json,
+)
+from tests.plugins.google_adk.support import (
+    Fake,
+    agent,
+    calling,
+    composed,
+    results,
+    said,
+    script,
+)
+from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+async def test_tokens_are_streamed_once_and_usage_is_reported():
+    events = await ask(adapt(agent("one two three")), "hi")
+    assert deltas(events) == ["one", " two", " three"]
+    assert only(events, TaskMetadata).values["usage"]["total_tokens"] == 5
+
+
+async def test_models_that_do_not_stream_are_heard():
+    helper = LlmAgent(name="helper", model=Fake(lambda _: "one two", streams=False))
+    assert deltas(await ask(adapt(helper), "hi")) == ["one two"]
+
+
+async def test_thoughts_and_tools_are_progress_and_texts_are_paragraphs():
+    def look(city: str) -> str:
+        """Look."""
+        return f"rain in {city}"
+
+    thought = Part(text="hm", thought=True)
+    helper = agent(
+        [thought, "Let me see.", calling("look", city="Rome")], "It rains.", tools=[look]
+    )
+    events = await ask(adapt(helper), "hi", wants_progress=True)
+    assert answer(events) == "Let me see.\n\nIt rains."
+    assert only(events, Progress) == Progress("hm", {"kind": "thought"})
+    assert only(events, ToolCall) == ToolCall("c1", "look", {"city": "Rome"})
+    assert only(events, ToolResult) == ToolResult("c1", "look", "rain in Rome")
+    quiet = await ask(adapt(agent([thought, "y"])), "hi")
+    assert not [event for event in quiet if isinstance(event, Progress)]
+
+
+async def test_structured_output_is_data_with_its_schema():
+    helper = agent('{"city": "Rome", "degrees": 20}', output_schema=Weather)
+    events = await ask(adapt(helper), "hi")
+    assert as_json(data(events)) == [{"city": "Rome", "degrees": 20}]
+    [part] = only(events, Output).parts
+    assert part.schema["title"] == "Weather"
+    assert deltas(events) == []
+
+
+async def test_files_reach_the_model_and_come_back():
+    model = Fake(lambda contents: [part for part in contents[-1].parts if part.inline_data])
+    image = File(content=b"pixels", media_type="image/png", filename="a.png")
+    events = await ask(adapt(LlmAgent(name="painter", model=model)), Text("look"), image)
+    text, shown = model.heard[0][0].parts
+    assert (text.text, shown.inline_data.mime_type) == ("look", "image/png")
+    [part] = only(events, Output).parts
+    assert (part.content, part.media_type, part.filename) == (b"pixels", "image/png", "a.png")
+
+
+async def test_files_by_address_are_passed_on():
+    there = Part(file_data=FileData(file_uri="https://files.example/a.png", mime_type="image/png"))
+    [part] = only(await ask(adapt(agent(["Look:", there])), "hi"), Output).parts
+    assert (part.url, part.media_type) == ("https://files.example/a.png", "image/png")
+
+
+async def test_saved_artifacts_are_files_of_the_answer():
+    async def draw(tool_context: ToolContext) -> str:
+        """Draw."""
+        part = Part(inline_data=Blob(data=b"pixels", mime_type="image/png"))
+        await tool_context.save_artifact("a.png", part)
+        return "drawn"
+
+    events = await ask(adapt(agent(calling("draw"), "Here.", tools=[draw])), "hi")
+    [part] = only(events, Output).parts
+    assert (part.content, part.media_type, part.filename) == (b"pixels", "image/png", "a.png")
+
+
+async def test_empty_messages_are_refused():
+    with pytest.raises(InvalidInputError, match="empty"):
+        await ask(adapt(agent("never")), Text(" "))
+
+
+async def test_tools_find_the_request_which_is_not_stored():
+    def me(tool_context: ToolContext) -> str:
+        """Name the caller."""
+        request = tool_context.state["temp:a2a"]
+        return f"{request.owner} ({tool_context.user_id}) in {request.context_id}"
+
+    model = Fake(lambda contents: results(contents).get("c1") or calling("me"))
+    adapter = adapt(LlmAgent(name="helper", model=model, tools=[me]))
+    events = await ask(adapter, "hi", owner="ann", context_id="trip")
+    assert answer(events) == "ann (ann) in trip"
+    assert answer(await ask(adapter, "hi", owner="bob", context_id="trip")) == "bob (bob) in trip"
+
+
+async def test_sync_tools_do_not_stop_the_server():
+    loop = asyncio.get_running_loop()
+
+    def work() -> str:
+        """Work until the event loop answers."""
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(timeout=60)
+        return threading.current_thread().name
+
+    model = Fake(lambda contents: results(contents).get("c1") or calling("work"))
+    events = await ask(adapt(LlmAgent(name="helper", model=model, tools=[work])), "hi")
+    assert answer(events) != threading.main_thread().name
+
+
+async def test_a_sequence_answers_with_its_last_agent():
+    team = composed(
+        SequentialAgent, agent("a draft", name="writer"), agent("the end", name="editor")
+    )
+    events = await ask(adapt(team), "hi", wants_progress=True)
+    assert deltas(events) == ["the", " end"]
+    assert only(events, Progress) == Progress("a draft", {"agent": "writer"})
+
+
+async def test_parallel_agents_all_answer():
+    team = composed(ParallelAgent, agent("one two", name="a"), agent("three four", name="b"))
+    assert answer(await ask(adapt(team), "hi")) == "one two\n\nthree four"
+
+
+async def test_a_loop_answers_with_what_was_said_last():
+    team = composed(LoopAgent, agent("one", "two", name="writer"), max_iterations=2)
+    assert deltas(await ask(adapt(team), "hi")) == ["two"]
+
+
+async def test_the_agent_that_takes_over_answers_now_and_in_the_next_turn():
+    desk = agent("desk here", "desk again", name="desk", description="Books.")
+    host = agent(calling("transfer_to_agent", agent_name="desk"), name="host", sub_agents=[desk])
+    adapter = adapt(host)
+    assert deltas(await ask(adapter, "hi")) == ["desk", " here"]
+    assert answer(await ask(adapter, "and now?")) == "desk again"
+
+
+async def test_workflows_answer_with_their_output():
+    def shout(node_input: str) -> str:
+        return node_input.upper()
+
+    def count(node_input: str) -> dict[str, int]:
+        return {"letters": len(node_input)}
+
+    spoken = Workflow(name="flow", edges=[("START", agent("hello you", name="greeter"))])
+    assert deltas(await ask(adapt(spoken), "hi")) == ["hello", " you"]
+    plain = Workflow(name="flow", edges=[("START", shout)])
+    assert answer(await ask(adapt(plain), "hi")) == "HI"
+    counted = Workflow(name="flow", edges=[("START", agent("four", name="greeter"), count)])
+    assert as_json(data(await ask(adapt(counted), "hi"))) == [{"letters": 4}]
+
+
+@pytest.mark.parametrize("code", ["SAFETY", "PROHIBITED_CONTENT"])
+async def test_filters_reject_the_task(code):
+    blocked = LlmResponse(error_code=code, error_message="secret")
+    events = await ask(adapt(agent(["some", blocked])), "hi")
+    assert "content filter" in only(events, Rejected).reason
+    assert "secret" not in str(events)
+
+
+@pytest.mark.parametrize("code", ["UNEXPECTED_TOOL_CALL", "UNKNOWN_ERROR"])
+async def test_other_error_codes_fail_the_task(code):
+    with pytest.raises(AgentFailedError) as raised:
+        await ask(adapt(agent(LlmResponse(error_code=code, error_message="secret"))), "hi")
+    assert raised.value.category == "model_unavailable"
+    assert "secret" not in str(raised.value)
+
+
+async def test_the_limit_of_model_calls_rejects_the_task():
+    def again() -> str:
+        """Go on."""
+        return "more"
+
+    model = Fake(lambda contents: calling("again", f"c{len(contents)}"))
+    helper = LlmAgent(name="helper", model=model, tools=[again])
+    events = await ask(adapt(helper, run_config=RunConfig(max_llm_calls=3)), "hi")
+    assert only(events, Rejected).reason == "The agent reached its limit of model calls."
+    assert len(model.heard) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "category"),
+    [
+        (ClientError(403, {"error": {"message": "secret"}}), "model_refused"),
+        (ServerError(503, {"error": {"message": "secret"}}), "model_unavailable"),
+    ],
+)
+async def test_failures_have_a_category_and_no_details(error, category):
+    with pytest.raises(AgentFailedError) as raised:
+        await ask(adapt(agent(error)), "hi")
+    assert raised.value.category == category
+    assert "secret" not in str(raised.value)
+
+
+async def test_failed_runs_leave_the_conversation_unchanged():
+    model = script("one", RuntimeError("down"), "three")
+    adapter = adapt(LlmAgent(name="helper", model=model))
+    await ask(adapter, "first")
+    with pytest.raises(RuntimeError):
+        await ask(adapter, "second")
+    await ask(adapter, "third")
+    assert said(model.heard[-1]) == ["first", "third"]
+
+
+async def test_apps_and_runners_keep_what_they_bring():
+    model = script("one", "two")
+    app = App(name="desk", root_agent=LlmAgent(name="helper", model=model))
+    adapter = adapt(app)
+    await ask(adapter, "first")
+    await ask(adapter, "second")
+    assert said(model.heard[-1]) == ["first", "second"]
+
+    runner = InMemoryRunner(agent=agent("one", "two"), app_name="desk")
+    await ask(adapt(runner), "first", owner="ann")
+    sessions = await runner.session_service.list_sessions(app_name="desk", user_id="ann")
+    assert len(sessions.sessions) == 1
+
+
+async def test_anonymous_callers_of_a_runner_share_no_state():
+    def keep(tool_context: ToolContext) -> str:
+        """Keep the name of the conversation for the user."""
+        known = tool_context.state.get("user:name", "nobody")
+        tool_context.state["user:name"] = tool_context.state["temp:a2a"].context_id
+        return known
+
+    model = Fake(lambda contents: results(contents).get("c1") or calling("keep"))
+    adapter = adapt(InMemoryRunner(agent=LlmAgent(name="helper", model=model, tools=[keep])))
+    assert answer(await ask(adapter, "hi", context_id="a")) == "nobody"
+    assert answer(await ask(adapter, "hi", context_id="b")) == "nobody"
+
+
+async def test_cancelling_stops_the_model_and_tools_at_once():
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def work() -> str:
+        """Work."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return ""
+
+    config = RunConfig()  # async tools in the event loop of the test
+    adapter = adapt(agent(calling("work"), tools=[work]), run_config=config)
+    run = asyncio.create_task(ask(adapter, "hi"))
+    await started.wait()
+    run.cancel()
+    await asyncio.wait({run})
+    assert stopped.is_set()
+    assert run.cancelled()
+
+
+def test_the_card_has_tools_and_sub_agents_and_no_instructions():
+    def look(city: str) -> str:
+        """Look at the weather."""
+        return city
+
+    desk = agent(name="desk", description="Books trips.")
+    host = agent(
+        name="host",
+        description="Knows it.",
+        instruction="SECRET",
+        tools=[look],
+        sub_agents=[desk],
+    )
+    about = adapt(host).describe()
+    assert (about.name, about.description) == ("host", "Knows it.")
+    assert [(skill.id, skill.description, skill.tags) for skill in about.skills] == [
+        ("look", "Look at the weather.", ("tool",)),
+        ("desk", "Books trips.", ("agent",)),
+    ]
+    assert "SECRET" not in str(about)
+
+
+def test_other_objects_are_refused():
+    with pytest.raises(TargetError, match="str"):
+        adapt(Factory(lambda: "x", "x"))
