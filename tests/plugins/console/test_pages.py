@@ -83,7 +83,7 @@ async def test_other_origins_are_refused(http):
 
 
 def test_our_files_are_small_and_plain():
-    assert sum(path.stat().st_size for path in OWN) < 60_000
+    assert sum(path.stat().st_size for path in OWN) < 120_000
     for path in OWN:
         text = path.read_text()
         assert "innerHTML" not in text

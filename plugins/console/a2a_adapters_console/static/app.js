@@ -3,7 +3,9 @@ import { render } from "./vendor/preact.js";
 import { changed, html, Problem, useRef, useState } from "./ui.js";
 import { Card } from "./card.js";
 import { Chat, Safe } from "./chat.js";
+import { keepDraft } from "./drafts.js";
 import { Frames } from "./frames.js";
+import { keepPlace, readPlace } from "./place.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
 
@@ -12,8 +14,18 @@ const TABS = Object.keys(VIEWS);
 const WIDE = matchMedia("(width >= 60rem)");
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-/** What the page holds; nothing of it outlives the page. */
-const page = { frames: [], sessions: [] };
+/** What the page holds. A reload brings the conversation back; headers and frames are gone then. */
+const page = { frames: [], sessions: [], at: 0 };
+
+/** Show the agent and the conversation that the address names. */
+function goToPlace() {
+	const place = readPlace();
+	const named = page.sessions.findIndex(({ agent }) => agent.name === place.agent);
+	page.at = Math.max(0, named);
+	const session = page.sessions[page.at];
+	if (place.conversation || place.task) session?.restore(place);
+	changed();
+}
 
 async function load() {
 	try {
@@ -23,19 +35,22 @@ async function load() {
 		page.problem = new Error("The server cannot be reached; load the page again.");
 	}
 	for (const session of page.sessions) session.loadCard();
-	changed();
+	goToPlace();
 }
 
 function App() {
-	const { frames, sessions, problem } = page;
-	const [index, setIndex] = useState(0);
+	const { frames, sessions, problem, at: index } = page;
+	const setIndex = (at) => {
+		page.at = at;
+		changed();
+	};
 	const [chosen, setTab] = useState("Chat");
 	const tab = WIDE.matches && chosen === "Chat" ? "Card" : chosen;
 	const session = sessions[index];
 	return html`
 		<header>
 			<h1><img src="icon.svg" alt="" /><span>A2A console</span></h1>
-			${sessions.length > 1 && html`<select aria-label="Agent" value=${index} onChange=${({ target }) => setIndex(target.value)}>
+			${sessions.length > 1 && html`<select aria-label="Agent" value=${index} onChange=${({ target }) => setIndex(Number(target.value))}>
 				${sessions.map(({ agent }, at) => html`<option value=${at}>${agent.name}</option>`)}
 			</select>`}
 			<span class="space" />
@@ -75,6 +90,7 @@ function Headers({ session: { headers, origin } }) {
 		for (const session of page.sessions.filter((each) => each.origin === origin)) {
 			session.headers = typed;
 			session.loadCard();
+			if (session.restoreError) session.restore(session.place);
 		}
 	};
 	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${known.length || ""}</button>
@@ -100,5 +116,10 @@ function Theme() {
 }
 
 WIDE.onchange = DARK.onchange = changed;
-changed.render = () => render(html`<${App} />`, document.body);
+changed.render = () => {
+	render(html`<${App} />`, document.body);
+	for (const session of page.sessions) keepDraft(session);
+	if (page.sessions.length) keepPlace(page.sessions[page.at]);
+};
+addEventListener("hashchange", goToPlace);
 load();

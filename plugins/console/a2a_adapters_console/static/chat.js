@@ -7,7 +7,7 @@ import { Markdown, shown } from "./text.js";
 import { answers, schemaOf } from "./turn.js";
 
 export function Chat({ session }) {
-	const { turns, card, cardError, agent } = session;
+	const { turns, card, cardError, agent, restoring, restoreError } = session;
 	const take = (event) => {
 		const { files, types } = event.dataTransfer ?? event.clipboardData;
 		if (!files.length || types.includes("text/plain")) return; // office programs add a picture of the text
@@ -17,7 +17,9 @@ export function Chat({ session }) {
 	const onDragOver = (event) => event.dataTransfer.types.includes("Files") && event.preventDefault();
 	return html`<section class="chat" aria-label="Conversation" onDragOver=${onDragOver} onDrop=${take} onPaste=${take}>
 		<div class="turns" role="log" tabindex="0" aria-label="Messages"><div>
-			${!turns.length && html`<div class="welcome"><h2>${shown(agent.name)}</h2>${shown(card?.description)}<${Problem} of=${cardError} /></div>`}
+			<${Problem} of=${restoreError}><button onClick=${() => session.restore(session.place)}>Try again</button><//>
+			${restoring && html`<p class="hint" role="status">Reading the conversation …</p>`}
+			${!turns.length && !restoring && html`<div class="welcome"><h2>${shown(agent.name)}</h2>${shown(card?.description)}<${Problem} of=${cardError} /></div>`}
 			${turns.map((turn, at) => html`<${Safe} key=${at}><${TurnView} turn=${turn} session=${session} /><//>`)}
 		</div></div>
 		<${Composer} session=${session} />
@@ -98,8 +100,8 @@ function Composer({ session }) {
 
 	const send = async (event) => {
 		event.preventDefault();
-		const { draft, files, running, isEmpty } = session; // newer than what is rendered
-		if (running || isEmpty) return;
+		const { draft, files, isBusy, isEmpty } = session; // newer than what is rendered
+		if (isBusy || isEmpty) return;
 		try {
 			const parts = [...(draft.trim() ? [{ text: draft }] : []), ...(await asParts(files))];
 			session.set({ draft: "", files: [] });
@@ -127,7 +129,7 @@ function Composer({ session }) {
 			<span class="space" />
 			${running
 				? html`<button type="button" class="bad" disabled=${session.isStopping} onClick=${() => session.stop()}>Stop</button>`
-				: html`<button class="primary" disabled=${session.isEmpty}>Send</button>`}
+				: html`<button class="primary" disabled=${session.isEmpty || session.isBusy}>Send</button>`}
 		</div>
 	</form>`;
 }

@@ -1,5 +1,8 @@
 // A conversation with one agent, and the calls it needs.
 import { changed, newId } from "./ui.js";
+import { conversationOf, noteConversation } from "./conversations.js";
+import { readDraft } from "./drafts.js";
+import { tasksOf } from "./restore.js";
 import { A2UI, Surfaces } from "./surfaces.js";
 import { PROGRESS, Turn } from "./turn.js";
 import { Wire } from "./wire.js";
@@ -8,9 +11,9 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 4000;
 
 export class Session {
-	draft = "";
 	files = [];
 	turns = [];
+	queue = [];
 	surfaces = new Surfaces();
 	abort = null;
 	headers = {};
@@ -20,6 +23,7 @@ export class Session {
 		this.url = new URL(agent.path, document.baseURI).href;
 		this.origin = new URL(agent.url || this.url).origin;
 		this.wire = new Wire(this, frames);
+		this.draft = readDraft(this);
 	}
 
 	set(values) {
@@ -42,7 +46,49 @@ export class Session {
 	/** Forget the conversation; what runs goes on at the agent. */
 	startNew() {
 		this.abort?.abort();
-		this.set({ abort: null, turns: [], contextId: undefined, surfaces: new Surfaces() });
+		this.restoring?.abort();
+		this.set({ abort: null, restoring: null, restoreError: null, turns: [], queue: [], contextId: undefined, surfaces: new Surfaces() });
+	}
+
+	/** Read a conversation from the agent, and go on with the task that runs in it. */
+	async restore({ conversation, task }) {
+		this.startNew();
+		const restoring = new AbortController();
+		const { signal } = restoring;
+		this.set({ restoring, place: { conversation, task }, contextId: conversation });
+		try {
+			const tasks = conversation ? await this.#tasks(task, signal) : await this.#tasksAround(task, signal);
+			if (!signal.aborted) this.#show(tasks);
+		} catch (restoreError) {
+			if (!signal.aborted) this.set({ restoreError });
+		}
+		if (this.restoring === restoring) this.set({ restoring: null });
+	}
+
+	async #tasksAround(id, signal) {
+		const task = await this.wire.call("GetTask", { id }, signal);
+		this.contextId = task.contextId;
+		return task.contextId ? this.#tasks(id, signal).catch(() => [task]) : [task];
+	}
+
+	async #tasks(task, signal) {
+		const known = conversationOf(this)?.tasks ?? [];
+		const tasks = await tasksOf(this.wire, this.contextId, [...new Set([...known, ...(task ? [task] : [])])], signal);
+		if (!tasks.length) throw new Error("The agent does not have this conversation any more.");
+		return tasks;
+	}
+
+	#show(tasks) {
+		const turns = tasks.map((task) => {
+			const turn = new Turn();
+			turn.fold({ task });
+			this.surfaces.take(turn);
+			return turn;
+		});
+		this.set({ turns });
+		const last = turns.at(-1);
+		noteConversation(this, last.taskId);
+		if (!last.isSettled) this.follow(last);
 	}
 
 	get isEmpty() {
@@ -51,6 +97,10 @@ export class Session {
 
 	get running() {
 		return this.abort ? this.turns.at(-1) : null;
+	}
+
+	get isBusy() {
+		return Boolean(this.running || this.restoring);
 	}
 
 	get asking() {
@@ -80,14 +130,10 @@ export class Session {
 		});
 	}
 
+	/** Show the conversation of a task. */
 	async open(id) {
-		const task = await this.wire.call("GetTask", { id });
-		this.startNew();
-		const turn = new Turn();
-		turn.fold({ task });
-		this.surfaces.take(turn);
-		this.set({ turns: [turn], contextId: turn.contextId });
-		if (!turn.isSettled) this.follow(turn);
+		const { contextId } = await this.wire.call("GetTask", { id });
+		await this.restore({ conversation: contextId, task: id });
 	}
 
 	follow(turn) {
@@ -130,7 +176,8 @@ export class Session {
 		const abort = new AbortController();
 		const { signal } = abort;
 		turn.error = null;
-		this.set({ abort, isStopping: false });
+		this.set({ abort, isStopping: false, restoreError: null });
+		let noted = null;
 		let pause = FIRST_PAUSE;
 		while (!signal.aborted) {
 			try {
@@ -141,6 +188,7 @@ export class Session {
 					turn.trouble = "";
 					if (!event.task) pause = FIRST_PAUSE; // who can only be asked is asked more and more seldom
 					this.set({ contextId: turn.contextId || this.contextId });
+					if (turn.taskId !== noted) noteConversation(this, (noted = turn.taskId));
 				}
 			} catch (error) {
 				if (signal.aborted) break;
