@@ -1,7 +1,7 @@
 """The same agent behind a framework's own A2A server or ours: `python peer_agents.py NAME PORT`.
 
 The agent's scripted model acts by the last word of its user: `words`, `recall`, `look`, `book`,
-`fail` or `wait`. A cancelled `wait` creates the file STOPPED.
+`fail` or `wait`. `wait` creates the file `started` in FOLDER and, when it is cancelled, `stopped`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ async def act(said: list[str], results: list[str]):
         case "wait":
             try:
                 yield "Waiting"
+                mark("started")
                 await asyncio.Event().wait()
             finally:
-                mark_stopped()
+                mark("stopped")
         case _:
             for word in WORDS:
                 yield word
 
 
-def mark_stopped() -> None:
-    Path(os.environ["STOPPED"]).touch()
+def mark(name: str) -> None:
+    Path(os.environ["FOLDER"], name).touch()
 
 
 def agent_framework():
@@ -178,6 +179,106 @@ def strands_own(port: int):
     return server.to_starlette_app()
 
 
+def google_adk():
+    from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.models.base_llm import BaseLlm
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.tools.function_tool import FunctionTool
+    from google.genai.types import Content, FunctionCall, Part
+
+    def saying(*parts, partial=None):
+        return LlmResponse(content=Content(role="model", parts=parts), partial=partial)
+
+    class Scripted(BaseLlm):
+        async def generate_content_async(self, llm_request, stream=False):
+            contents = llm_request.contents
+            parts = [part for each in contents if each.role == "user" for part in each.parts]
+            said = [part.text for part in parts if part.text]
+            found = [each.function_response for each in contents[-1].parts]
+            results = [str(each.response["result"]) for each in found if each]
+            text, calls = "", []
+            async for made in act(said, results):
+                if isinstance(made, str):
+                    text += made
+                    if stream:
+                        yield saying(Part(text=made), partial=True)
+                else:
+                    call = FunctionCall(id=f"call-{len(contents)}", name=made[0], args={})
+                    calls.append(Part(function_call=call))
+                await asyncio.sleep(0.01)
+            yield saying(*([Part(text=text)] if text else []), *calls)
+
+    def look() -> str:
+        """Look out of the window."""
+        return "It rains"
+
+    def book() -> str:
+        """Book a trip."""
+        return "It is booked"
+
+    return LlmAgent(
+        model=Scripted(model="scripted"),
+        name="helper",
+        description="Helps.",
+        tools=[look, FunctionTool(book, require_confirmation=True)],
+    )
+
+
+def google_adk_own(port: int):
+    from google.adk.a2a.utils.agent_to_a2a import to_a2a
+
+    return to_a2a(google_adk(), host="127.0.0.1", port=port)
+
+
+def pydantic_ai():
+    from pydantic_ai import Agent, DeferredToolRequests, TextPart, ToolCallPart, UserPromptPart
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+    def answer(messages):
+        parts = [part for message in messages for part in message.parts]
+        said = [part.content for part in parts if isinstance(part, UserPromptPart)]
+        said = ["".join(each) if isinstance(each, list) else each for each in said]
+        ends = messages[-1].parts
+        results = [str(part.content) for part in ends if part.part_kind == "tool-return"]
+        return act(said, results)
+
+    async def streamed(messages, _):
+        async for made in answer(messages):
+            yield made if isinstance(made, str) else {1: DeltaToolCall(made[0], "{}")}
+            await asyncio.sleep(0.01)
+
+    async def whole(messages, _):
+        made = [each async for each in answer(messages)]
+        calls = [ToolCallPart(each[0], {}) for each in made if not isinstance(each, str)]
+        text = "".join(each for each in made if isinstance(each, str))
+        return ModelResponse(parts=[*([TextPart(text)] if text else []), *calls])
+
+    agent = Agent(
+        FunctionModel(whole, stream_function=streamed),
+        name="helper",
+        output_type=[str, DeferredToolRequests],
+    )
+
+    @agent.tool_plain
+    def look() -> str:
+        """Look out of the window."""
+        return "It rains"
+
+    @agent.tool_plain(requires_approval=True)
+    def book() -> str:
+        """Book a trip."""
+        return "It is booked"
+
+    return agent
+
+
+def pydantic_ai_own(port: int):
+    from fasta2a.pydantic_ai import agent_to_a2a
+
+    return agent_to_a2a(pydantic_ai(), name="helper", url=f"http://127.0.0.1:{port}")
+
+
 def ours(agent):
     from a2a_adapters import build_app
 
@@ -189,6 +290,10 @@ SERVERS = {
     "agent-framework, ours": lambda _: ours(agent_framework()),
     "strands": strands_own,
     "strands, ours": lambda _: ours(strands),
+    "google-adk": google_adk_own,
+    "google-adk, ours": lambda _: ours(google_adk()),
+    "pydantic-ai": pydantic_ai_own,
+    "pydantic-ai, ours": lambda _: ours(pydantic_ai()),
 }
 
 if __name__ == "__main__":

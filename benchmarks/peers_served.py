@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from processes import DATA, HERE, free_port, install, wait
@@ -29,9 +29,16 @@ PEERS = {
         "a2a-sdk[http-server]==1.3.0",
         "httpx==0.28.1",
     ],
+    "google-adk": ["google-adk[a2a]==2.13.0"],
+    "pydantic-ai": ["fasta2a==2.1.1", "pydantic-ai-slim==2.68.0"],
     "strands": ["strands-agents[a2a]==1.62.0"],
 }
-NAMES = {"agent-framework": "Agent Framework", "strands": "Strands"}
+NAMES = {
+    "agent-framework": "Agent Framework",
+    "google-adk": "Google ADK",
+    "pydantic-ai": "Pydantic AI",
+    "strands": "Strands",
+}
 TEXT = "one two three four five"
 INTRODUCTION = """\
 # Peers
@@ -43,35 +50,35 @@ ways, and calls it with `RemoteAgent`. The replies to questions are plain text.
 """
 
 
-async def streams(agent: RemoteAgent, _stopped: Path) -> str:
+async def streams(agent: RemoteAgent, _folder: Path) -> str:
     deltas = [each async for each in agent.stream("words") if isinstance(each, TextDelta)]
     return "yes" if len(deltas) > 3 else "no: in one piece"
 
 
-async def says_it_once(agent: RemoteAgent, _stopped: Path) -> str:
+async def says_it_once(agent: RemoteAgent, _folder: Path) -> str:
     text = (await agent.send("words")).text
     return "yes" if text == TEXT else f"no: {shown(text)}"
 
 
-async def uses_tools(agent: RemoteAgent, _stopped: Path) -> str:
+async def uses_tools(agent: RemoteAgent, _folder: Path) -> str:
     text = (await agent.send("look")).text
     return "yes" if text.count("It rains.") == 1 else f"no: {shown(text)}"
 
 
-async def remembers(agent: RemoteAgent, _stopped: Path) -> str:
+async def remembers(agent: RemoteAgent, _folder: Path) -> str:
     conversation = agent.conversation()
     await conversation.send("my name is Ann")
     text = (await conversation.send("recall")).text
     return "yes" if "Ann" in text else f"no: {shown(text) or 'an empty answer'}"
 
 
-async def keeps_callers_apart(agent: RemoteAgent, _stopped: Path) -> str:
+async def keeps_callers_apart(agent: RemoteAgent, _folder: Path) -> str:
     await agent.conversation().send("my name is Ann")
     text = (await agent.conversation().send("recall")).text
     return "no" if "Ann" in text else "yes"
 
 
-async def asks(agent: RemoteAgent, _stopped: Path) -> str:
+async def asks(agent: RemoteAgent, _folder: Path) -> str:
     conversation = agent.conversation()
     reply = await conversation.send("book")
     if not reply.is_question:
@@ -83,7 +90,7 @@ async def asks(agent: RemoteAgent, _stopped: Path) -> str:
     return "yes" if "It is booked" in text else f"asks, and ends with {shown(text)}"
 
 
-async def hides_errors(agent: RemoteAgent, _stopped: Path) -> str:
+async def hides_errors(agent: RemoteAgent, _folder: Path) -> str:
     try:
         reply = await agent.send("fail")
     except RemoteAgentError as error:
@@ -91,10 +98,14 @@ async def hides_errors(agent: RemoteAgent, _stopped: Path) -> str:
     return "no: the text of the exception is sent" if "hunter2" in reply.text else reply.state
 
 
-async def cancels(agent: RemoteAgent, stopped: Path) -> str:
+async def cancels(agent: RemoteAgent, folder: Path) -> str:
     task = await agent.start("wait")
-    await task.cancel()
-    return "yes" if await asyncio.to_thread(is_made, stopped) else "no: the model works on"
+    if not await asyncio.to_thread(is_made, folder / "started"):
+        return "no: the model is not called"
+    with suppress(RemoteAgentError):  # the model counts
+        await task.cancel()
+    is_stopped = await asyncio.to_thread(is_made, folder / "stopped")
+    return "yes" if is_stopped else "no: the model works on"
 
 
 def is_made(file: Path) -> bool:
@@ -147,21 +158,22 @@ def interpreter(peer: str) -> Path:
 def examine(name: str, python: Path) -> dict[str, str]:
     found = {}
     for check, run in CHECKS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            stopped = Path(folder) / "stopped"
-            with serving(name, python, stopped) as url:
-                found[check] = asyncio.run(checked(run, url, stopped))
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            serving(name, python, Path(folder)) as url,
+        ):
+            found[check] = asyncio.run(checked(run, url, Path(folder)))
     return found
 
 
 @contextmanager
-def serving(name: str, python: Path, stopped: Path):
+def serving(name: str, python: Path, folder: Path):
     """Serve the agent in a process and yield its URL."""
     port = free_port()
-    log = stopped.with_name("log")
+    log = folder / "log"
     command = [python, HERE / "peer_agents.py", name, str(port)]
     with log.open("w") as file:
-        environment = os.environ | {"STOPPED": str(stopped)}
+        environment = os.environ | {"FOLDER": str(folder)}
         process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
         try:
             wait(process, port, str(log))
@@ -172,11 +184,11 @@ def serving(name: str, python: Path, stopped: Path):
 
 
 async def checked(
-    run: Callable[[RemoteAgent, Path], Awaitable[str]], url: str, stopped: Path
+    run: Callable[[RemoteAgent, Path], Awaitable[str]], url: str, folder: Path
 ) -> str:
     async with RemoteAgent(url, options=RemoteOptions(timeout=10, retries=0)) as agent:
         try:
-            return await run(agent, stopped)
+            return await run(agent, folder)
         except RemoteAgentError as error:
             return f"no: {shown(str(error))}"
 
