@@ -258,6 +258,6 @@ $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(FRAMEWORKS)
 	grep -vE '^(jiter|openai|openai-agents|opentelemetry-.*|tenacity|websockets)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
-		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai 'pydantic-ai-slim[openai]' \
+		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'pydantic-ai-slim[openai]' \
 		--group demo --group lint --group test
 	@touch $@

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from a2a_adapters_agent_framework.calling.client import A2AChatClient
     from a2a_adapters_agent_framework.calling.tool import a2a_tool
     from a2a_adapters_agent_framework.serving.adapter import AgentFrameworkAdapter, adapt
+    from a2a_adapters_agent_framework.serving.workflows import WorkflowAdapter
 
-__all__ = ["A2AChatClient", "AgentFrameworkAdapter", "a2a_tool", "adapt"]
+__all__ = ["A2AChatClient", "AgentFrameworkAdapter", "WorkflowAdapter", "a2a_tool", "adapt"]
 
 _EXTRA = "agent-framework"
 _DISTRIBUTION = "agent-framework-core"
@@ -36,6 +37,7 @@ __getattr__ = lazy_names(
         "a2a_tool": "calling.tool",
         "adapt": "serving.adapter",
         "AgentFrameworkAdapter": "serving.adapter",
+        "WorkflowAdapter": "serving.workflows",
     },
     frameworks=("agent_framework",),
     extra=_EXTRA,
@@ -44,28 +46,31 @@ __getattr__ = lazy_names(
 
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
-    """Wrap an agent, or a function that makes one for every run.
+    """Wrap an agent, or a function that makes one, or a workflow, for every run.
 
     Raises:
-        TargetError: It is a workflow.
+        TargetError: It is a workflow itself.
     """
     example = target.example if isinstance(target, Factory) else target
     # The framework loads its modules on first use, so that an agent can only exist with this one.
     agents = sys.modules.get("agent_framework._agents")
     if agents is not None and isinstance(example, agents.Agent):
         return cast("Adapter", __getattr__("adapt")(target))
-    if type(example).__module__.startswith("agent_framework._workflows"):
-        raise TargetError(
-            f"a {type(example).__name__} keeps the messages of its last run, and runs once at a "
-            "time: serve an async function that builds it, awaits its run, and returns the answer"
-        )
-    return None
+    kind = type(example)
+    if not kind.__module__.startswith("agent_framework._workflows"):
+        return None
+    if isinstance(target, Factory) and kind.__name__ == "Workflow":
+        return cast("Adapter", __getattr__("WorkflowAdapter")(target))
+    raise TargetError(
+        f"a {kind.__name__} keeps the messages of its last run, and runs once at a time: "
+        "serve a function that returns a new Workflow"
+    )
 
 
 @hookimpl
 def a2a_accepts() -> str:
     """Return the kinds of targets that can be served."""
-    return "an agent, or a function that makes one"
+    return "an agent, or a function that makes one or a workflow"
 
 
 @hookimpl

@@ -12,7 +12,6 @@ from agent_framework import (
     ContextProvider,
     FunctionInvocationContext,
     Message,
-    WorkflowBuilder,
     tool,
 )
 from agent_framework.exceptions import (
@@ -36,7 +35,6 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
     as_json,
-    build_app,
 )
 from tests.plugins.agent_framework.support import Fake, agent, calling, results, said, script
 from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only
@@ -216,10 +214,6 @@ def test_the_card_has_the_tools_and_no_instructions():
     assert "SECRET" not in str(about)
 
 
-def test_workflows_are_refused():
-    workflow = WorkflowBuilder(start_executor=agent("x")).build()
-    for target in (workflow, workflow.as_agent()):
-        with pytest.raises(TargetError, match="async function"):
-            build_app(target)
+def test_other_objects_are_refused():
     with pytest.raises(TargetError, match="str"):
         adapt(Factory(lambda: "x", "x"))

@@ -101,7 +101,9 @@ class AgentFrameworkAdapter(Adapter):
         made = self._agent_for(request)
         agent = await made if inspect.isawaitable(made) else made
         session = _session(request, turn)
-        events = RunEvents(agent, wants_progress=request.wants_progress)
+        events = RunEvents(
+            agent.default_options.get("response_format"), wants_progress=request.wants_progress
+        )
         try:
             async with aclosing(_run(agent, message, request, turn, session)) as run:
                 async for item in run:

@@ -28,7 +28,7 @@ from a2a_adapters_agent_framework.serving.tools import Called, Returned
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent_framework import Agent, Content
+    from agent_framework import Content
 
 RunItem: TypeAlias = "AgentResponseUpdate | Called | Returned | AgentResponse[Any]"
 """What a run yields: its response is the last."""
@@ -46,14 +46,14 @@ class RunEvents:
         is_filtered: Whether a content filter stopped the answer.
 
     Args:
-        agent: The agent.
+        response_format: The format of an agent's answer; None for text.
         wants_progress: Whether the client follows the progress.
     """
 
     response: AgentResponse[Any]
 
-    def __init__(self, agent: Agent, *, wants_progress: bool) -> None:
-        self._format = agent.default_options.get("response_format")
+    def __init__(self, response_format: object = None, *, wants_progress: bool) -> None:
+        self._format = response_format
         self._wants_progress = wants_progress
         self._tools = ToolCalls()
         self._speech = Speech[int]()
@@ -67,9 +67,9 @@ class RunEvents:
             case AgentResponseUpdate():
                 self.is_filtered |= item.finish_reason == "content_filter"
                 for content in item.contents:
-                    yield from self._content(content)
+                    yield from self.content(content)
             case Called():
-                yield from self._end_of_response()
+                yield from self.end_of_response()
                 if self._wants_progress:
                     yield from self._tools.started(item.call_id, item.name, item.arguments)
             case Returned():
@@ -82,7 +82,7 @@ class RunEvents:
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the metadata of a run that waits or has ended."""
-        yield from self._end_of_response()
+        yield from self.end_of_response()
         if self._format is not None and not self.response.user_input_requests:
             yield from self._value()
         usage = self.response.usage_details or {}
@@ -90,7 +90,8 @@ class RunEvents:
             given, made = usage.get("input_token_count"), usage.get("output_token_count")
             yield TaskMetadata(TokenUsage(given or 0, made or 0, total).as_metadata())
 
-    def _content(self, content: Content) -> Iterator[AgentEvent]:
+    def content(self, content: Content) -> Iterator[AgentEvent]:
+        """Yield the adapter events for a part of a response."""
         match content.type:
             case "text_reasoning":
                 self._thought += content.text or ""
@@ -98,7 +99,7 @@ class RunEvents:
                 yield from self._end_of_thought()
                 yield from self._text(content.text or "")
             case "function_call" | "function_result":
-                yield from self._end_of_response()
+                yield from self.end_of_response()
             case "data" | "uri":
                 yield _file(content)
             case "error":  # its text may hold anything, so that it is only for the log
@@ -111,7 +112,8 @@ class RunEvents:
         elif self._format is None:
             yield from _delta(self._speech.add(self._number, text))
 
-    def _end_of_response(self) -> Iterator[AgentEvent]:
+    def end_of_response(self) -> Iterator[AgentEvent]:
+        """Yield the rest of a response of the model; the next one begins a paragraph."""
         yield from self._end_of_thought()
         yield from _delta(self._speech.end(self._number))
         self._number += 1

@@ -54,10 +54,10 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         hint: The fault of the last reply, if any.
     """
     waiting = paused.waiting
-    prompt = numbered([_text(each) for each in waiting], hint, APPROVAL_CHOICES)
-    properties = {each["id"]: {"type": "boolean", "title": _text(each)} for each in waiting}
+    prompt = numbered([approval_text(each) for each in waiting], hint, APPROVAL_CHOICES)
+    properties = {each["id"]: {"type": "boolean", "title": approval_text(each)} for each in waiting}
     form = {"type": "object", "properties": properties, "required": list(properties)}
-    parts = [*map(_payload, waiting), {"response_schema": form}]
+    parts = [*map(approval_payload, waiting), {"response_schema": form}]
     return InputRequired(prompt, [Data(as_json(part)) for part in parts], durable=True)
 
 
@@ -90,14 +90,16 @@ def rejections(paused: Paused) -> dict[str, str]:
     return {call_id: refused_call(said) for call_id, said in given if isinstance(said, str)}
 
 
-def _text(request: Mapping[str, Any]) -> str:
+def approval_text(request: Mapping[str, Any]) -> str:
+    """Return the words that ask for an approval; the request is JSON of the framework."""
     call = _call(request)
     arguments = _arguments(call)
     shown = as_text([Data(arguments)]) if arguments else ""
     return f"The agent wants to call {call['name']}({shown})."
 
 
-def _payload(request: Mapping[str, Any]) -> Mapping[str, Any]:
+def approval_payload(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the call of a request for approval, as the caller gets it."""
     call = _call(request)
     return {"call_id": request["id"], "tool": call["name"], "arguments": _arguments(call)}
 

@@ -1,0 +1,198 @@
+"""A workflow of Agent Framework as an adapter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agent_framework import InMemoryCheckpointStorage, Message, Workflow, WorkflowEvent
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    Factory,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    TargetError,
+)
+from a2a_adapters.concurrency import produced
+from a2a_adapters.conversing import Remembered, StoredTurns, TurnKind
+from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded
+from a2a_adapters_agent_framework.serving.failures import failure, filtered, rejection
+from a2a_adapters_agent_framework.serving.input import as_message
+from a2a_adapters_agent_framework.serving.requests import (
+    PausedWorkflow,
+    answered,
+    question,
+    responses,
+)
+from a2a_adapters_agent_framework.serving.workflow_events import WorkflowEvents
+
+if TYPE_CHECKING:
+    from agent_framework import CheckpointStorage
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+
+REQUEST_KEY = "a2a"
+"""The key of the ids of the request in the `kwargs` of a tool's `FunctionInvocationContext`."""
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+
+class WorkflowAdapter(Adapter):
+    """Serves a `Workflow` of Agent Framework.
+
+    A workflow keeps the messages of its last run, and runs once at a time, so that a function makes
+    one for every run. It gets the earlier messages of the conversation if its first executor takes
+    a list of messages. A run that waits for its caller is stored as a checkpoint. Tools of agents
+    find the owner and the ids of the request in `ctx.kwargs["a2a"]`.
+
+    Args:
+        workflow: A `Factory` that makes the workflow for every run. The card describes it.
+        limits: Bounds the in-memory questions of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
+
+    Raises:
+        TargetError: The target is not a function that makes a `Workflow`.
+    """
+
+    uses_history = True
+
+    def __init__(
+        self,
+        workflow: Factory,
+        *,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        if not isinstance(workflow.example, Workflow):
+            raise TargetError(f"{type(workflow.example).__name__} is not a Workflow")
+        self.fetch = fetch
+        self._make = workflow
+        self._turns = StoredTurns(_KIND, limits)
+
+    def describe(self) -> AgentDescription:
+        """Describe the workflow by its name and its description."""
+        name = self._make.example.name
+        description = self._make.example.description or f"The workflow {name}."
+        return AgentDescription(name=name, description=description)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep questions in the server's storage."""
+        self._turns.open(storage)
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the workflow, or continue after its question.
+
+        Raises:
+            InvalidInputError: The message is empty, names a file by its address, or is not what
+                the workflow takes.
+        """
+        workflow = self._make()
+        return self._answer(
+            request, workflow, None if request.resuming else _input(workflow, request)
+        )
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Forget the question of the task."""
+        await self._turns.abandon(request)
+
+    async def _answer(self, request: AgentRequest, workflow: Workflow, message: object) -> _Events:
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
+            return
+        paused = turn.before.paused
+        checkpoints = InMemoryCheckpointStorage()
+        events = WorkflowEvents(wants_progress=request.wants_progress)
+        run = _run(workflow, message, request, paused, checkpoints)
+        try:
+            async with aclosing(run) as items:
+                async for item in items:
+                    for each in events.take(item):
+                        yield each
+        except Exception as error:
+            rejected = rejection(error)
+            for each in rejected:
+                yield each
+            if rejected:
+                return
+            if failed := failure(error):
+                raise failed from error
+            raise
+        for event in [*events.end(), *(filtered() if events.is_filtered else ())]:
+            yield event
+        if events.requests and not events.is_filtered:
+            checkpoint = await checkpoints.load(workflow.get_last_checkpoint_id() or "")
+            waiting = PausedWorkflow(request.task_id, encoded(checkpoint), events.requests)
+            await turn.pause(waiting)
+            yield question(waiting)
+
+
+def _input(workflow: Workflow, request: AgentRequest) -> object:
+    """Return the message as the first executor of the workflow takes it."""
+    message, types = as_message(request), workflow.input_types
+    if list[str | Message] in types or list[Message] in types:
+        return [*_earlier(request), message]
+    if Message in types:
+        return message
+    if str in types:
+        return message.text
+    raise InvalidInputError("this workflow takes neither text nor messages")
+
+
+def _earlier(request: AgentRequest) -> list[Message]:
+    roles = {"user": "user", "agent": "assistant"}
+    return [Message(roles[turn.role], [turn.text]) for turn in request.history if turn.text]
+
+
+def _run(
+    workflow: Workflow,
+    message: object,
+    request: AgentRequest,
+    paused: PausedWorkflow | None,
+    checkpoints: CheckpointStorage,
+) -> AsyncGenerator[WorkflowEvent[Any]]:
+    """Run the workflow in a task of its own, whose cancellation stops all executors."""
+
+    async def produce(put: Callable[[WorkflowEvent[Any]], Awaitable[None]]) -> None:
+        stream = workflow.run(
+            message,
+            stream=True,
+            responses=responses(paused) if paused else None,
+            checkpoint_id=await checkpoints.save(decoded(paused.checkpoint)) if paused else None,
+            checkpoint_storage=checkpoints,
+            function_invocation_kwargs={REQUEST_KEY: _ids(request)},
+        )
+        async for event in stream:
+            await put(event)
+
+    return produced(produce)
+
+
+def _ids(request: AgentRequest) -> dict[str, str]:
+    """Return what tools may know of a request; the checkpoints contain it."""
+    return {
+        "owner": request.owner,
+        "task_id": request.task_id,
+        "context_id": request.context_id,
+    }
+
+
+def _encoded(known: Remembered[str, PausedWorkflow]) -> bytes:
+    return json.dumps(asdict(known)).encode()
+
+
+def _decoded(body: bytes) -> Remembered[str, PausedWorkflow]:
+    stored = json.loads(body)
+    paused = stored["paused"]
+    return Remembered(stored["state"], PausedWorkflow(**paused) if paused else None)
+
+
+_KIND = TurnKind("agent-framework-workflow", _encoded, _decoded, question, answered)

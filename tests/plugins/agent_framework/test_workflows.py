@@ -1,0 +1,317 @@
+"""Workflows that a function makes for every run: answers, questions, failures and isolation."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+from a2a_adapters_agent_framework import WorkflowAdapter
+from agent_framework import (
+    Agent,
+    Executor,
+    FunctionInvocationContext,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    handler,
+    register_checkpoint_type,
+    response_handler,
+    tool,
+)
+from agent_framework_orchestrations import ConcurrentBuilder, HandoffBuilder, SequentialBuilder
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    AgentFailedError,
+    Data,
+    Factory,
+    InputRequired,
+    InvalidInputError,
+    Progress,
+    ServerOptions,
+    TargetError,
+    as_json,
+    build_app,
+)
+from a2a_adapters.testing import (
+    AdapterContract,
+    InputRequiredContract,
+    OnSqlite,
+    answer_of,
+    connect,
+    running,
+    send,
+    user_message,
+)
+from tests.plugins.agent_framework.support import Fake, agent, calling, results, said
+from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only, reply
+from tests.plugins.sql.conftest import new_url
+
+
+def adapt(make):
+    return WorkflowAdapter(Factory(make, make()))
+
+
+def of_one(client, **options):
+    """Return a function that makes a workflow of one agent."""
+
+    def make() -> Workflow:
+        helper = Agent(client=client, name="helper", **options)
+        return WorkflowBuilder(start_executor=helper).build()
+
+    return make
+
+
+class Workflows(AdapterContract):
+    streams = True
+
+    def echo(self):
+        return of_one(Fake(lambda messages: said(messages)[-1], streams=self.streams))
+
+    def silent(self):
+        return of_one(Fake(lambda _: " "))
+
+    def failing(self):
+        return of_one(Fake(lambda _: RuntimeError(self.secret)))
+
+    def failing_midway(self):
+        return of_one(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
+
+    def endless(self):
+        return of_one(Fake(lambda _: asyncio.Event().wait()))
+
+
+class TestWorkflows(Workflows):
+    pass
+
+
+class Asker(Executor):
+    """Asks for a city."""
+
+    @handler
+    async def begin(self, text: str, ctx: WorkflowContext[str, str]) -> None:
+        await ctx.request_info("which city?", str)
+
+    @response_handler
+    async def end(self, asked: str, city: str, ctx: WorkflowContext[str, str]) -> None:
+        await ctx.yield_output(f"to {city}")
+
+
+def asking() -> Workflow:
+    return WorkflowBuilder(start_executor=Asker(id="asker")).build()
+
+
+class Asking(InputRequiredContract):
+    def asking(self):
+        return asking
+
+
+class TestAsking(Asking):
+    pass
+
+
+class TestAskingOnSqlite(OnSqlite, Asking):
+    pass
+
+
+async def test_a_sequence_answers_with_its_last_agent_token_by_token():
+    def make() -> Workflow:
+        members = [agent("a draft", name="writer"), agent("the end", name="editor")]
+        return SequentialBuilder(participants=members).build()
+
+    events = await ask(adapt(make), "hi", wants_progress=True)
+    assert deltas(events) == ["the", " end"]
+    steps = [event.text for event in events if isinstance(event, Progress)]
+    assert steps[-2:] == ["writer", "editor"]
+
+
+async def test_all_agents_of_a_concurrent_workflow_answer():
+    def make() -> Workflow:
+        members = [agent("one two", name="a"), agent("three", name="b")]
+        return ConcurrentBuilder(participants=members).build()
+
+    assert answer(await ask(adapt(make), "hi")) == "one two\n\nthree"
+
+
+async def test_other_outputs_are_data():
+    class Counter(Executor):
+        @handler
+        async def count(self, text: str, ctx: WorkflowContext[str, dict]) -> None:
+            await ctx.yield_output({"letters": len(text)})
+
+    def make() -> Workflow:
+        return WorkflowBuilder(start_executor=Counter(id="counter")).build()
+
+    assert as_json(data(await ask(adapt(make), "four"))) == [{"letters": 4}]
+
+
+async def test_workflows_hear_the_conversation():
+    client = Fake(lambda messages: "fine")
+    async with running(build_app(of_one(client))) as url, connect(url) as caller:
+        await send(caller, user_message("first", context_id="one"))
+        await send(caller, user_message("second", context_id="one"))
+        await send(caller, user_message("other", context_id="two"))
+    assert [said(heard) for heard in client.heard] == [["first"], ["first", "second"], ["other"]]
+
+
+async def test_tools_find_the_caller():
+    @tool
+    def me(ctx: FunctionInvocationContext) -> str:
+        """Name the caller."""
+        return f"{ctx.kwargs['a2a']['owner']} in {ctx.kwargs['a2a']['context_id']}"
+
+    client = Fake(lambda messages: results(messages).get("c1") or calling("me"))
+    events = await ask(adapt(of_one(client, tools=[me])), "hi", owner="ann", context_id="trip")
+    assert answer(events) == "ann in trip"
+
+
+def clerks(log):
+    """Return a function that makes a workflow of two agents, each of which asks for an approval."""
+
+    @tool(approval_mode="always_require")
+    def book(city: str) -> str:
+        """Book a trip."""
+        log.append(city)
+        return f"{city} booked"
+
+    def clerk(city):
+        client = Fake(lambda m: results(m).get(city) or calling("book", city, city=city))
+        return Agent(client=client, name=f"clerk-{city}", tools=[book])
+
+    def make() -> Workflow:
+        return ConcurrentBuilder(participants=[clerk("Rome"), clerk("Oslo")]).build()
+
+    return make
+
+
+async def test_approvals_of_several_agents_are_asked_at_once_and_answered_in_turn():
+    log = []
+    adapter = adapt(clerks(log))
+    events = await ask(adapter, "book")
+    assert only(events, InputRequired).prompt.startswith("1. The agent wants to call book(")
+    assert len(data(events)[-1]["response_schema"]["properties"]) == 2
+    events = await reply(adapter, "yes")
+    assert "Oslo" in only(events, InputRequired).prompt
+    assert log == []
+    assert "Rome booked" in answer(await reply(adapter, "no"))
+    assert log == ["Rome"]
+
+
+async def test_approvals_are_answered_by_id():
+    log = []
+    adapter = adapt(clerks(log))
+    ids = data(await ask(adapter, "book"))[-1]["response_schema"]["properties"]
+    await reply(adapter, Data(dict.fromkeys(ids, True)))
+    assert sorted(log) == ["Oslo", "Rome"]
+
+
+class Trip(BaseModel):
+    city: str
+    days: int
+
+
+register_checkpoint_type(Trip)
+
+
+async def test_replies_must_fit_the_type_of_the_request():
+    class Planner(Executor):
+        @handler
+        async def begin(self, text: str, ctx: WorkflowContext[str, str]) -> None:
+            await ctx.request_info({"wanted": "a trip"}, Trip)
+
+        @response_handler
+        async def end(self, asked: dict, trip: Trip, ctx: WorkflowContext[str, str]) -> None:
+            await ctx.yield_output(f"{trip.days} days in {trip.city}")
+
+    def make() -> Workflow:
+        return WorkflowBuilder(start_executor=Planner(id="planner")).build()
+
+    adapter = adapt(make)
+    events = await ask(adapter, "go")
+    [form] = data(events)[-1]["response_schema"]["properties"].values()
+    assert list(form["properties"]) == ["city", "days"]
+    events = await reply(adapter, Data({"city": "Rome", "days": "many"}))
+    assert only(events, InputRequired).prompt.startswith("The reply does not fit: days: ")
+    events = await reply(adapter, Data({"city": "Rome", "days": 3}))
+    assert answer(events) == "3 days in Rome"
+
+
+async def test_agents_that_hand_over_ask_the_user():
+    def make() -> Workflow:
+        host = Agent(
+            client=Fake(lambda messages: f"heard {said(messages)[-1]}"),
+            name="host",
+            require_per_service_call_history_persistence=True,
+        )
+        builder = HandoffBuilder(participants=[host]).with_start_agent(host)
+        return builder.with_termination_condition(lambda messages: len(messages) > 3).build()
+
+    adapter = adapt(make)
+    events = await ask(adapter, "hi")
+    assert only(events, InputRequired).prompt == "heard hi"
+    assert answer(await reply(adapter, "Rome")) == "heard Rome"
+
+
+@dataclass
+class Unknown:
+    """A type that is not registered for checkpoints."""
+
+    city: str
+
+
+async def test_types_that_could_not_be_read_again_fail_the_task_at_once():
+    class Planner(Executor):
+        @handler
+        async def begin(self, text: str, ctx: WorkflowContext[str, str]) -> None:
+            await ctx.request_info(Unknown("Rome"), bool)
+
+        @response_handler
+        async def end(self, asked: Unknown, yes: bool, ctx: WorkflowContext[str, str]) -> None:
+            await ctx.yield_output(asked.city)
+
+    def make() -> Workflow:
+        return WorkflowBuilder(start_executor=Planner(id="planner")).build()
+
+    with pytest.raises(AgentFailedError) as raised:
+        await ask(adapt(make), "go")
+    assert "Unknown" in str(raised.value.__cause__)
+
+
+async def test_workflows_that_take_something_else_say_so():
+    class Adder(Executor):
+        @handler
+        async def add(self, number: int, ctx: WorkflowContext[int, int]) -> None:
+            await ctx.yield_output(number + 1)
+
+    def make() -> Workflow:
+        return WorkflowBuilder(start_executor=Adder(id="adder")).build()
+
+    with pytest.raises(InvalidInputError, match="neither text nor messages"):
+        await ask(adapt(make), "1")
+
+
+def test_one_workflow_for_all_is_refused():
+    for target in (asking(), of_one(Fake(lambda _: "x"))().as_agent()):
+        with pytest.raises(TargetError, match="serve a function that returns"):
+            build_app(target)
+    with pytest.raises(TargetError, match="str"):
+        WorkflowAdapter(Factory(lambda: "x", "x"))
+
+
+@pytest.mark.parametrize("engine", ["memory", "postgresql"])
+async def test_callers_are_isolated(engine, tmp_path):
+    storage = "memory:" if engine == "memory" else new_url(engine, tmp_path)
+    app = build_app(asking, options=ServerOptions(storage=storage))
+
+    async def talk(caller):
+        async with connect(url, user=caller) as client:
+            for number in range(3):
+                task = await send(client, user_message("go", context_id="shared"))
+                city = user_message(f"{caller}.{number}", task_id=task.id)
+                task = await send(client, city)
+        return answer_of(task)
+
+    async with running(app) as url:
+        answers = await asyncio.gather(*(talk(f"caller{n}") for n in range(40)))
+    assert answers == [f"to caller{n}.2" for n in range(40)]
