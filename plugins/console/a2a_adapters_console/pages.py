@@ -41,6 +41,7 @@ _POLICY = (
     "style-src 'self'; "
     "img-src 'self' blob:; "
     "connect-src 'self'; "
+    "frame-src blob:; "  # PDFs, in the browser's own viewer
     "base-uri 'none'; "
     "form-action 'none'; "
     "frame-ancestors 'none'; "

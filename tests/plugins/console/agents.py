@@ -110,6 +110,19 @@ async def endless(request: AgentRequest):
         await asyncio.sleep(0.05)
 
 
+async def patient(request: AgentRequest):
+    """Takes a while."""
+    await asyncio.sleep(1)
+    yield f"It was {request.text}."
+
+
+async def slow_clerk(request: AgentRequest):
+    """Asks for a name after a while."""
+    await asyncio.sleep(0.7)
+    answer = yield InputRequired("What is your name?")
+    yield f"Hello {answer.text}!"
+
+
 async def copier(request: AgentRequest):
     """Returns the received parts."""
     yield Output(request.parts, name="what came")
@@ -152,5 +165,16 @@ async def unseen(request: AgentRequest):
 
 AGENTS = {
     agent.__name__: agent
-    for agent in (travel, clerk, approver, endless, copier, hostile, talker, unseen)
+    for agent in (
+        travel,
+        clerk,
+        approver,
+        endless,
+        patient,
+        slow_clerk,
+        copier,
+        hostile,
+        talker,
+        unseen,
+    )
 }

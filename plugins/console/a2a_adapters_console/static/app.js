@@ -3,13 +3,14 @@ import { render } from "./vendor/preact.js";
 import { changed, html, Problem, useRef, useState } from "./ui.js";
 import { Card } from "./card.js";
 import { Chat, Safe } from "./chat.js";
+import { ConversationList } from "./conversation_list.js";
 import { keepDraft } from "./drafts.js";
 import { Frames } from "./frames.js";
 import { keepPlace, readPlace } from "./place.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
 
-const VIEWS = { Chat: () => null, Card, Tasks, Frames };
+const VIEWS = { Chat: () => null, History: ConversationList, Card, Tasks, Frames };
 const TABS = Object.keys(VIEWS);
 const WIDE = matchMedia("(width >= 60rem)");
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -42,7 +43,7 @@ function App() {
 	const { frames, sessions, problem, at: index } = page;
 	const setIndex = (at) => {
 		page.at = at;
-		changed();
+		changed.render(); // at once: the next key is for this agent
 	};
 	const [chosen, setTab] = useState("Chat");
 	const tab = WIDE.matches && chosen === "Chat" ? "Card" : chosen;
@@ -62,7 +63,7 @@ function App() {
 			<${Tabs} tabs=${WIDE.matches ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
 			<aside role="tabpanel" id="panel" aria-label=${tab}><${Safe} key=${tab + index}>
-				<${VIEWS[tab]} session=${session} frames=${frames} onOpen=${() => setTab("Chat")} />
+				<${VIEWS[tab]} session=${session} frames=${frames} onOpen=${() => WIDE.matches || setTab("Chat")} />
 			<//></aside>
 		</main>`}`;
 }

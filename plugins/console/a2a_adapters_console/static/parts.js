@@ -1,5 +1,5 @@
 // The parts of messages and artifacts (A2A 1.0, section 4.1.6).
-import { html, many, size, useEffect, useState } from "./ui.js";
+import { Copy, html, many, size, useEffect, useState } from "./ui.js";
 import { Interface } from "./a2ui.js";
 import { made } from "./surfaces.js";
 import { isObject, Link, Markdown, More, Plain, shown } from "./text.js";
@@ -17,21 +17,23 @@ function Part({ part, session }) {
 		const isPlain = mediaType && !/^text\/(x-)?(markdown|plain)/.test(mediaType);
 		return text && html`<${isPlain ? Plain : Markdown} text=${text} />`;
 	}
-	if (raw !== undefined) return html`<${File} part=${part} />`;
+	if (raw !== undefined) return html`<${FileView} part=${part} />`;
 	if (url) return html`<p><${Link} to=${url}>${shown(part.filename || url)}<//> <small>${shown(mediaType)}</small></p>`;
 	const surfaces = part[made] ?? [null];
 	return html`${surfaces.map((surface) => surface && html`<${Interface} surface=${surface} session=${session} />`)}
 		${surfaces.includes(null) && html`<${Data} value=${part.data} schema=${part.metadata?.json_schema} />`}`;
 }
 
-/** A file that came along: an image is shown, everything else only ever saved. */
-function File({ part: { raw, mediaType, filename } }) {
+/** A file that came along: images are shown, PDFs on demand; everything else is only ever saved. */
+function FileView({ part: { raw, mediaType, filename } }) {
 	const [file, setFile] = useState({});
+	const [isOpen, setIsOpen] = useState(false);
 	const isImage = IMAGES.test(mediaType);
+	const isPdf = mediaType === "application/pdf";
 	useEffect(() => {
 		const bytes = Uint8Array.fromBase64(raw);
 		// Of another type the browser might open it as a page of this server.
-		const blob = new Blob([bytes], { type: isImage ? mediaType : "application/octet-stream" });
+		const blob = new Blob([bytes], { type: isImage || isPdf ? mediaType : "application/octet-stream" });
 		const url = URL.createObjectURL(blob);
 		setFile({ url, size: bytes.length });
 		return () => URL.revokeObjectURL(url);
@@ -40,6 +42,7 @@ function File({ part: { raw, mediaType, filename } }) {
 	return file.url && html`<figure>
 		${isImage && html`<img src=${file.url} alt=${name} />`}
 		<a href=${file.url} download=${name}>${shown(name)}</a> <small>${shown(mediaType)} ${size(file.size)}</small>
+		${isPdf && html`<details onToggle=${(event) => setIsOpen(event.currentTarget.open)}><summary>Show</summary>${isOpen && html`<iframe src=${file.url} title=${name} />`}</details>`}
 	</figure>`;
 }
 
@@ -49,6 +52,7 @@ function Data({ value, schema }) {
 	return html`<div>
 		${schema?.title && html`<b>${shown(schema.title)}</b>`}
 		<${isTable ? Table : Tree} value=${value} fields=${fields} isOpen />
+		<${Copy} label="Copy JSON" text=${() => JSON.stringify(value, null, 2)} />
 		${schema && html`<${Tree} label="Schema" value=${schema} />`}
 	</div>`;
 }
@@ -56,9 +60,11 @@ function Data({ value, schema }) {
 function Table({ value, fields }) {
 	const rows = value.slice(0, MOST);
 	const columns = [...new Set(rows.flatMap(Object.keys))].slice(0, MOST);
+	const isNumeric = (name) => rows.every((row) => ["number", "undefined"].includes(typeof row[name]));
+	const sides = Object.fromEntries(columns.map((name) => [name, isNumeric(name) ? "right" : ""]));
 	return html`<div class="scroll"><table>
-			<thead><tr>${columns.map((name) => html`<th title=${fields[name]?.description}>${shown(name)}</th>`)}</tr></thead>
-			<tbody>${rows.map((row) => html`<tr>${columns.map((name) => html`<td>${name in row && html`<${Tree} value=${row[name]} />`}</td>`)}</tr>`)}</tbody>
+			<thead><tr>${columns.map((name) => html`<th class=${sides[name]} title=${fields[name]?.description}>${shown(name)}</th>`)}</tr></thead>
+			<tbody>${rows.map((row) => html`<tr>${columns.map((name) => html`<td class=${sides[name]}>${name in row && html`<${Tree} value=${row[name]} />`}</td>`)}</tr>`)}</tbody>
 		</table></div>
 		<${More} of="rows" count=${value.length - MOST} />`;
 }
@@ -88,4 +94,10 @@ export function asParts(files) {
 			mediaType: file.type || "application/octet-stream",
 		})),
 	);
+}
+
+/** The files of parts that were sent, to be sent again. */
+export function filesOf(parts) {
+	const files = parts.filter(({ raw }) => raw !== undefined);
+	return files.map(({ raw, filename, mediaType }) => new File([Uint8Array.fromBase64(raw)], filename ?? "file", { type: mediaType }));
 }

@@ -2,9 +2,10 @@
 import { changed, newId } from "./ui.js";
 import { conversationOf, noteConversation } from "./conversations.js";
 import { readDraft } from "./drafts.js";
+import { filesOf } from "./parts.js";
 import { tasksOf } from "./restore.js";
 import { A2UI, Surfaces } from "./surfaces.js";
-import { PROGRESS, Turn } from "./turn.js";
+import { PROGRESS, textOf, Turn } from "./turn.js";
 import { Wire } from "./wire.js";
 
 const FIRST_PAUSE = 250;
@@ -62,7 +63,9 @@ export class Session {
 		} catch (restoreError) {
 			if (!signal.aborted) this.set({ restoreError });
 		}
-		if (this.restoring === restoring) this.set({ restoring: null });
+		if (this.restoring !== restoring) return;
+		this.set({ restoring: null });
+		if (!this.restoreError && !this.running && !this.asking) this.#sendNext();
 	}
 
 	async #tasksAround(id, signal) {
@@ -91,6 +94,13 @@ export class Session {
 		if (!last.isSettled) this.follow(last);
 	}
 
+	/** Show a conversation from a file; only its own agent goes on with it. */
+	showImported({ turns, contextId, agentUrl }) {
+		this.startNew();
+		for (const turn of turns) this.surfaces.take(turn);
+		this.set({ turns, contextId: agentUrl === (this.agent.url || this.url) ? contextId : undefined });
+	}
+
 	get isEmpty() {
 		return !this.draft.trim() && !this.files.length;
 	}
@@ -106,6 +116,17 @@ export class Session {
 	get asking() {
 		const last = this.turns.at(-1);
 		return last?.asks && !this.abort ? last : null;
+	}
+
+	/** Send a message, or keep it until the agent is done. */
+	say(parts) {
+		if (this.isBusy) this.set({ queue: [...this.queue, parts] });
+		else this.send(parts);
+	}
+
+	/** Put a message back to where it can be changed; its files come along. */
+	edit(parts) {
+		this.set({ draft: textOf(parts), files: filesOf(parts) });
 	}
 
 	send(parts) {
@@ -202,7 +223,16 @@ export class Session {
 			open = this.#subscribing(turn);
 		}
 		turn.trouble = "";
-		if (this.abort === abort) this.set({ abort: null });
+		if (this.abort !== abort) return;
+		this.set({ abort: null });
+		if (turn.isDone) this.#sendNext();
+	}
+
+	#sendNext() {
+		const [next, ...queue] = this.queue;
+		if (!next) return;
+		this.set({ queue });
+		this.send(next);
 	}
 }
 

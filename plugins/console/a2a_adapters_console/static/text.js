@@ -1,5 +1,5 @@
 // Text of agents is never markup: it becomes text nodes in elements made here.
-import { html } from "./ui.js";
+import { Copy, html } from "./ui.js";
 import { lexer } from "./vendor/marked.js";
 
 const MOST_MARKDOWN = 60_000;
@@ -51,7 +51,7 @@ const TAGS = { paragraph: "p", heading: "h4", blockquote: "blockquote", list_ite
 /** An element for a token of Markdown; markup in it is text. */
 function made({ type, text, tokens, href, ordered, start, items, header, rows, checked }) {
 	if (type in TAGS) return html`<${TAGS[type]}>${tokens.map(made)}<//>`;
-	const cells = (row, tag) => html`<tr>${row.map((cell) => html`<${tag}>${cell.tokens.map(made)}<//>`)}</tr>`;
+	const cells = (row, tag) => html`<tr>${row.map((cell) => html`<${tag} class=${cell.align}>${cell.tokens.map(made)}<//>`)}</tr>`;
 	switch (type) {
 		case "list":
 			return html`<${ordered ? "ol" : "ul"} start=${start || null}>${items.map(made)}<//>`;
@@ -63,7 +63,7 @@ function made({ type, text, tokens, href, ordered, start, items, header, rows, c
 				<tbody>${rows.map((row) => cells(row, "td"))}</tbody>
 			</table></div>`;
 		case "code":
-			return html`<pre><code>${shown(text)}</code></pre>`;
+			return html`<div class="code"><pre tabindex="0"><code>${shown(text)}</code></pre><${Copy} label="Copy" text=${() => text} /></div>`;
 		case "codespan":
 			return html`<code>${shown(text)}</code>`;
 		case "link":

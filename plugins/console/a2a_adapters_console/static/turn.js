@@ -25,6 +25,11 @@ export class Turn {
 		return this.isReply || this.asks || /(COMPLETED|FAILED|REJECTED|CANCELED)$/.test(this.state);
 	}
 
+	/** Whether the agent has answered and waits for nothing. */
+	get isDone() {
+		return Boolean(this.isReply) || /COMPLETED$/.test(this.state);
+	}
+
 	/** Take an event of a stream (A2A 1.0, section 3.2.3). */
 	fold({ task, message, statusUpdate, artifactUpdate }) {
 		const { taskId = this.taskId, contextId } = task ?? statusUpdate ?? artifactUpdate ?? message ?? {};
@@ -48,11 +53,11 @@ export class Turn {
 	#setStatus({ state = this.state, message }) {
 		this.state = state;
 		if (this.isSettled) this.said = message;
-		else if (message?.parts?.length) this.steps.push({ text: textOf(message.parts), at: new Date() });
+		else if (message?.parts?.length) this.steps.push({ text: textOf(message.parts), at: Date.now() });
 	}
 
 	#foldStep(parts) {
-		const at = new Date();
+		const at = Date.now();
 		const { type, id, name, arguments: given, result, is_error: isError, data } = parts.at(-1)?.data ?? {};
 		const step = this.steps.findLast((each) => each.name && each.id === id && !each.done);
 		const outcome = type === "tool_result" && { done: at, result, isError };
@@ -78,6 +83,12 @@ export function answers({ parts = [] }) {
 export const schemaOf = ({ data }) => isObject(data?.response_schema) && data.response_schema;
 
 export const textOf = (parts = []) => parts.map((part) => part.text ?? "").join("");
+
+/** Parts as text to copy: words as they are, data as JSON, files by address. */
+export function copyable(parts = []) {
+	const texts = parts.map(({ text, data, url }) => text ?? url ?? (data === undefined ? "" : JSON.stringify(data, null, 2)));
+	return texts.filter(Boolean).join("\n\n");
+}
 
 function joined(artifact) {
 	const parts = [];

@@ -39,15 +39,20 @@ export function Problem({ of, children }) {
 export function Copy({ label, text }) {
 	const [told, tell] = useState("");
 	const copy = async () => {
-		await navigator.clipboard.writeText(text());
-		tell("Copied");
+		// Browsers have no clipboard for pages of other machines without https.
+		tell((await navigator.clipboard?.writeText(text()).then(() => "Copied", () => "Not allowed")) ?? "Needs https");
 		setTimeout(tell, 1500, "");
 	};
-	return html`<button onClick=${copy}>${told || label}</button>`;
+	return html`<button type="button" class="copy" onClick=${copy}>${told || label}</button>`;
 }
 
 export const span = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-export const size = (bytes) => `${(bytes / 1024).toFixed(1)} KiB`;
+const UNITS = ["bytes", "KiB", "MiB", "GiB"];
+
+export function size(bytes) {
+	const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+	return `${power ? (bytes / 1024 ** power).toFixed(1) : bytes} ${bytes === 1 ? "byte" : UNITS[power]}`;
+}
 
 export const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
