@@ -7,6 +7,7 @@ import { ConversationList } from "./conversation_list.js";
 import { keepDraft } from "./drafts.js";
 import { Frames } from "./frames.js";
 import { keepPlace, readPlace } from "./place.js";
+import { keepRun } from "./runs.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
 
@@ -119,8 +120,13 @@ function Theme() {
 WIDE.onchange = DARK.onchange = changed;
 changed.render = () => {
 	render(html`<${App} />`, document.body);
-	for (const session of page.sessions) keepDraft(session);
 	if (page.sessions.length) keepPlace(page.sessions[page.at]);
 };
 addEventListener("hashchange", goToPlace);
+addEventListener("pagehide", () => {
+	for (const session of page.sessions) {
+		keepDraft(session);
+		if (session.running) keepRun(session.running);
+	}
+});
 load();

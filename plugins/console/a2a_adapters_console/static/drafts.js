@@ -10,8 +10,6 @@ export function readDraft(session) {
 }
 
 export function keepDraft(session) {
-	if (session.draft === session.keptDraft) return;
-	session.keptDraft = session.draft;
 	try {
 		sessionStorage.setItem(key(session), session.draft);
 	} catch {}

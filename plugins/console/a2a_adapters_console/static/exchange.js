@@ -4,7 +4,7 @@ import { isObject } from "./text.js";
 import { Turn } from "./turn.js";
 
 const FORMAT = "a2a-adapters conversation";
-const KEPT = ["sent", "said", "known", "artifacts", "steps", "history", "state", "taskId", "contextId", "isReply", "took", "metadata"];
+const KEPT = ["sent", "said", "known", "artifacts", "steps", "history", "state", "taskId", "contextId", "isReply", "startedAt", "took", "traceId", "metadata"];
 
 /** The title and the JSON of a session's conversation. */
 export function exported(session) {

@@ -4,8 +4,10 @@ import { conversationOf, noteConversation } from "./conversations.js";
 import { readDraft } from "./drafts.js";
 import { filesOf } from "./parts.js";
 import { tasksOf } from "./restore.js";
+import { keepRun, recallRun } from "./runs.js";
 import { A2UI, Surfaces } from "./surfaces.js";
 import { PROGRESS, textOf, Turn } from "./turn.js";
+import { newTrace } from "./trace.js";
 import { Wire } from "./wire.js";
 
 const FIRST_PAUSE = 250;
@@ -85,6 +87,7 @@ export class Session {
 		const turns = tasks.map((task) => {
 			const turn = new Turn();
 			turn.fold({ task });
+			recallRun(turn);
 			this.surfaces.take(turn);
 			return turn;
 		});
@@ -145,9 +148,11 @@ export class Session {
 	retry(turn) {
 		const { wire, card } = this;
 		const params = { message: turn.message };
+		const trace = newTrace();
+		turn.traceId = trace.id;
 		return this.#run(turn, async function* (signal) {
-			if (card?.capabilities?.streaming ?? true) yield* wire.stream("SendStreamingMessage", params, signal);
-			else yield await wire.call("SendMessage", params, signal);
+			if (card?.capabilities?.streaming ?? true) yield* wire.stream("SendStreamingMessage", params, signal, trace);
+			else yield await wire.call("SendMessage", params, signal, trace);
 		});
 	}
 
@@ -223,6 +228,7 @@ export class Session {
 			open = this.#subscribing(turn);
 		}
 		turn.trouble = "";
+		keepRun(turn);
 		if (this.abort !== abort) return;
 		this.set({ abort: null });
 		if (turn.isDone) this.#sendNext();

@@ -9,8 +9,9 @@ export class Turn {
 	known; // the artifacts that the task had before
 	artifacts = [];
 	steps = [];
+	metadata; // the task's, such as the tokens that it used
 	history = [];
-	began = performance.now();
+	startedAt = Date.now();
 
 	get fresh() {
 		const known = new Set(this.known?.map((artifact) => JSON.stringify(artifact)));
@@ -38,22 +39,31 @@ export class Turn {
 		if (task) {
 			this.artifacts = (task.artifacts ?? []).map(joined);
 			this.history = task.history ?? [];
+			this.#addMetadata(task.metadata);
 			this.#setStatus(task.status ?? {});
 		} else if (message) {
 			this.isReply = true;
 			this.said = message;
+			this.#addMetadata(message.metadata);
 		} else if (statusUpdate) {
-			const { status = {} } = statusUpdate;
+			const { status = {}, metadata } = statusUpdate;
+			this.#addMetadata(metadata);
 			if (status.message?.extensions?.includes(PROGRESS)) this.#foldStep(status.message.parts ?? []);
 			else this.#setStatus(status);
 		} else if (artifactUpdate) this.#foldArtifact(artifactUpdate);
-		this.took = performance.now() - this.began;
+		this.took = Date.now() - this.startedAt;
+	}
+
+	#addMetadata(metadata) {
+		if (metadata) this.metadata = { ...this.metadata, ...metadata };
 	}
 
 	#setStatus({ state = this.state, message }) {
 		this.state = state;
-		if (this.isSettled) this.said = message;
-		else if (message?.parts?.length) this.steps.push({ text: textOf(message.parts), at: Date.now() });
+		if (this.isSettled) {
+			this.said = message;
+			this.#addMetadata(message?.metadata);
+		} else if (message?.parts?.length) this.steps.push({ text: textOf(message.parts), at: Date.now() });
 	}
 
 	#foldStep(parts) {

@@ -16,7 +16,7 @@ export function TurnView({ turn, session }) {
 	return html`<article class="turn column">
 		${before.map((message) => html`<${Said} message=${message} session=${session} />`)}
 		<div class="said agent column">
-			<${Timeline} steps=${turn.steps} isOpen=${isRunning} />
+			<${Timeline} turn=${turn} isOpen=${isRunning} />
 			${turn.fresh.map(({ artifactId, name = "answer", description, parts }) => html`<div class="box artifact" key=${artifactId}>
 				${name !== "answer" && html`<small title=${description}>${shown(name)}</small>`}
 				<${Parts} parts=${parts} session=${session} />

@@ -17,18 +17,18 @@ export class Wire {
 		Object.assign(this, { session, frames });
 	}
 
-	async call(method, params, signal) {
-		for await (const result of this.stream(method, params, signal)) return result;
+	async call(...call) {
+		for await (const result of this.stream(...call)) return result;
 	}
 
 	/** Yield the results of a call, one if the agent does not stream. */
-	async *stream(method, params, signal) {
+	async *stream(method, params, signal, trace) {
 		const { session } = this;
-		const call = { method, began: performance.now() };
+		const call = { method, began: performance.now(), traceId: trace?.id };
 		const body = { jsonrpc: "2.0", id: newId().slice(0, 8), method, params };
 		const headers = { "Content-Type": "application/json", "A2A-Version": "1.0", "A2A-Extensions": params.message?.extensions ?? [] };
 		this.#note({ call, body, session, headers });
-		const response = await this.#fetch(session.url, { method: "POST", body: JSON.stringify(body), headers, signal });
+		const response = await this.#fetch(session.url, { method: "POST", body: JSON.stringify(body), headers, signal }, trace);
 		const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
 		for await (const data of isStream ? events(response.body) : [await lost(response.text())]) {
 			yield this.#result(call, data, response.status);
@@ -48,8 +48,9 @@ export class Wire {
 		return body;
 	}
 
-	#fetch(url, options) {
-		const typed = this.session.headers;
+	#fetch(url, options, trace) {
+		// A copied call does not have the trace's header: it is a trace of its own.
+		const typed = { ...this.session.headers, ...(trace && { traceparent: trace.header }) };
 		const headers = { ...typed, "Console-Forward": Object.keys(typed).join(", "), ...options.headers };
 		return lost(fetch(url, { ...options, headers, redirect: "error" }));
 	}

@@ -1,0 +1,84 @@
+"""The timeline of a run: steps, tools, tokens, cost and trace."""
+
+from __future__ import annotations
+
+import pytest
+from opentelemetry import trace
+from playwright.async_api import expect
+
+from a2a_adapters import (
+    AgentRequest,
+    Progress,
+    ServerOptions,
+    TaskMetadata,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.plugins.console.test_chat import say
+from tests.plugins.console.test_relay import relayed
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def spender(request: AgentRequest):
+    """Calls tools, and reports its usage."""
+    yield Progress("Planning")
+    yield ToolCall("1", "search", {"query": request.text})
+    yield ToolResult("1", "search", ["a page"])
+    yield ToolCall("2", "book", {"train": "ICE 73"})
+    yield ToolResult("2", "book", None, is_error=True)
+    cost = {"cost_envelope": {"estimated": 1, "actual": 0.00213, "currency": "USD"}}
+    yield TaskMetadata(TokenUsage(1200, 34, 1234).as_metadata() | cost | {"model": "small-1"})
+    yield "Done."
+
+
+async def tracer(request: AgentRequest):
+    """Says the trace it belongs to."""
+    yield ToolCall("1", "look", None)
+    yield ToolResult("1", "look", None)
+    yield f"{trace.get_current_span().get_span_context().trace_id:032x}"
+
+
+async def test_a_run_shows_tools_tokens_and_cost_also_after_a_reload(open_page):
+    app = build_app(spender, options=ServerOptions(console=True))
+    async with running(app) as url, open_page(url) as page:
+        await say(page, "trains")
+        await expect(page.locator(".turn .state.good")).to_be_visible()
+        for _ in range(2):
+            timeline = page.locator(".timeline")
+            summary = timeline.locator("summary").first
+            await expect(summary).to_have_text("2 tool calls, 1 step · 1,234 tokens · $0.00213")
+            await summary.click()
+            await expect(timeline.locator("li").first).to_contain_text("Planning")
+            await timeline.get_by_text("search").click()
+            await expect(timeline).to_contain_text("a page")
+            await expect(timeline.locator("li.bad")).to_contain_text("book failed")
+            facts = timeline.locator(".facts")
+            await expect(facts).to_contain_text("small-1")
+            await expect(facts).to_contain_text("1,200 in, 34 out")
+            await page.reload()
+
+
+async def test_a_run_belongs_to_the_trace_that_the_page_shows(open_page):
+    async with relayed(tracer, spender) as url, open_page(url) as page:
+        await say(page, "hello")
+        await expect(page.locator(".turn .state.good")).to_be_visible()
+        await page.locator(".timeline summary").first.click()
+        shown = await page.locator(".facts code").first.text_content()
+        await expect(page.locator(".artifact")).to_have_text(shown)
+
+
+async def test_strange_usage_is_left_out(open_page):
+    async def liar(request: AgentRequest):
+        """Reports nonsense."""
+        yield TaskMetadata({"usage": {"input_tokens": "<b>many"}, "cost_envelope": {"actual": []}})
+        yield TaskMetadata({"context_window": {"cost": {"amount": 2, "currency": "<i>"}}})
+        yield "Done."
+
+    app = build_app(liar, options=ServerOptions(console=True))
+    async with running(app) as url, open_page(url) as page:
+        await say(page, "hello")
+        await expect(page.locator(".timeline summary").first).to_have_text("2 <i>")
