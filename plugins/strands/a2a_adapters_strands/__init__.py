@@ -1,4 +1,4 @@
-"""Serves Strands agents, and calls remote agents from them.
+"""Serves Strands agents and teams of them, and calls remote agents from them.
 
 `serve(agent)` works without an import from here. For options, wrap the agent:
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from a2a_adapters_strands.calling.model import A2AModel
     from a2a_adapters_strands.calling.tool import a2a_tool
     from a2a_adapters_strands.serving.adapter import StrandsAdapter, adapt
+    from a2a_adapters_strands.serving.teams import TeamAdapter
 
-__all__ = ["A2AModel", "StrandsAdapter", "a2a_tool", "adapt"]
+__all__ = ["A2AModel", "StrandsAdapter", "TeamAdapter", "a2a_tool", "adapt"]
 
 _EXTRA = "strands"
 _DISTRIBUTION = "strands-agents"
@@ -35,6 +36,7 @@ __getattr__ = lazy_names(
         "a2a_tool": "calling.tool",
         "adapt": "serving.adapter",
         "StrandsAdapter": "serving.adapter",
+        "TeamAdapter": "serving.teams",
     },
     frameworks=("strands",),
     extra=_EXTRA,
@@ -43,10 +45,10 @@ __getattr__ = lazy_names(
 
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
-    """Wrap an agent, or a function that makes one for every run.
+    """Wrap an agent, or a function that makes one, a graph or a swarm for every run.
 
     Raises:
-        TargetError: It is a graph or a swarm.
+        TargetError: It is a graph or a swarm itself.
     """
     # An agent can only exist if the framework is imported already.
     framework = sys.modules.get("strands.agent.agent")
@@ -57,9 +59,11 @@ def a2a_adapt(target: object) -> Adapter | None:
         return cast("Adapter", __getattr__("adapt")(target))
     multiagent = sys.modules.get("strands.multiagent.base")
     if multiagent is not None and isinstance(example, multiagent.MultiAgentBase):
+        if isinstance(target, Factory):
+            return cast("Adapter", __getattr__("TeamAdapter")(target))
         raise TargetError(
-            f"a {type(example).__name__} keeps the messages of its last run: serve an async "
-            "function that builds it, calls its invoke_async, and returns the answer's text"
+            f"a {type(example).__name__} keeps the messages of its last run: "
+            "serve a function that returns a new one"
         )
     return None
 
@@ -67,7 +71,7 @@ def a2a_adapt(target: object) -> Adapter | None:
 @hookimpl
 def a2a_accepts() -> str:
     """Return the kinds of targets that can be served."""
-    return "an agent, or a function that makes one"
+    return "an agent, or a function that makes one, a graph or a swarm"
 
 
 @hookimpl

@@ -113,7 +113,7 @@ class RunEvents:
         for result in (block["toolResult"] for block in content if "toolResult" in block):
             if self._running.pop(result["toolUseId"], None) is not None and self._wants_progress:
                 is_error = result["status"] == "error"
-                value = _value(result["content"])
+                value = value_of(result["content"])
                 yield from self._tools.finished(result["toolUseId"], value, is_error=is_error)
 
     def _end_of_thought(self) -> Iterator[AgentEvent]:
@@ -139,7 +139,7 @@ def _file(block: Mapping[str, Any]) -> Iterator[AgentEvent]:
         yield Output([File(content=content, media_type=media_type, filename=filename)])
 
 
-def _value(content: list[dict[str, Any]]) -> object:
+def value_of(content: list[dict[str, Any]]) -> object:
     """Return the text, or the data, of a tool's result."""
     values = [block.get("text", block.get("json")) for block in content]
     return values[0] if len(values) == 1 else values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from strands.multiagent.base import Status
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     EventLoopException,
@@ -14,6 +15,8 @@ from strands.types.exceptions import (
 from a2a_adapters import AgentFailedError, Rejected, TaskMetadata, model_failure
 
 if TYPE_CHECKING:
+    from strands.multiagent.base import MultiAgentResult
+
     from a2a_adapters import AgentEvent, ErrorCategory
 
 _REJECTIONS: dict[str, tuple[str, ErrorCategory]] = {
@@ -32,6 +35,22 @@ def rejection(stop_reason: str) -> list[AgentEvent]:
         return []
     reason, category = _REJECTIONS[stop_reason]
     return [TaskMetadata({"error": {"category": category}}), Rejected(reason)]
+
+
+def team_failure(result: MultiAgentResult) -> list[AgentEvent]:
+    """Return the rejection of a team that reached a limit.
+
+    Raises:
+        Exception: That of the agent that failed.
+    """
+    if result.status is not Status.FAILED:
+        return []
+    for node in result.results.values():
+        if isinstance(node.result, Exception):
+            raise node.result
+    category: ErrorCategory = "limit"
+    reached = Rejected("The agents reached a limit of their team.")
+    return [TaskMetadata({"error": {"category": category}}), reached]
 
 
 def failure(error: Exception) -> AgentFailedError | None:

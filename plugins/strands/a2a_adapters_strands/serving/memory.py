@@ -28,4 +28,6 @@ def _decoded(body: bytes) -> _Known:
 
 
 KIND = TurnKind("strands", _encoded, _decoded, question, answered)
-"""How conversations of the framework are stored and asked about."""
+"""How conversations of agents are stored and asked about."""
+TEAM_KIND = TurnKind("strands-team", _encoded, _decoded, question, answered)
+"""How runs of graphs and swarms are; a snapshot is the state of the team."""

@@ -1,0 +1,170 @@
+"""A graph or a swarm of Strands agents as an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from strands import Agent
+from strands.handlers import null_callback_handler
+from strands.multiagent.base import MultiAgentBase
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    Factory,
+    InputRequired,
+    Limits,
+    Rejected,
+    Skill,
+    TargetError,
+    dialogue,
+)
+from a2a_adapters.concurrency import produced
+from a2a_adapters.conversing import StoredTurns
+from a2a_adapters_strands.serving.adapter import REQUEST_KEY
+from a2a_adapters_strands.serving.failures import failure, team_failure
+from a2a_adapters_strands.serving.input import as_prompt
+from a2a_adapters_strands.serving.memory import TEAM_KIND
+from a2a_adapters_strands.serving.questions import Paused, question, responses
+from a2a_adapters_strands.serving.team_events import TeamEvents
+
+if TYPE_CHECKING:
+    from a2a_adapters import OutboundPolicy, StateStorage
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+_SPEAKERS = {"user": "User", "agent": "Agent"}
+
+
+class TeamAdapter(Adapter):
+    """Serves a `Graph` or a `Swarm`.
+
+    Their agents keep the messages of the last run, so that a function makes them for every run.
+    They get the earlier messages of the conversation as a dialogue. A run that waits for its caller
+    is stored. Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`.
+
+    Args:
+        team: A `Factory` that makes the graph or the swarm for every run. The card describes it.
+        limits: Bounds the in-memory questions of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
+
+    Raises:
+        TargetError: The target is not a function that makes one, or it has a session manager.
+    """
+
+    uses_history = True
+
+    def __init__(
+        self,
+        team: Factory,
+        *,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        if not isinstance(team.example, MultiAgentBase):
+            raise TargetError(f"{type(team.example).__name__} is not a graph or a swarm")
+        if getattr(team.example, "session_manager", None) is not None:
+            raise TargetError(
+                "the team has a session manager, which would mix the callers' runs: remove it; "
+                "runs that wait are kept in the server's storage"
+            )
+        self.fetch = fetch
+        self._make = team
+        self._turns = StoredTurns(TEAM_KIND, limits)
+
+    def describe(self) -> AgentDescription:
+        """Describe the team by its id, with a skill for each of its agents."""
+        team = self._make.example
+        skills = [
+            Skill(id=name, name=name, description=agent.description or name, tags=("agent",))
+            for name, agent in _members(team).items()
+            if isinstance(agent, Agent)
+        ]
+        kind = type(team).__name__.lower()
+        return AgentDescription(
+            name=team.id, description=f"A {kind} of {len(team.nodes)} agents.", skills=skills
+        )
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep questions in the server's storage."""
+        self._turns.open(storage)
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the team, or continue after its question.
+
+        Raises:
+            InvalidInputError: The message is empty, or has a file that models do not support.
+        """
+        return self._answer(request, None if request.resuming else _task(request))
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Forget the question of the task."""
+        await self._turns.abandon(request)
+
+    async def _answer(self, request: AgentRequest, task: list[Any] | None) -> _Events:
+        turn = await self._turns.begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
+            return
+        team = _silenced(self._make())
+        if paused := turn.before.paused:
+            team.deserialize_state(dict(paused.snapshot))
+            task = responses(paused)
+        events = TeamEvents(team, wants_progress=request.wants_progress)
+        try:
+            async with aclosing(_run(team, request, task)) as run:
+                async for event in run:
+                    for each in events.take(event):
+                        yield each
+            for each in events.end():
+                yield each
+            ended = team_failure(events.result)
+        except Exception as error:
+            if failed := failure(error):
+                raise failed from error
+            raise
+        for each in ended:
+            yield each
+        if interrupts := [each.to_dict() for each in events.result.interrupts]:
+            waiting = Paused(request.task_id, team.serialize_state(), interrupts)
+            await turn.pause(waiting)
+            yield question(waiting)
+
+
+def _members(team: Any) -> Mapping[str, Any]:
+    return {name: node.executor for name, node in team.nodes.items()}
+
+
+def _silenced(team: Any) -> Any:
+    """Return a team whose agents do not print."""
+    for member in _members(team).values():
+        if isinstance(member, Agent):
+            member.callback_handler = null_callback_handler
+        elif isinstance(member, MultiAgentBase):
+            _silenced(member)
+    return team
+
+
+def _task(request: AgentRequest) -> list[Any]:
+    """Return the message, after the earlier ones if there are any, as the framework takes it."""
+    earlier = [(_SPEAKERS[turn.role], list(turn.parts)) for turn in request.history]
+    prompt = as_prompt(request)
+    if not earlier:
+        return prompt
+    return as_prompt(replace(request, parts=dialogue([*earlier, ("User", list(request.parts))])))
+
+
+def _run(
+    team: MultiAgentBase, request: AgentRequest, task: Any
+) -> AsyncGenerator[Mapping[str, Any]]:
+    """Run the team in a task of its own, as the framework's generator must not be closed."""
+
+    async def produce(put: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+        async for event in team.stream_async(task, invocation_state={REQUEST_KEY: request}):
+            await put(cast("Mapping[str, Any]", event))
+
+    return produced(produce)

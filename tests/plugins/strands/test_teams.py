@@ -1,0 +1,228 @@
+"""Graphs and swarms that a function makes for every run."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import pytest
+from a2a_adapters_strands import TeamAdapter
+from strands import Agent, ToolContext, tool
+from strands.multiagent import GraphBuilder, Swarm
+
+from a2a_adapters import (
+    Data,
+    Factory,
+    InputRequired,
+    Progress,
+    Rejected,
+    ServerOptions,
+    TargetError,
+    TaskMetadata,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
+from a2a_adapters.testing import (
+    AdapterContract,
+    InputRequiredContract,
+    OnSqlite,
+    answer_of,
+    connect,
+    running,
+    send,
+    user_message,
+)
+from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only, reply
+from tests.plugins.sql.conftest import new_url
+from tests.plugins.strands.support import Fake, agent, calling, results, said
+
+
+def graph(*agents):
+    """Return a graph in which each agent hears the one before."""
+    builder = GraphBuilder()
+    builder.set_max_node_executions(10)
+    for each in agents:
+        builder.add_node(each, each.name)
+    for one, two in itertools.pairwise(agents):
+        builder.add_edge(one.name, two.name)
+    builder.set_entry_point(agents[0].name)
+    return builder.build()
+
+
+def of(model, **options):
+    return Agent(model=model, name="helper", callback_handler=None, **options)
+
+
+def adapt(make):
+    return TeamAdapter(Factory(make, make()))
+
+
+class Graphs(AdapterContract):
+    streams = True
+
+    def made(self, answer, **options):
+        return lambda: graph(of(Fake(answer, **options)))
+
+    def echo(self):
+        return self.made(lambda m: said(m)[-1].rpartition("User: ")[2], streams=self.streams)
+
+    def silent(self):
+        return self.made(lambda _: " ")
+
+    def failing(self):
+        return self.made(lambda _: RuntimeError(self.secret))
+
+    def failing_midway(self):
+        return self.made(lambda _: ["begun", RuntimeError(self.secret)])
+
+    def endless(self):
+        return self.made(lambda _: asyncio.Event().wait())
+
+
+class Swarms(Graphs):
+    def made(self, answer, **options):
+        # A swarm adds a description of the team to the message.
+        def heard(messages):
+            return answer([{"role": "user", "content": [{"text": _asked(messages)}]}])
+
+        return lambda: Swarm([of(Fake(heard, **options))])
+
+
+def _asked(messages):
+    text = said(messages)[-1]
+    return text.partition("User Request: ")[2].partition("\n")[0] or text
+
+
+class TestGraphs(Graphs):
+    pass
+
+
+class TestSwarms(Swarms):
+    pass
+
+
+@tool(context=True)
+def ask_city(tool_context: ToolContext) -> str:
+    """Ask for a city."""
+    return f"to {tool_context.interrupt('city', 'which city?')}"
+
+
+def asking():
+    model = Fake(lambda messages: results(messages).get("c1") or calling("ask_city"))
+    return graph(of(model, tools=[ask_city]))
+
+
+class Asking(InputRequiredContract):
+    def asking(self):
+        return asking
+
+
+class TestAsking(Asking):
+    pass
+
+
+class TestAskingOnSqlite(OnSqlite, Asking):
+    pass
+
+
+async def test_a_graph_answers_with_its_last_agents_token_by_token():
+    def make():
+        return graph(agent("a draft", name="writer"), agent("the end", name="editor"))
+
+    events = await ask(adapt(make), "hi", wants_progress=True)
+    assert deltas(events) == ["the", " end"]
+    steps = [event.text for event in events if isinstance(event, Progress)]
+    assert steps == ["writer", "editor"]
+    assert only(events, TaskMetadata).values["usage"]["total_tokens"] == 10
+
+
+async def test_a_swarm_answers_with_all_its_agents():
+    def make():
+        hand_over = calling("handoff_to_agent", agent_name="desk", message="go")
+        host = agent(hand_over, "Over to the desk.", name="host")
+        return Swarm([host, agent("Booked.", name="desk")])
+
+    events = await ask(adapt(make), "hi", wants_progress=True)
+    assert answer(events) == "Over to the desk.\n\nBooked."
+    assert only(events, ToolCall).name == "handoff_to_agent"
+    assert not only(events, ToolResult).is_error
+
+
+async def test_a_swarm_that_reaches_a_limit_rejects_the_task():
+    def make():
+        go = [calling("handoff_to_agent", agent_name=name, message="go") for name in "ab"]
+        return Swarm([agent(go[1], "x", name="a"), agent(go[0], "y", name="b")], max_handoffs=1)
+
+    events = await ask(adapt(make), "hi")
+    assert "limit" in only(events, Rejected).reason
+
+
+async def test_teams_hear_the_conversation():
+    model = Fake(lambda messages: "fine")
+    async with running(build_app(lambda: graph(of(model)))) as url, connect(url) as caller:
+        await send(caller, user_message("first", context_id="one"))
+        await send(caller, user_message("second", context_id="one"))
+        await send(caller, user_message("other", context_id="two"))
+    assert ["first" in str(heard) for heard in model.heard] == [True, True, False]
+
+
+async def test_tools_find_the_caller():
+    @tool(context=True)
+    def me(tool_context: ToolContext) -> str:
+        """Name the caller."""
+        return tool_context.invocation_state["a2a"].owner
+
+    model = Fake(lambda messages: results(messages).get("c1") or calling("me"))
+    events = await ask(adapt(lambda: graph(of(model, tools=[me]))), "hi", owner="ann")
+    assert answer(events) == "ann"
+
+
+async def test_interrupts_of_parallel_agents_are_asked_at_once():
+    def make():
+        builder = GraphBuilder()
+        builder.set_max_node_executions(10)
+        for name in ("a", "b"):
+            model = Fake(lambda m, n=name: results(m).get(n) or calling("ask_city", n))
+            member = Agent(model=model, name=name, tools=[ask_city], callback_handler=None)
+            builder.add_node(member, name)
+            builder.set_entry_point(name)
+        return builder.build()
+
+    adapter = adapt(make)
+    events = await ask(adapter, "go")
+    assert only(events, InputRequired).prompt.count("which city?") == 2
+    first, second = data(events)[-1]["response_schema"]["properties"]
+    events = await reply(adapter, Data({first: "Rome", second: "Oslo"}))
+    assert sorted(answer(events).split("\n\n")) == ["to Oslo", "to Rome"]
+
+
+def test_one_team_for_all_is_refused():
+    for target in (asking(), Swarm([agent("x")])):
+        with pytest.raises(TargetError, match="serve a function that returns"):
+            build_app(target)
+    with pytest.raises(TargetError, match="str"):
+        TeamAdapter(Factory(lambda: "x", "x"))
+
+
+def test_the_card_has_the_agents():
+    about = adapt(lambda: graph(agent("x", name="desk", description="Books."))).describe()
+    assert [(skill.id, skill.description) for skill in about.skills] == [("desk", "Books.")]
+
+
+@pytest.mark.parametrize("engine", ["memory", "postgresql"])
+async def test_callers_are_isolated(engine, tmp_path):
+    storage = "memory:" if engine == "memory" else new_url(engine, tmp_path)
+    app = build_app(asking, options=ServerOptions(storage=storage))
+
+    async def talk(caller):
+        async with connect(url, user=caller) as client:
+            for number in range(3):
+                task = await send(client, user_message("go", context_id="shared"))
+                city = user_message(f"{caller}.{number}", task_id=task.id)
+                task = await send(client, city)
+        return answer_of(task)
+
+    async with running(app) as url:
+        answers = await asyncio.gather(*(talk(f"caller{n}") for n in range(40)))
+    assert answers == [f"to caller{n}.2" for n in range(40)]
