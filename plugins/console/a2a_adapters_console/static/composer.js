@@ -35,7 +35,7 @@ export function Composer({ session }) {
 		<${Problem} of=${problem} />
 		<${Queue} session=${session} />
 		<${Files} session=${session} />
-		<textarea ref=${input} id="message" rows=${Math.min(8, draft.split("\n").length)} value=${draft} aria-label="Message"
+		<textarea ref=${input} rows=${Math.min(8, draft.split("\n").length)} value=${draft} aria-label="Message"
 			placeholder=${asking ? "Your answer" : `Message ${card?.name ?? agent.name}`}
 			onInput=${({ target }) => session.set({ draft: target.value })} onKeyDown=${onKeyDown} />
 		<${Actions} session=${session} />

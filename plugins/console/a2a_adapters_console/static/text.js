@@ -1,5 +1,7 @@
 // Text of agents is never markup: it becomes text nodes in elements made here.
-import { Copy, html } from "./ui.js";
+import { Code } from "./code.js";
+import { Formula } from "./maths.js";
+import { html } from "./ui.js";
 import { lexer } from "./vendor/marked.js";
 
 const MOST_MARKDOWN = 60_000;
@@ -12,6 +14,8 @@ const MOST_MARKS = 1_500; // in a paragraph: they take quadratic time
 // Joiners and variations stay where scripts and emoji need them.
 const HIDDEN =
 	/[[\p{Cc}\p{DI}\u2028\u2029\ufff9-\ufffb]--[\t\n\r\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f]]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gv;
+
+export const hasHidden = (text) => text.search(HIDDEN) >= 0;
 
 export const isObject = (value) => typeof value === "object" && value !== null;
 export const asText = (value) => (isObject(value) ? JSON.stringify(value) : String(value ?? ""));
@@ -49,7 +53,7 @@ export function Markdown({ text }) {
 const TAGS = { paragraph: "p", heading: "h4", blockquote: "blockquote", list_item: "li", strong: "strong", em: "em", del: "del" };
 
 /** An element for a token of Markdown; markup in it is text. */
-function made({ type, text, tokens, href, ordered, start, items, header, rows, checked }) {
+function made({ type, text, raw, lang, tokens, href, ordered, start, items, header, rows, checked }) {
 	if (type in TAGS) return html`<${TAGS[type]}>${tokens.map(made)}<//>`;
 	const cells = (row, tag) => html`<tr>${row.map((cell) => html`<${tag} class=${cell.align}>${cell.tokens.map(made)}<//>`)}</tr>`;
 	switch (type) {
@@ -63,7 +67,10 @@ function made({ type, text, tokens, href, ordered, start, items, header, rows, c
 				<tbody>${rows.map((row) => cells(row, "td"))}</tbody>
 			</table></div>`;
 		case "code":
-			return html`<div class="code"><pre tabindex="0"><code>${shown(text)}</code></pre><${Copy} label="Copy" text=${() => text} /></div>`;
+			return html`<${Code} text=${text} lang=${lang} />`;
+		case "formula":
+		case "formulas":
+			return html`<${Formula} text=${text} raw=${raw} isBlock=${type === "formulas"} />`;
 		case "codespan":
 			return html`<code>${shown(text)}</code>`;
 		case "link":

@@ -40,7 +40,7 @@ function Said({ message: { role, parts }, session }) {
 	const isEditable = parts.some((part) => part.text || part.raw);
 	const edit = () => {
 		session.edit(parts);
-		document.getElementById("message").focus();
+		document.querySelector(".composer textarea").focus();
 	};
 	return html`<div class="said ${isUser ? "user" : ""}"><${Parts} parts=${parts} /></div>
 		${isUser && html`<div class="own buttons">

@@ -1,11 +1,11 @@
 // What all components are made with.
 import { h } from "./vendor/preact.js";
-import { useEffect, useRef, useState } from "./vendor/hooks.js";
+import { useEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 import { shown } from "./text.js";
 
 export const html = htm.bind(h);
-export { useEffect, useRef, useState };
+export { useEffect, useMemo, useRef, useState };
 
 /** Render the page again, in the next frame. */
 export function changed() {
