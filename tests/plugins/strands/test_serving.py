@@ -10,7 +10,6 @@ from a2a_adapters_strands import adapt
 from botocore.exceptions import ClientError
 from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
-from strands.multiagent import GraphBuilder
 from strands.session import FileSessionManager
 from strands.types.exceptions import MaxTokensReachedException
 
@@ -207,12 +206,7 @@ def test_the_card_has_the_tools_and_no_prompt():
     assert "SECRET" not in str(about)
 
 
-def test_graphs_and_session_managers_are_refused(tmp_path):
-    builder = GraphBuilder()
-    builder.add_node(agent("x"), "only")
-    builder.set_max_node_executions(1)
-    with pytest.raises(TargetError, match="async function"):
-        build_app(builder.build())
+def test_session_managers_are_refused(tmp_path):
     kept = agent("x", session_manager=FileSessionManager("one", storage_dir=str(tmp_path)))
     with pytest.raises(TargetError, match="session manager"):
         build_app(kept)
