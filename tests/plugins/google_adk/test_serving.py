@@ -192,6 +192,17 @@ async def test_workflows_answer_with_their_output():
     assert as_json(data(await ask(adapt(counted), "hi"))) == [{"letters": 4}]
 
 
+async def test_structured_output_of_a_workflow_and_of_a_task_is_data_once():
+    clerk = agent('{"city": "Rome", "degrees": 20}', name="clerk", output_schema=Weather)
+    flow = Workflow(name="flow", edges=[("START", clerk)])
+    finish = calling("finish_task", city="Rome", degrees=20)
+    task = agent(finish, name="clerk", mode="task", output_schema=Weather)
+    for target in (flow, task):
+        events = await ask(adapt(target), "hi")
+        assert as_json(data(events)) == [{"city": "Rome", "degrees": 20}]
+        assert deltas(events) == []
+
+
 @pytest.mark.parametrize("code", ["SAFETY", "PROHIBITED_CONTENT"])
 async def test_filters_reject_the_task(code):
     blocked = LlmResponse(error_code=code, error_message="secret")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.llm_agent import LlmAgent
 from pydantic import TypeAdapter
 
 from a2a_adapters import (
@@ -22,7 +20,7 @@ from a2a_adapters import (
     as_output,
 )
 from a2a_adapters_google_adk.serving.questions import ASKING, as_call
-from a2a_adapters_google_adk.serving.targets import speakers
+from a2a_adapters_google_adk.serving.targets import schemas, speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,8 +52,8 @@ class RunEvents:
     """
 
     def __init__(self, root: Root, *, wants_progress: bool, names: Mapping[str, str]) -> None:
-        self._root = root
-        self._speakers = speakers(root)
+        self._schemas = schemas(root)
+        self._speakers = speakers(root) - self._schemas.keys()
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
         self._speech = Speech[_Speaker]()
@@ -80,8 +78,9 @@ class RunEvents:
             yield from _thoughts(parts)
             yield from self._tool_events(event, parts)
         yield from _files(parts)
-        yield from self._message(event, _text(parts))
-        if event.output is not None and self._schema(event.author) is None:
+        text = _text(parts)
+        yield from self._message(event, text)
+        if event.output is not None and not (text and event.author in self._schemas):
             yield from self._output(event)
         waiting = event.long_running_tool_ids or ()
         self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]
@@ -96,7 +95,7 @@ class RunEvents:
             yield TaskMetadata(TokenUsage(given, made, total).as_metadata())
 
     def _chunk(self, event: Event, text: str) -> Iterator[AgentEvent]:
-        if text and self._answers(event):
+        if text and event.author in self._speakers:
             speaker = _speaker(event)
             self._speaking.add(speaker)
             self._has_answered = True
@@ -110,9 +109,9 @@ class RunEvents:
             yield from _delta(self._speech.end(speaker))
         elif not text:
             return
-        elif schema := self._schema(event.author):
+        elif schema := self._schemas.get(event.author):
             self._last = _structured(text, schema)
-        elif self._answers(event):
+        elif event.author in self._speakers:
             self._has_answered = True
             yield from _delta(self._speech.end(speaker, text))
         else:
@@ -127,17 +126,9 @@ class RunEvents:
             return
         if isinstance(event.output, str):
             yield from _delta(self._speech.end(_speaker(event), event.output))
-        elif output := as_output(event.output):
+        elif output := as_output(event.output, schema=_described(self._schemas.get(event.author))):
             yield output
         self._has_answered = True
-
-    def _answers(self, event: Event) -> bool:
-        return event.author in self._speakers and self._schema(event.author) is None
-
-    def _schema(self, author: str) -> object:
-        """Return the `output_schema` of an agent."""
-        agent = self._root.find_agent(author) if isinstance(self._root, BaseAgent) else None
-        return agent.output_schema if isinstance(agent, LlmAgent) else None
 
     def _tool_events(self, event: Event, parts: list[GenaiPart]) -> Iterator[AgentEvent]:
         unconfirmed = event.actions.requested_tool_confirmations
@@ -199,8 +190,14 @@ def _structured(text: str, schema: object) -> AgentEvent | None:
         value = json.loads(text)
     except ValueError:
         return TextDelta(text)
-    described = schema if isinstance(schema, dict) else TypeAdapter(schema).json_schema()
-    return as_output(value, schema=described)
+    return as_output(value, schema=_described(schema))
+
+
+def _described(schema: object) -> dict[str, Any] | None:
+    """Return the JSON schema of an `output_schema`."""
+    if schema is None or isinstance(schema, dict):
+        return schema
+    return TypeAdapter(schema).json_schema()
 
 
 def _delta(text: str) -> Iterator[AgentEvent]:

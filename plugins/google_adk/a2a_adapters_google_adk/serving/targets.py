@@ -17,6 +17,8 @@ from google.adk.workflow import Workflow
 from a2a_adapters import TargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.sessions.base_session_service import BaseSessionService
 
@@ -94,6 +96,19 @@ def speakers(root: object) -> set[str]:
         case BaseAgent() if not root.sub_agents:
             return {root.name}
     return set()
+
+
+def schemas(root: object) -> dict[str, object]:
+    """Return the `output_schema` of each agent that has one, by the agent's name."""
+    found = {}
+    if isinstance(root, LlmAgent) and root.output_schema is not None:
+        found[root.name] = root.output_schema
+    nodes: Sequence[object] = root.sub_agents if isinstance(root, BaseAgent) else ()
+    if isinstance(root, Workflow) and root.graph is not None:
+        nodes = root.graph.nodes
+    for each in nodes:
+        found |= schemas(each)
+    return found
 
 
 def _with(plugins: list[BasePlugin], app: App) -> App:
