@@ -97,7 +97,7 @@ test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be besid
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "not model" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py tests/test_examples.py tests/plugins/google_adk/test_model.py \
-		-k "$(PAGES) or real_model or runs_and_checks_itself and google_adk"
+		-k "$(PAGES) or real_model or runs_and_checks_itself and (google_adk or six)"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
