@@ -113,7 +113,7 @@ async def test_a_form_is_filled_in_and_its_action_sent(open_page, agents):
     async with open_page(agents, "booker") as page:
         await say(page, "book")
         form = page.locator(".artifact").first
-        await expect(form.locator("h4 em")).to_have_text("journey")
+        await expect(form.locator("h2 em")).to_have_text("journey")
         await expect(form.get_by_text("EN 472")).to_be_visible()
         await form.get_by_label("Name").fill("Grace")
         await expect(form.locator(".markdown").nth(1)).to_have_text("Grace")
@@ -287,7 +287,7 @@ async def test_every_component_is_shown(open_page, agents):
         asked = []
         page.on("request", lambda sent: asked.append(sent.url))
         shown = await show(page, messages(EVERYTHING, MODEL))
-        await expect(shown.locator("h4")).to_have_text("Hello")
+        await expect(shown.locator("h2")).to_have_text("Hello")
         await expect(shown).to_contain_text("favorite")
         await expect(shown.get_by_text("Rome")).to_be_visible()
         await expect(shown).to_contain_text("3 nights from Jan 16 for €1,499.50")

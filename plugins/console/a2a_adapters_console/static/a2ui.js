@@ -23,7 +23,7 @@ const field = (typeOf) => (part, { read, wrong, write }) => {
 
 const COMPONENTS = {
 	__proto__: null,
-	Text: ({ text, variant }) => html`<${/^h\d$/.test(variant) ? "h4" : "div"}><${Markdown} text=${asText(text)} /><//>`,
+	Text: ({ text, variant }) => html`<${/^h\d$/.test(variant) ? "h2" : "div"}><${Markdown} text=${asText(text)} /><//>`,
 	Icon: ({ name }) => html`<small>${shown(name)}</small>`,
 	Divider: () => html`<hr />`,
 	Image: link,

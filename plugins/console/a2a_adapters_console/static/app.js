@@ -63,9 +63,9 @@ function App() {
 		${session && html`<main data-tab=${tab}>
 			<${Tabs} tabs=${WIDE.matches ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
-			<aside role="tabpanel" id="panel" aria-label=${tab}><${Safe} key=${tab + index}>
+			<div class="panel" role="tabpanel" id="panel" aria-label=${tab} tabindex="0"><${Safe} key=${tab + index}>
 				<${VIEWS[tab]} session=${session} frames=${frames} onOpen=${() => WIDE.matches || setTab("Chat")} />
-			<//></aside>
+			<//></div>
 		</main>`}`;
 }
 

@@ -11,7 +11,7 @@ export function Code({ text, lang }) {
 	const highlighter = language && text.length <= MOST ? library() : null;
 	const tokens = useMemo(() => coloured(highlighter, text, language), [highlighter, text, language]);
 	return html`<div class="code">
-		<pre tabindex="0" aria-label=${language ? `Code in ${language}` : "Code"} role="region"><code>${tokens ?? shown(text)}</code></pre>
+		<pre tabindex="0" aria-label=${language ? `Code in ${language}` : "Code"} role="group"><code>${tokens ?? shown(text)}</code></pre>
 		<${Copy} label="Copy" text=${() => text} />
 	</div>`;
 }

@@ -50,7 +50,7 @@ export function Markdown({ text }) {
 	return tokens ? html`<div class="markdown" dir="auto">${tokens.map(made)}</div>` : html`<${Plain} text=${text} />`;
 }
 
-const TAGS = { paragraph: "p", heading: "h4", blockquote: "blockquote", list_item: "li", strong: "strong", em: "em", del: "del" };
+const TAGS = { paragraph: "p", heading: "h2", blockquote: "blockquote", list_item: "li", strong: "strong", em: "em", del: "del" };
 
 /** An element for a token of Markdown; markup in it is text. */
 function made({ type, text, raw, lang, tokens, href, ordered, start, items, header, rows, checked }) {
