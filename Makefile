@@ -87,8 +87,8 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 
 # A line each for the plugins of this environment.
 CHECKED := plugins/agent_framework plugins/google_adk plugins/openai_agents plugins/strands
-TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/strands
-PAGES := agent-framework and not autogen or google-adk or strands or index
+TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py tests/plugins/strands
+PAGES := agent-framework and not autogen or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(CHECKED)
@@ -97,7 +97,7 @@ test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be besid
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "not model" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py tests/test_examples.py tests/plugins/google_adk/test_model.py \
-		-k "$(PAGES) or real_model or runs_and_checks_itself and (google_adk or six)"
+		-k "$(PAGES) or real_model or runs_and_checks_itself and (deepagents or google_adk or six)"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
@@ -258,6 +258,6 @@ $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(FRAMEWORKS)
 	grep -vE '^(jiter|openai|openai-agents|opentelemetry-.*|tenacity|websockets)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
-		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'pydantic-ai-slim[openai]' \
+		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'deepagents>=0.7,<0.8' 'pydantic-ai-slim[openai]' \
 		--group demo --group lint --group test
 	@touch $@

@@ -7,10 +7,12 @@ from importlib.util import find_spec
 SEPARATE = {
     "agent_framework": "agent_framework",
     "crewai": "crewai",
+    "deepagents": "deepagents",
     "google_adk": "google.adk",
     "strands": "strands",
 }
-"""The plugins of frameworks that the main environment lacks, and the modules of these."""
+"""The frameworks that the main environment lacks, by the names of their plugins and pages, and the
+modules of these."""
 
 
 def has(module: str) -> bool:
