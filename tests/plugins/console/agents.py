@@ -13,7 +13,9 @@ from a2a_adapters import (
     InputRequired,
     Output,
     Progress,
+    TaskMetadata,
     TextDelta,
+    TokenUsage,
     ToolCall,
     ToolResult,
 )
@@ -101,6 +103,38 @@ async def approver(request: AgentRequest):
     yield f"You said {answer.text}."
 
 
+ANALYSIS = r'''The demand falls with the price; the **best price** follows from
+the elasticity $\epsilon$:
+
+$$p^* = \frac{\epsilon}{\epsilon - 1} \cdot c$$
+
+```python
+def best_price(cost: float, elasticity: float) -> float:
+    """Return the price with the highest profit."""
+    return cost * elasticity / (elasticity - 1)
+```
+
+| product | cost | price |
+|---------|-----:|------:|
+| Coffee  | 1.20 |  2.40 |
+| Tea     | 0.80 |  1.90 |
+'''
+
+
+async def analyst(request: AgentRequest):
+    """Answers questions about prices."""
+    yield Progress("Reading the sales of the year")
+    yield ToolCall("1", "query", {"table": "sales", "year": 2026})
+    await asyncio.sleep(0.3)
+    yield ToolResult("1", "query", {"rows": 365})
+    yield ToolCall("2", "fit_demand", {"model": "log-log"})
+    await asyncio.sleep(0.5)
+    yield ToolResult("2", "fit_demand", {"elasticity": 2.0})
+    cost = {"cost_envelope": {"estimated": 0.01, "actual": 0.00213, "currency": "USD"}}
+    yield TaskMetadata(TokenUsage(1200, 34, 1234).as_metadata() | cost)
+    yield ANALYSIS
+
+
 async def endless(request: AgentRequest):
     """Counts until it is stopped."""
     count = 0
@@ -169,6 +203,7 @@ AGENTS = {
         travel,
         clerk,
         approver,
+        analyst,
         endless,
         patient,
         slow_clerk,
