@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +13,7 @@ from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.storage.interface import REPLY, AgentStorage, State, Storage, UsedMessage
+from a2a_adapters.storage.states import ProcessStates, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -42,22 +42,18 @@ class MemoryStorage(Storage):
         return self._agents[agent]
 
 
-class MemoryAgentStorage(AgentStorage):
+class MemoryAgentStorage(ProcessStates, AgentStorage):
     """The storage of one agent."""
 
     push_configs: MemoryPushStore
-    url = "memory:"
-    is_durable = False
 
     def __init__(self, limits: Limits, tasks: TaskStore, agent: str = "") -> None:
+        super().__init__(limits)
         self.tasks = tasks
         self.agent = agent
         self.push_configs = MemoryPushStore(limits.finished_tasks)
         kept = limits.runs + limits.waiting_tasks + limits.finished_tasks
         self._messages: BoundedMap[bytes, bytes] = BoundedMap(kept, limits.finished_seconds)
-        self._states: BoundedMap[bytes, bytes] = BoundedMap(
-            limits.conversations, limits.history_seconds
-        )
 
     async def accept(
         self,
@@ -70,7 +66,7 @@ class MemoryAgentStorage(AgentStorage):
         joins: bool = False,  # noqa: ARG002 - there are no other processes
     ) -> UsedMessage | TaskVersion:
         """Note that a message begins a task, unless it began one before."""
-        name = _name(owner, message_id)
+        name = state_key(owner, message_id)
         if message_id and (used := self._messages.get(name)) is not None:
             task_id, _, known = used.partition(b"\0")
             return UsedMessage(task_id.decode(), known)
@@ -95,39 +91,13 @@ class MemoryAgentStorage(AgentStorage):
         if not message_id:
             return
         if reply is None:
-            self._messages.pop(_name(owner, message_id))
+            self._messages.pop(state_key(owner, message_id))
         else:
-            self._states[_name(owner, message_id, REPLY)] = reply
+            await self.write_state(owner, message_id, REPLY, reply)
 
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
         """Return the reply given to `retract`, or None."""
         return await self.read_state(owner, message_id, REPLY)
-
-    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return the state of a conversation under this name, or None."""
-        return self._states.get(_name(owner, context_id, kind))
-
-    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store state of a conversation; None deletes it."""
-        if body is None:
-            self._states.pop(_name(owner, context_id, kind))
-        else:
-            self._states[_name(owner, context_id, kind)] = body
-
-    async def swap_state(
-        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
-    ) -> bool:
-        """Replace state of a conversation, unless it has changed since it was read."""
-        name = _name(owner, context_id, kind)
-        if self._states.get(name) not in (expected, body):
-            return False
-        self._states[name] = body
-        return True
-
-
-def _name(*texts: str) -> bytes:
-    """Return a short key for a caller's texts."""
-    return hashlib.sha256(repr(texts).encode()).digest()
 
 
 _PUSH_CONFIG_BYTES = 16 * 1024 * 1024

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -84,28 +85,33 @@ class ProcessStates(StateStorage):
     is_durable = False
 
     def __init__(self, limits: Limits) -> None:
-        self._states: BoundedMap[_Place, bytes] = BoundedMap(
+        self._states: BoundedMap[bytes, bytes] = BoundedMap(
             limits.conversations, limits.history_seconds, _PROCESS_BYTES, len
         )
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
         """Return the state of this kind; None if there is none."""
-        return self._states.get(_Place(owner, context_id, kind))
+        return self._states.get(state_key(owner, context_id, kind))
 
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
         """Store a state; None deletes it."""
-        place = _Place(owner, context_id, kind)
+        key = state_key(owner, context_id, kind)
         if body is None:
-            self._states.pop(place)
+            self._states.pop(key)
         else:
-            self._states[place] = body
+            self._states[key] = body
 
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
         """Replace a state, unless it is no longer `expected`."""
-        place = _Place(owner, context_id, kind)
-        if self._states.get(place) not in (expected, body):
+        key = state_key(owner, context_id, kind)
+        if self._states.get(key) not in (expected, body):
             return False
-        self._states[place] = body
+        self._states[key] = body
         return True
+
+
+def state_key(*texts: str) -> bytes:
+    """Return a short key for a caller's texts."""
+    return hashlib.sha256(repr(texts).encode()).digest()
