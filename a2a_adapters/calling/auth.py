@@ -17,6 +17,7 @@ import httpx
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.text import quote
+from a2a_adapters.observability.requests import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -92,7 +93,10 @@ class HeadersAuth(httpx.Auth):
 
 
 class TrustedHostAuth(httpx.Auth):
-    """Withholds credentials and call headers from untrusted servers that a card names."""
+    """Withholds credentials and call headers from untrusted servers that a card names.
+
+    The call headers include those of the current trace (W3C Trace Context, OpenTelemetry).
+    """
 
     def __init__(self, auth: httpx.Auth | None, trust: Trust) -> None:
         self._auth = auth
@@ -101,19 +105,18 @@ class TrustedHostAuth(httpx.Auth):
     @property
     def adds_nothing(self) -> bool:
         """Whether there is nothing to add to a request."""
-        return self._auth is None and not call_headers.get()
+        return self._auth is None and not _headers()
 
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Authenticate the request unless its server is untrusted."""
-        is_withheld = not self.adds_nothing and not self._trust.gets_credentials(request.url)
-        if is_withheld:
-            self._trust.warn_once(request.url)
-        if is_withheld or self.adds_nothing:
+        if self.adds_nothing or not self._trust.gets_credentials(request.url):
+            if self._auth is not None or call_headers.get():
+                self._trust.warn_once(request.url)
             yield request
             return
-        headers = call_headers.get() or {}
+        headers = _headers()
         flow = (self._auth or httpx.Auth()).async_auth_flow(request)
         try:
             prepared = await _step(anext(flow))
@@ -125,6 +128,10 @@ class TrustedHostAuth(httpx.Auth):
                 prepared = await _step(flow.asend(response))
         finally:
             await flow.aclose()
+
+
+def _headers() -> dict[str, str]:
+    return trace_headers() | dict(call_headers.get() or {})
 
 
 def _check_headers(request: httpx.Request) -> None:
