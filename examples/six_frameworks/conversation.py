@@ -24,7 +24,7 @@ from desk import make_desk
 from forecaster import forecaster
 from guide import guide
 from researcher import researcher, stopped
-from tracing import TraceAuth, spans, trace_in_memory
+from tracing import spans, trace_in_memory
 from writer import writer
 
 from a2a_adapters import RemoteAgent, build_app
@@ -44,14 +44,12 @@ async def main() -> None:
     async with AsyncExitStack() as stack:
         host = await stack.enter_async_context(running(build_app(SERVED)))
         agents = {
-            name: await stack.enter_async_context(
-                RemoteAgent(f"{host}/agents/{name}", auth=TraceAuth())
-            )
+            name: await stack.enter_async_context(RemoteAgent(f"{host}/agents/{name}"))
             for name in SERVED
         }
         app = build_app({"desk": make_desk(agents)})
         url = f"{await stack.enter_async_context(running(app))}/agents/desk"
-        desk = await stack.enter_async_context(RemoteAgent(url, auth=TraceAuth()))
+        desk = await stack.enter_async_context(RemoteAgent(url))
         with tracer.start_as_current_span("trip"):
             await talk(desk)
         await asyncio.wait_for(stopped.wait(), 10)
