@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.plugins.console.test_chat import say
+from tests.plugins.console.test_hostile import answered
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -83,6 +84,19 @@ async def without_lists(route):
         return await route.continue_()
     error = {"code": -32601, "message": "Method not found"}
     return await route.fulfill(json={"jsonrpc": "2.0", "id": 1, "error": error})
+
+
+async def test_messages_without_a_task_are_kept_for_the_tab(open_page, url):
+    async with open_page(url, "clerk") as page:
+        message = {"messageId": "1", "contextId": "of a message", "role": "ROLE_AGENT"}
+        await answered(page, {"message": message | {"parts": [{"text": "Good day!"}]}})
+        await say(page, "hello")
+        await expect(page.get_by_text("Good day!")).to_be_visible()
+        await expect(page).to_have_title("hello · clerk · A2A console")
+        await page.unroute_all()
+        await page.reload()
+        await expect(page.get_by_text("Good day!")).to_be_visible()
+        await expect(page.locator(".said.user")).to_have_text("hello")
 
 
 async def test_an_unknown_conversation_is_reported(open_page, url):

@@ -4,6 +4,7 @@ import { changed, html, Problem, useRef, useState } from "./ui.js";
 import { Card } from "./card.js";
 import { Chat, Safe } from "./chat.js";
 import { ConversationList } from "./conversation_list.js";
+import { conversationOf } from "./conversations.js";
 import { keepDraft } from "./drafts.js";
 import { Frames } from "./frames.js";
 import { keepPlace, readPlace } from "./place.js";
@@ -120,7 +121,10 @@ function Theme() {
 WIDE.onchange = DARK.onchange = changed;
 changed.render = () => {
 	render(html`<${App} />`, document.body);
-	if (page.sessions.length) keepPlace(page.sessions[page.at]);
+	const session = page.sessions[page.at];
+	if (!session) return;
+	keepPlace(session);
+	document.title = [conversationOf(session)?.title, session.agent.name, "A2A console"].filter(Boolean).join(" · ");
 };
 addEventListener("hashchange", goToPlace);
 addEventListener("pagehide", () => {

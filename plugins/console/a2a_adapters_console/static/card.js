@@ -1,5 +1,5 @@
 // An agent's card for people, and what `check` finds in it.
-import { html, Problem, useState } from "./ui.js";
+import { Copy, html, Problem, useState } from "./ui.js";
 import { Tree } from "./parts.js";
 import { Link, Markdown, shown } from "./text.js";
 
@@ -25,6 +25,7 @@ export function Card({ session }) {
 		<${Section} title="Extensions" of=${capabilities.extensions} each=${(each) => html`<${Tree} label=${shown(each.uri)} value=${each} />`} />
 		<${Findings} session=${session} />
 		<${Tree} label="As JSON" value=${card} />
+		<p><${Copy} label="Copy JSON" text=${() => JSON.stringify(card, null, 2)} /></p>
 	</div>`;
 }
 

@@ -8,12 +8,23 @@ const MOST = 500;
 const MOST_TASKS = 100;
 const TITLE = 80;
 
+let kept = {};
+
 function read() {
 	try {
-		const list = JSON.parse(localStorage.getItem(KEY));
-		return list.filter((each) => isObject(each) && typeof each.id === "string" && typeof each.title === "string" && Array.isArray(each.tasks));
+		const text = localStorage.getItem(KEY);
+		if (text !== kept.text) kept = { text, list: parsed(text) };
+		return kept.list;
 	} catch {
-		return []; // nothing yet, not ours, or storage is forbidden
+		return []; // storage is forbidden
+	}
+}
+
+function parsed(text) {
+	try {
+		return JSON.parse(text).filter((each) => isObject(each) && typeof each.id === "string" && typeof each.title === "string" && Array.isArray(each.tasks));
+	} catch {
+		return []; // nothing yet, or not ours
 	}
 }
 

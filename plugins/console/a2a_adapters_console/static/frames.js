@@ -15,6 +15,7 @@ function Frame({ body, call, session, headers, at, ms, status }) {
 			<small>${ms >= 0 && `+${span(ms)}`} ${status > 200 && `HTTP ${status}`} <time>${at.toISOString().slice(11, 23)}</time></small>
 		</summary>
 		${isOpen && html`${session && ["curl", "Python"].map((kind) => html`<${Copy} label="Copy as ${kind}" text=${() => commands(body, headers, session)[kind]} /> `)}
+		<${Copy} label="Copy JSON" text=${() => JSON.stringify(body, null, 2)} />
 		${session && call.traceId && html`<${Copy} label="Copy trace id" text=${() => call.traceId} />`}
 		<${Plain} text=${JSON.stringify(body, null, 2)} />`}
 	</details></li>`;

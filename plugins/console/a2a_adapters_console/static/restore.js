@@ -1,9 +1,12 @@
-// The tasks of a conversation, as its agent has them.
+// A conversation as its agent has it, and as turns.
+import { recallRun } from "./runs.js";
+import { Turn } from "./turn.js";
+
 const PAGE = 50;
 const MOST_PAGES = 10;
 
 /**
- * Read the tasks of a conversation, the oldest first.
+ * Read the tasks of a conversation.
  * Agents that cannot list tasks are asked for those that this browser knows.
  */
 export async function tasksOf(wire, contextId, ids, signal) {
@@ -28,6 +31,17 @@ async function listed(wire, contextId, signal) {
 		pageToken = next.nextPageToken;
 		if (!pageToken) break;
 	}
-	const time = ({ status }) => Date.parse(status?.timestamp) || 0;
-	return tasks.sort((one, other) => time(one) - time(other));
+	return tasks;
+}
+
+/** Turns of tasks and of replies without one, in the order of their answers. */
+export function turnsOf(tasks, replies) {
+	const turns = tasks.map((task) => {
+		const turn = new Turn();
+		turn.fold({ task });
+		recallRun(turn);
+		return [Date.parse(task.status?.timestamp) || 0, turn];
+	});
+	const others = replies.map((reply) => [reply.startedAt + reply.took, Object.assign(new Turn(), reply)]);
+	return [...turns, ...others].sort(([one], [other]) => one - other).map(([, turn]) => turn);
 }

@@ -3,8 +3,9 @@ import { changed, newId } from "./ui.js";
 import { conversationOf, noteConversation } from "./conversations.js";
 import { readDraft } from "./drafts.js";
 import { filesOf } from "./parts.js";
-import { tasksOf } from "./restore.js";
-import { keepRun, recallRun } from "./runs.js";
+import { keepReply, repliesOf } from "./replies.js";
+import { tasksOf, turnsOf } from "./restore.js";
+import { keepRun } from "./runs.js";
 import { A2UI, Surfaces } from "./surfaces.js";
 import { PROGRESS, textOf, Turn } from "./turn.js";
 import { newTrace } from "./trace.js";
@@ -78,22 +79,23 @@ export class Session {
 
 	async #tasks(task, signal) {
 		const known = conversationOf(this)?.tasks ?? [];
-		const tasks = await tasksOf(this.wire, this.contextId, [...new Set([...known, ...(task ? [task] : [])])], signal);
-		if (!tasks.length) throw new Error("The agent does not have this conversation any more.");
+		const ids = [...new Set([...known, ...(task ? [task] : [])])];
+		const hasReplies = repliesOf(this).length > 0;
+		const tasks = await tasksOf(this.wire, this.contextId, ids, signal).catch((error) => {
+			// Agents that only reply need not know tasks.
+			if (error.isPassing || ids.length || !hasReplies) throw error;
+			return [];
+		});
+		if (!tasks.length && !hasReplies) throw new Error("The agent does not have this conversation any more.");
 		return tasks;
 	}
 
 	#show(tasks) {
-		const turns = tasks.map((task) => {
-			const turn = new Turn();
-			turn.fold({ task });
-			recallRun(turn);
-			this.surfaces.take(turn);
-			return turn;
-		});
+		const turns = turnsOf(tasks, repliesOf(this));
+		for (const turn of turns) this.surfaces.take(turn);
 		this.set({ turns });
 		const last = turns.at(-1);
-		noteConversation(this, last.taskId);
+		if (!conversationOf(this)) noteConversation(this, last.taskId);
 		if (!last.isSettled) this.follow(last);
 	}
 
@@ -229,6 +231,7 @@ export class Session {
 		}
 		turn.trouble = "";
 		keepRun(turn);
+		keepReply(this, turn);
 		if (this.abort !== abort) return;
 		this.set({ abort: null });
 		if (turn.isDone) this.#sendNext();
