@@ -31,7 +31,7 @@ LAYERS: dict[str, set[str]] = {
         "contract", "concurrency", "net", "observability", "protocol", "security",
         "executor", "storage", "runtime", "bindings",
     },
-    "calling": {"contract", "concurrency", "net", "observability", "protocol"},
+    "calling": {"contract", "concurrency", "net", "protocol"},
     "dialects": {
         "contract", "observability", "protocol", "security", "storage", "bindings", "calling",
     },

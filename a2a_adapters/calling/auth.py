@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +18,6 @@ import httpx
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.text import quote
-from a2a_adapters.observability.requests import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -131,7 +131,14 @@ class TrustedHostAuth(httpx.Auth):
 
 
 def _headers() -> dict[str, str]:
-    return trace_headers() | dict(call_headers.get() or {})
+    """Return the headers of the current call and of its trace, if the process has traces."""
+    headers: dict[str, str] = {}
+    if "opentelemetry.trace" in sys.modules:
+        from opentelemetry import propagate, trace  # noqa: PLC0415 - optional, and slow
+
+        if trace.get_current_span().get_span_context().is_valid:
+            propagate.inject(headers)
+    return headers | dict(call_headers.get() or {})
 
 
 def _check_headers(request: httpx.Request) -> None:

@@ -201,14 +201,6 @@ def _request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator
         context.detach(token)
 
 
-def trace_headers() -> dict[str, str]:
-    """Return the headers with which another server continues the current trace."""
-    headers: dict[str, str] = {}
-    if IS_INSTALLED and trace.get_current_span().get_span_context().is_valid:
-        propagate.inject(headers)
-    return headers
-
-
 def trace_id() -> str:
     """Return the id of the current trace as in `traceparent`, or ""."""
     if not IS_INSTALLED:
