@@ -141,6 +141,9 @@ async def test_chatting_with_an_agent_of_0_3(open_page):
                 await expect(page.get_by_text("What is your name?")).to_be_visible()
                 await say(page, "Ada")
                 await expect(page.get_by_text("Hello Ada!")).to_be_visible()
+                await page.reload()
+                await expect(page.get_by_text("Hello Ada!")).to_be_visible()
+                await expect(page.locator(".said.user")).to_have_text(["hello", "Ada"])
 
 
 async def test_headers_typed_for_one_server_go_to_no_other(open_page):

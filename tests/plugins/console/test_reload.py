@@ -7,8 +7,13 @@ import re
 import pytest
 from playwright.async_api import expect
 
+from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.security import BearerTokens
+from a2a_adapters.testing import running
+from tests.plugins.console.agents import clerk
 from tests.plugins.console.test_chat import say
 from tests.plugins.console.test_hostile import answered
+from tests.plugins.console.test_relay import type_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -97,6 +102,22 @@ async def test_messages_without_a_task_are_kept_for_the_tab(open_page, url):
         await page.reload()
         await expect(page.get_by_text("Good day!")).to_be_visible()
         await expect(page.locator(".said.user")).to_have_text("hello")
+
+
+async def test_a_conversation_is_read_once_the_token_is_typed(open_page):
+    options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}), console=True)
+    async with (
+        running(build_app(clerk, options=options)) as url,
+        open_page(url, may_fail=True) as page,
+    ):
+        await type_token(page, "Bearer secret-of-ada")
+        await say(page, "hello")
+        await expect(page.get_by_text("What is your name?")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_role("alert").first).to_contain_text("bearer token")
+        await type_token(page, "Bearer secret-of-ada")
+        await expect(page.get_by_placeholder("Your answer")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
 
 
 async def test_an_unknown_conversation_is_reported(open_page, url):
