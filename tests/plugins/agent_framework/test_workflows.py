@@ -291,6 +291,15 @@ async def test_workflows_that_take_something_else_say_so():
         await ask(adapt(make), "1")
 
 
+async def test_a_function_may_be_async_and_names_the_workflow():
+    async def greeter() -> Workflow:
+        return WorkflowBuilder(start_executor=agent("hello")).build()
+
+    adapter = WorkflowAdapter(Factory(greeter, await greeter()))
+    assert adapter.describe().name == "greeter"
+    assert answer(await ask(adapter, "hi")) == "hello"
+
+
 def test_one_workflow_for_all_is_refused():
     for target in (asking(), of_one(Fake(lambda _: "x"))().as_agent()):
         with pytest.raises(TargetError, match="serve a function that returns"):

@@ -197,6 +197,17 @@ async def test_interrupts_of_parallel_agents_are_asked_at_once():
     assert sorted(answer(events).split("\n\n")) == ["to Oslo", "to Rome"]
 
 
+async def test_a_function_may_be_async():
+    async def make():
+        return graph(agent("hello", name="greeter"))
+
+    async with (
+        running(build_app(TeamAdapter(Factory(make, await make())))) as url,
+        connect(url) as caller,
+    ):
+        assert answer_of(await send(caller, user_message("hi"))) == "hello"
+
+
 def test_one_team_for_all_is_refused():
     for target in (asking(), Swarm([agent("x")])):
         with pytest.raises(TargetError, match="serve a function that returns"):

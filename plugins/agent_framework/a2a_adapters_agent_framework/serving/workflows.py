@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -80,6 +81,8 @@ class WorkflowAdapter(Adapter):
     def describe(self) -> AgentDescription:
         """Describe the workflow by its name and its description."""
         name = self._make.example.name
+        if name.startswith("WorkflowBuilder-"):  # and a random id
+            name = getattr(self._make.make, "__name__", "workflow").strip("<>")
         description = self._make.example.description or f"The workflow {name}."
         return AgentDescription(name=name, description=description)
 
@@ -94,21 +97,20 @@ class WorkflowAdapter(Adapter):
             InvalidInputError: The message is empty, names a file by its address, or is not what
                 the workflow takes.
         """
-        workflow = self._make()
-        return self._answer(
-            request, workflow, None if request.resuming else _input(workflow, request)
-        )
+        message = None if request.resuming else _input(self._make.example, request)
+        return self._answer(request, message)
 
     async def abandon(self, request: AgentRequest) -> None:
         """Forget the question of the task."""
         await self._turns.abandon(request)
 
-    async def _answer(self, request: AgentRequest, workflow: Workflow, message: object) -> _Events:
+    async def _answer(self, request: AgentRequest, message: object) -> _Events:
         turn = await self._turns.begin(request)
         if isinstance(turn, Rejected | InputRequired):
             yield turn
             return
-        paused = turn.before.paused
+        made, paused = self._make(), turn.before.paused
+        workflow = await made if inspect.isawaitable(made) else made
         checkpoints = InMemoryCheckpointStorage()
         events = WorkflowEvents(wants_progress=request.wants_progress)
         run = _run(workflow, message, request, paused, checkpoints)

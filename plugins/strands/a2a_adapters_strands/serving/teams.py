@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -110,7 +111,8 @@ class TeamAdapter(Adapter):
         if isinstance(turn, Rejected | InputRequired):
             yield turn
             return
-        team = _silenced(self._make())
+        made = self._make()
+        team = _silenced(await made if inspect.isawaitable(made) else made)
         if paused := turn.before.paused:
             team.deserialize_state(dict(paused.snapshot))
             task = responses(paused)
