@@ -14,9 +14,11 @@ function Frame({ body, call, session, headers, at, ms, status }) {
 			<span class="line ${body.error ? "bad" : ""}">${shown(session ? call.method : kind(body))}</span>
 			<small>${ms >= 0 && `+${span(ms)}`} ${status > 200 && `HTTP ${status}`} <time>${at.toISOString().slice(11, 23)}</time></small>
 		</summary>
-		${isOpen && html`${session && ["curl", "Python"].map((kind) => html`<${Copy} label="Copy as ${kind}" text=${() => commands(body, headers, session)[kind]} /> `)}
-		<${Copy} label="Copy JSON" text=${() => JSON.stringify(body, null, 2)} />
-		${session && call.traceId && html`<${Copy} label="Copy trace id" text=${() => call.traceId} />`}
+		${isOpen && html`<div class="buttons">
+			${session && ["curl", "Python"].map((kind) => html`<${Copy} label="Copy as ${kind}" text=${() => commands(body, headers, session)[kind]} />`)}
+			<${Copy} label="Copy JSON" text=${() => JSON.stringify(body, null, 2)} />
+			${session && call.traceId && html`<${Copy} label="Copy trace id" text=${() => call.traceId} />`}
+		</div>
 		<${Plain} text=${JSON.stringify(body, null, 2)} />`}
 	</details></li>`;
 }
