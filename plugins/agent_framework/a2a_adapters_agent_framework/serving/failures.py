@@ -35,9 +35,9 @@ def filtered() -> list[AgentEvent]:
     return _rejection("The content filter of the model stopped the answer.", "model_refused")
 
 
-def limited() -> list[AgentEvent]:
-    """Return the rejection of a run that reached the limit of tool calls."""
-    return _rejection("The agent reached its limit of tool calls.", "limit")
+def limited(reason: str = "The agent reached its limit of tool calls.") -> list[AgentEvent]:
+    """Return the rejection of a run that reached a limit."""
+    return _rejection(reason, "limit")
 
 
 def rejection(error: Exception) -> list[AgentEvent]:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import Content, WorkflowEvent
-from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
-from a2a_adapters import Data, InputRequired, InvalidInputError, as_json, as_text
+from a2a_adapters import Data, InputRequired, as_json, as_text
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, replies
 from a2a_adapters_agent_framework.serving.checkpoints import decoded
+from a2a_adapters_agent_framework.serving.input import coerced
 from a2a_adapters_agent_framework.serving.questions import approval_payload, approval_text
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class PausedWorkflow:
 
 def as_request(event: WorkflowEvent[Any]) -> Mapping[str, Any]:
     """Return a request of the framework as it is stored."""
-    if _is_approval(event.data):
+    if is_approval(event.data):
         call = event.data.to_dict()
         schema: JSON = {"type": "boolean"}
         return {"text": approval_text(call), "data": approval_payload(call), "schema": schema}
@@ -103,19 +104,13 @@ def _response(event: WorkflowEvent[Any], value: JSON) -> Any:
     Raises:
         InvalidInputError: It is not of this type.
     """
-    if _is_approval(event.data):
+    if is_approval(event.data):
         return event.data.to_function_approval_response(approval(value) is True)
     if hasattr(event.data, "create_response"):  # a handoff between agents
         return event.data.create_response(str(value))
-    if event.response_type in {Any, Content, object}:
+    if event.response_type in {Any, object}:
         return value
-    try:
-        return TypeAdapter(event.response_type).validate_python(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        fault = f"{place}: {first['msg']}" if place else first["msg"]
-        raise InvalidInputError(f"The reply does not fit: {fault}.") from None
+    return coerced(value, event.response_type)
 
 
 def _schema(event: WorkflowEvent[Any]) -> Mapping[str, Any]:
@@ -127,7 +122,8 @@ def _schema(event: WorkflowEvent[Any]) -> Mapping[str, Any]:
         return {}
 
 
-def _is_approval(data: object) -> bool:
+def is_approval(data: object) -> bool:
+    """Return whether the data of a request asks for the approval of a tool call."""
     return isinstance(data, Content) and data.type == _APPROVAL
 
 

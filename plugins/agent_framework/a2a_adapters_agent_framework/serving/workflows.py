@@ -7,16 +7,25 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from agent_framework import InMemoryCheckpointStorage, Message, Workflow, WorkflowEvent
+from agent_framework import (
+    InMemoryCheckpointStorage,
+    Message,
+    Workflow,
+    WorkflowCheckpointException,
+    WorkflowConvergenceException,
+    WorkflowEvent,
+)
 
 from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentEvent,
     AgentRequest,
+    Data,
     Factory,
+    File,
     InputRequired,
     InvalidInputError,
     Limits,
@@ -25,9 +34,9 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import Remembered, StoredTurns, TurnKind
-from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded
-from a2a_adapters_agent_framework.serving.failures import failure, filtered, rejection
-from a2a_adapters_agent_framework.serving.input import as_message
+from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
+from a2a_adapters_agent_framework.serving.failures import failure, filtered, limited, rejection
+from a2a_adapters_agent_framework.serving.input import as_message, as_object
 from a2a_adapters_agent_framework.serving.requests import (
     PausedWorkflow,
     answered,
@@ -37,7 +46,7 @@ from a2a_adapters_agent_framework.serving.requests import (
 from a2a_adapters_agent_framework.serving.workflow_events import WorkflowEvents
 
 if TYPE_CHECKING:
-    from agent_framework import CheckpointStorage
+    from agent_framework import CheckpointStorage, WorkflowCheckpoint
 
     from a2a_adapters import OutboundPolicy, StateStorage
 
@@ -77,6 +86,7 @@ class WorkflowAdapter(Adapter):
         self.fetch = fetch
         self._make = workflow
         self._turns = StoredTurns(_KIND, limits)
+        register_types(workflow.example)
 
     def describe(self) -> AgentDescription:
         """Describe the workflow by its name and its description."""
@@ -120,21 +130,60 @@ class WorkflowAdapter(Adapter):
                     for each in events.take(item):
                         yield each
         except Exception as error:
-            rejected = rejection(error)
-            for each in rejected:
+            for each in _rejection(error):
                 yield each
-            if rejected:
-                return
-            if failed := failure(error):
-                raise failed from error
-            raise
-        for event in [*events.end(), *(filtered() if events.is_filtered else ())]:
+            return
+        for event in events.end():
             yield event
-        if events.requests and not events.is_filtered:
+        rejected = _rejections(events)
+        for event in rejected:
+            yield event
+        if events.requests and not rejected:
             checkpoint = await checkpoints.load(workflow.get_last_checkpoint_id() or "")
+            self._check_graph(checkpoint)
             waiting = PausedWorkflow(request.task_id, encoded(checkpoint), events.requests)
             await turn.pause(waiting)
             yield question(waiting)
+
+    def _check_graph(self, checkpoint: WorkflowCheckpoint) -> None:
+        """Check that another workflow of the function can continue from a checkpoint.
+
+        Raises:
+            TargetError: Each workflow that the function makes is another graph.
+        """
+        if checkpoint.graph_signature_hash != self._make.example.graph_signature_hash:
+            raise TargetError(
+                "the workflow asks, but each one that its function makes is another graph: give "
+                "agents names, and executors ids"
+            )
+
+
+def _rejections(events: WorkflowEvents) -> list[AgentEvent]:
+    """Return the rejection of a run that a limit or a filter ended, or that cannot be answered."""
+    if events.is_limited:
+        return limited()
+    if events.is_filtered:
+        return filtered()
+    text = f"The agent needs something that it cannot ask for here: {events.unknown}."
+    return [Rejected(text)] if events.unknown else []
+
+
+def _rejection(error: Exception) -> list[AgentEvent]:
+    """Return the rejection if a limit or a filter ended the run, or a change of the workflow.
+
+    Raises:
+        AgentFailedError: The model caused the error.
+        Exception: Any other error.
+    """
+    if isinstance(error, WorkflowConvergenceException):
+        return limited("The workflow reached its limit of steps.")
+    if isinstance(error, WorkflowCheckpointException):
+        return [Rejected("The workflow has changed since it asked; please start a new task.")]
+    if rejected := rejection(error):
+        return rejected
+    if failed := failure(error):
+        raise failed from error
+    raise error
 
 
 def _input(workflow: Workflow, request: AgentRequest) -> object:
@@ -144,9 +193,20 @@ def _input(workflow: Workflow, request: AgentRequest) -> object:
         return [*_earlier(request), message]
     if Message in types:
         return message
+    if any(isinstance(part, File) for part in request.parts):
+        raise InvalidInputError("this workflow takes no files")
+    own = next((kind for kind in types if _is_own(kind)), None)
+    has_data = any(isinstance(part, Data) for part in request.parts)
+    if own and (has_data or str not in types):
+        return as_object(request, own)
     if str in types:
         return message.text
-    raise InvalidInputError("this workflow takes neither text nor messages")
+    raise InvalidInputError("this workflow takes neither text nor data")
+
+
+def _is_own(kind: object) -> TypeGuard[type]:
+    is_type = isinstance(kind, type) and kind is not str
+    return is_type and not kind.__module__.startswith("agent_framework")
 
 
 def _earlier(request: AgentRequest) -> list[Message]:
