@@ -20,9 +20,9 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 /** What the page holds. A reload brings the conversation back; headers and frames are gone then. */
 const page = { frames: [], sessions: [], at: 0 };
 
-/** Show the agent and the conversation that the address names. */
-function goToPlace() {
-	const place = readPlace();
+/** Show the agent and the conversation that an address names. */
+function goToPlace(address) {
+	const place = readPlace(address);
 	const named = page.sessions.findIndex(({ agent }) => agent.name === place.agent);
 	page.at = Math.max(0, named);
 	const session = page.sessions[page.at];
@@ -38,7 +38,7 @@ async function load() {
 		page.problem = new Error("The server cannot be reached; load the page again.");
 	}
 	for (const session of page.sessions) session.loadCard();
-	goToPlace();
+	goToPlace(location.href);
 }
 
 function App() {
@@ -126,7 +126,8 @@ changed.render = () => {
 	keepPlace(session);
 	document.title = [conversationOf(session)?.title, session.agent.name, "A2A console"].filter(Boolean).join(" · ");
 };
-addEventListener("hashchange", goToPlace);
+// Not the present address: rendering may have written its own since.
+addEventListener("hashchange", ({ newURL }) => goToPlace(newURL));
 addEventListener("pagehide", () => {
 	for (const session of page.sessions) {
 		keepDraft(session);

@@ -1,8 +1,8 @@
 // Where the page is, in its address: a reload and a copied address come back to it.
 // The fragment stays in the browser; no server and no log gets it.
 
-export function readPlace() {
-	return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+export function readPlace(address) {
+	return Object.fromEntries(new URLSearchParams(new URL(address).hash.slice(1)));
 }
 
 let kept;
