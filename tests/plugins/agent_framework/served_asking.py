@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from agent_framework import Agent, tool
+from agent_framework import Agent, Workflow, WorkflowBuilder, tool
 
 from a2a_adapters import ServerOptions, serve
 from tests.plugins.agent_framework.support import Fake, calling, results
@@ -27,6 +27,14 @@ def act(messages):
     return ["Let me see.", calling("book", "c1", city="Rome"), calling("book", "c2", city="Oslo")]
 
 
+def clerk() -> Agent:
+    return Agent(client=Fake(act), name="clerk", tools=[book])
+
+
+def desk() -> Workflow:
+    return WorkflowBuilder(start_executor=clerk(), name="desk").build()
+
+
 if __name__ == "__main__":
-    agent = Agent(client=Fake(act), name="clerk", tools=[book])
-    serve(agent, port=0, options=ServerOptions(storage=STORAGE))
+    target = {"agent": clerk(), "workflow": desk}[sys.argv[3]]
+    serve(target, port=0, options=ServerOptions(storage=STORAGE))

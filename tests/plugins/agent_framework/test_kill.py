@@ -13,8 +13,15 @@ SERVED = "tests.plugins.agent_framework.served_asking"
 pytestmark = pytest.mark.timeout(300)
 
 
-async def test_questions_outlive_their_process(tmp_path):
-    command = warm("-m", SERVED, f"sqlite:///{tmp_path}/agents.db", str(tmp_path))
+REFUSED = {
+    "agent": "The user did not approve this call, and says: rather not",
+    "workflow": "Error: Tool call invocation was rejected by user.",
+}
+
+
+@pytest.mark.parametrize("served", REFUSED)
+async def test_questions_outlive_their_process(served, tmp_path):
+    command = warm("-m", SERVED, f"sqlite:///{tmp_path}/agents.db", str(tmp_path), served)
     task_id = ""
     for text, state in (
         ("book", "TASK_STATE_INPUT_REQUIRED"),
@@ -27,8 +34,5 @@ async def test_questions_outlive_their_process(tmp_path):
                 assert task["status"]["state"] == state
                 task_id = task["id"]
             process.kill()
-    assert texts(task) == [
-        "Let me see.",
-        "Rome booked; The user did not approve this call, and says: rather not",
-    ]
+    assert texts(task) == ["Let me see.", f"Rome booked; {REFUSED[served]}"]
     assert (tmp_path / "booked").read_text() == "Rome\n"

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from strands import Agent, ToolContext, tool
+from strands.multiagent import GraphBuilder
+from strands.multiagent.graph import Graph
 
 from a2a_adapters import ServerOptions, serve
 from tests.plugins.strands.support import Fake, calling, results
@@ -28,6 +30,17 @@ def act(messages):
     return ["Let me see.", calling("book", "c1", city="Rome"), calling("book", "c2", city="Oslo")]
 
 
+def clerk() -> Agent:
+    return Agent(model=Fake(act), name="clerk", tools=[book], callback_handler=None)
+
+
+def desk() -> Graph:
+    builder = GraphBuilder()
+    builder.add_node(clerk(), "clerk")
+    builder.set_max_node_executions(5)
+    return builder.build()
+
+
 if __name__ == "__main__":
-    agent = Agent(model=Fake(act), name="clerk", tools=[book])
-    serve(agent, port=0, options=ServerOptions(storage=STORAGE))
+    target = {"agent": clerk(), "graph": desk}[sys.argv[3]]
+    serve(target, port=0, options=ServerOptions(storage=STORAGE))

@@ -13,8 +13,9 @@ SERVED = "tests.plugins.strands.served_asking"
 pytestmark = pytest.mark.timeout(300)
 
 
-async def test_questions_outlive_their_process(tmp_path):
-    command = warm("-m", SERVED, f"sqlite:///{tmp_path}/agents.db", str(tmp_path))
+@pytest.mark.parametrize("served", ["agent", "graph"])
+async def test_questions_outlive_their_process(served, tmp_path):
+    command = warm("-m", SERVED, f"sqlite:///{tmp_path}/agents.db", str(tmp_path), served)
     task_id = ""
     for text, state in (
         ("book", "TASK_STATE_INPUT_REQUIRED"),
