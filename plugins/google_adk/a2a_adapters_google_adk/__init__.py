@@ -12,6 +12,7 @@ tools of the framework.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import Factory, hookimpl, lazy_names
@@ -66,6 +67,14 @@ def a2a_accepts() -> str:
 def a2a_frameworks() -> list[str]:
     """Return the frameworks that this plugin supports."""
     return [_FRAMEWORK]
+
+
+@hookimpl
+def a2a_prepare_process() -> None:
+    """Keep the framework from logging two more tracebacks of each failed run."""
+    logger = logging.getLogger("google_adk")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL)
 
 
 @hookimpl

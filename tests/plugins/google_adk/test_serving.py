@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 
 import pytest
-from a2a_adapters_google_adk import adapt
+from a2a_adapters_google_adk import a2a_prepare_process, adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
@@ -324,6 +325,17 @@ def test_the_card_has_tools_and_sub_agents_and_no_instructions():
         ("desk", "Books trips.", ("agent",)),
     ]
     assert "SECRET" not in str(about)
+
+
+@pytest.mark.parametrize("level", [logging.NOTSET, logging.DEBUG])
+def test_a_served_process_logs_failures_once_unless_told_otherwise(level):
+    logger = logging.getLogger("google_adk.some.module")
+    logging.getLogger("google_adk").setLevel(level)
+    try:
+        a2a_prepare_process()
+        assert logger.isEnabledFor(logging.ERROR) == (level != logging.NOTSET)
+    finally:
+        logging.getLogger("google_adk").setLevel(logging.NOTSET)
 
 
 def test_other_objects_are_refused():
