@@ -144,15 +144,19 @@ async def endless(request: AgentRequest):
         await asyncio.sleep(0.05)
 
 
+GO_ON = asyncio.Event()
+"""What agents wait for, until the test sets it."""
+
+
 async def patient(request: AgentRequest):
     """Takes a while."""
-    await asyncio.sleep(1)
+    await GO_ON.wait()
     yield f"It was {request.text}."
 
 
 async def slow_clerk(request: AgentRequest):
     """Asks for a name after a while."""
-    await asyncio.sleep(0.7)
+    await GO_ON.wait()
     answer = yield InputRequired("What is your name?")
     yield f"Hello {answer.text}!"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
+from tests.plugins.console.agents import GO_ON
 from tests.plugins.console.test_chat import say
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -19,6 +20,7 @@ async def copied(page, button):
 
 
 async def test_a_message_waits_for_the_agent(open_page, url):
+    GO_ON.clear()
     async with open_page(url, "patient") as page:
         await say(page, "one")
         await expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -28,16 +30,20 @@ async def test_a_message_waits_for_the_agent(open_page, url):
         await expect(queue).to_have_count(2)
         await queue.last.get_by_role("button", name="Remove from the queue").click()
         await expect(queue).to_contain_text(["two"])
+        GO_ON.set()
         await expect(page.locator(".turn .state.good")).to_have_count(2)
         await expect(page.locator(".said.user")).to_have_text(["one", "two"])
         await expect(queue).to_have_count(0)
 
 
 async def test_a_queued_message_does_not_answer_a_question(open_page, url):
+    GO_ON.clear()
     async with open_page(url, "slow_clerk") as page:
         await say(page, "hello")
         await expect(page.get_by_role("button", name="Stop")).to_be_visible()
         await say(page, "later")
+        await expect(page.get_by_role("list", name="Queue")).to_contain_text("later")
+        GO_ON.set()
         await expect(page.get_by_placeholder("Your answer")).to_be_visible()
         await expect(page.get_by_role("list", name="Queue")).to_contain_text("not sent")
         await say(page, "Ada")

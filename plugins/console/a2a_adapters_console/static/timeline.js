@@ -22,7 +22,7 @@ function Step({ step, turn }) {
 	const when = at >= turn.startedAt && html`<small class="when">+${span(at - turn.startedAt)}</small>`;
 	if (!name) return html`<li>${when}<div>${text && html`<${Markdown} text=${text} />`}${data && html`<${Tree} value=${data} isOpen />`}</div></li>`;
 	const outcome = done ? span(done - at) : turn.isSettled ? "no result" : "running";
-	const label = html`<code>${shown(name)}</code> ${isError ? "failed, " : ""}${outcome}`;
+	const label = html`<code>${shown(name)}</code> ${isError ? "failed, " : ""}<span class="took">${outcome}</span>`;
 	const value = { arguments: given, ...(done && { [isError ? "error" : "result"]: result }) };
 	return html`<li class=${isError ? "bad" : done ? "good" : "busy"}>${when}<div>
 		<${Tree} label=${label} value=${value} />
