@@ -36,6 +36,7 @@ from a2a_adapters.testing import (
 from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only, reply
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.strands.support import Fake, agent, calling, results, said
+from tests.support import busy
 
 
 def graph(*agents):
@@ -229,9 +230,9 @@ async def test_callers_are_isolated(engine, tmp_path):
     async def talk(caller):
         async with connect(url, user=caller) as client:
             for number in range(3):
-                task = await send(client, user_message("go", context_id="shared"))
+                task = await busy.send(client, user_message("go", context_id="shared"))
                 city = user_message(f"{caller}.{number}", task_id=task.id)
-                task = await send(client, city)
+                task = await busy.send(client, city)
         return answer_of(task)
 
     async with running(app) as url:
