@@ -111,12 +111,13 @@ class TrustedHostAuth(httpx.Auth):
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Authenticate the request unless its server is untrusted."""
-        if self.adds_nothing or not self._trust.gets_credentials(request.url):
+        headers = _headers()
+        adds_nothing = self._auth is None and not headers
+        if adds_nothing or not self._trust.gets_credentials(request.url):
             if self._auth is not None or call_headers.get():
                 self._trust.warn_once(request.url)
             yield request
             return
-        headers = _headers()
         flow = (self._auth or httpx.Auth()).async_auth_flow(request)
         try:
             prepared = await _step(anext(flow))
