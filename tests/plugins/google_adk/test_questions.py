@@ -192,6 +192,9 @@ async def test_workflows_ask_for_input_with_a_form():
     assert only(events, InputRequired).prompt == "Which city?"
     form = data(events)[-1]["response_schema"]["properties"]["q1"]
     assert list(form["properties"]) == ["city"]
+    for wrong in ("Rome", Data({"town": "Rome"}), " "):
+        events = await reply(adapter, wrong)
+        assert only(events, InputRequired).prompt.startswith("The reply "), "it is asked again"
     assert answer(await reply(adapter, Data({"city": "Rome"}))) == "to Rome"
 
 

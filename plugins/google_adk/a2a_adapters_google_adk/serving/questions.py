@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai.types import Content, FunctionCall, FunctionResponse
 from google.genai.types import Part as GenaiPart
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
-from a2a_adapters import Data, InputRequired, as_json, as_text
+from a2a_adapters import Data, InputRequired, InvalidInputError, as_json, as_text
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
 
 if TYPE_CHECKING:
@@ -90,19 +92,12 @@ def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     """Return the run with the answers in a reply.
 
     Raises:
-        InvalidInputError: The reply is unclear. It answers nothing.
+        InvalidInputError: The reply is unclear, or does not fit. It answers nothing.
     """
     ids = [each["id"] for each in paused.calls]
     given = replies(parts, ids, [each["id"] for each in paused.waiting])
-    return paused.with_answers(
-        {
-            call["id"]: _decision(call, given[call["id"]])
-            if call["name"] == CONFIRMATION
-            else given[call["id"]]
-            for call in paused.calls
-            if call["id"] in given
-        }
-    )
+    calls = {call["id"]: call for call in paused.calls}
+    return paused.with_answers({each: _answer(calls[each], said) for each, said in given.items()})
 
 
 def responses(paused: Paused) -> list[Content]:
@@ -140,6 +135,21 @@ class _Refusals(BasePlugin):
     ) -> dict[str, Any] | None:
         said = self._said.get(tool_context.function_call_id or "")
         return {"error": said} if said else None
+
+
+def _answer(call: Mapping[str, Any], reply: object) -> object:
+    """Return a reply as the answer to a call.
+
+    Raises:
+        InvalidInputError: The reply is empty, or does not fit the schema of the call.
+    """
+    if call["name"] == CONFIRMATION:
+        return _decision(call, reply)
+    if reply in ("", None):
+        raise InvalidInputError("The reply is empty.")
+    if error := best_match(Draft202012Validator(_schema(call)).iter_errors(reply)):
+        raise InvalidInputError(f"The reply does not fit: {error.message}.")
+    return reply
 
 
 def _decision(call: Mapping[str, Any], reply: object) -> dict[str, JSON]:
