@@ -181,17 +181,13 @@ def _response(call: Mapping[str, Any], answer: object) -> GenaiPart:
 
 
 def _text(call: Mapping[str, Any]) -> str:
-    match call["name"]:
-        case name if name == CONFIRMATION:
-            hint = call["args"].get("toolConfirmation", {}).get("hint") or ""
-            text = f"The agent wants to call {_shown(_confirmed(call))}."
-            return (
-                text if hint.startswith(_GENERATED_HINT) else "\n".join(filter(None, (text, hint)))
-            )
-        case name if name == INPUT:
-            return call["args"].get("message") or "The agent needs your input."
-        case _:
-            return f"What is the result of {_shown(call)}?"
+    if call["name"] == INPUT:
+        return call["args"].get("message") or "The agent needs your input."
+    if call["name"] != CONFIRMATION:
+        return f"What is the result of {_shown(call)}?"
+    text = f"The agent wants to call {_shown(_confirmed(call))}."
+    hint = call["args"].get("toolConfirmation", {}).get("hint") or ""
+    return f"{text}\n{hint}" if hint and not hint.startswith(_GENERATED_HINT) else text
 
 
 def _shown(call: Mapping[str, Any]) -> str:
