@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from a2a.server.agent_execution import AgentExecutor
 from starlette.routing import Mount, Route, Router
@@ -16,11 +16,13 @@ from starlette.routing import Mount, Route, Router
 from a2a_adapters.bindings.http import HttpAgent, caller_of
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
+from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.contract.adapter import AgentDescription
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
+from a2a_adapters.observability.workers import ProcessFigures
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.contract.bindings import Binding
+    from a2a_adapters.observability.workers import WorkerFigures
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
@@ -200,6 +203,8 @@ class ServedAgents:
             self.is_single = True
         if options.console and CONSOLE not in dialects:
             dialects = [CONSOLE, *dialects]
+        if options.metrics:
+            dialects = [self._figures(options.metrics), *dialects]
         self.dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
@@ -217,6 +222,14 @@ class ServedAgents:
     def calls(self) -> dict[str, ASGIApp]:
         """Return the endpoints of frequent POST requests by path; call `routes` before."""
         return {"/": self._agents[0].rpc} if self.is_single else {}
+
+    def _figures(self, metrics: Literal[True] | WorkerFigures) -> ProcessFigures:
+        return ProcessFigures(
+            {agent.address.name or agent.about.name: agent.runtime.figures for agent in self},
+            outliving_calls,
+            self.storage.figures,
+            None if metrics is True else metrics,
+        )
 
     def _as_dialect_server(self) -> DialectServer:
         agents = {

@@ -14,12 +14,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
-from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.concurrency.threads import use_threads
-from a2a_adapters.contract.errors import MissingExtraError
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
-from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.discovery import check_public
@@ -84,7 +81,7 @@ def build_app(
     def build(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
         agents = ServedAgents(ready, name, description, url, options, dialects)
         health = Route("/healthz", _health), Route("/livez", _alive)
-        return agents, agents.routes(*health, *_metrics(agents, options))
+        return agents, agents.routes(*health)
 
     def admit(app: Starlette, agents: ServedAgents, routes: list[BaseRoute]) -> None:
         app.state.agents = agents
@@ -133,21 +130,6 @@ async def _health(request: Request) -> Response:
 async def _alive(_request: Request) -> Response:
     """Answer while the event loop runs; `_health` says whether to send requests here."""
     return JSONResponse({"status": "alive"})
-
-
-def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
-    if not options.metrics:
-        return []
-    try:
-        from a2a_adapters.observability.metrics import MetricsEndpoint  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError("/metrics", "metrics") from error
-    figures = {a.address.name or a.about.name: a.runtime.figures for a in agents}
-    workers = None if isinstance(options.metrics, bool) else options.metrics
-    endpoint: ASGIApp = MetricsEndpoint(figures, outliving_calls, agents.storage.figures, workers)
-    if options.authentication is not None:
-        endpoint = AuthenticationGate(endpoint, options.authentication)
-    return [Route("/metrics", endpoint, methods=["GET"])]
 
 
 def _middleware(

@@ -300,7 +300,7 @@ async def test_messages_that_find_no_room_are_counted():
 
 
 def test_figures_need_their_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "a2a_adapters.observability.metrics", None)
+    monkeypatch.setitem(sys.modules, "a2a_adapters_server.metrics", None)
     with pytest.raises(MissingExtraError, match=r"a2a-adapters\[metrics\]"):
         build_app(echo, options=ServerOptions(metrics=True))
 

@@ -1,10 +1,11 @@
-"""The commands that serve agents (`serve`, `config`, `init`), and a page about the agents."""
+"""The commands that serve agents (`serve`, `config`, `init`), their page and their metrics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters import MissingExtraError, hookimpl
+from a2a_adapters.observability.workers import ProcessFigures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,9 +27,19 @@ def a2a_commands() -> Mapping[str, str]:
 
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
-    """Return the page at the server's root, which `serve` adds."""
+    """Return the page at the server's root, which `serve` adds, or the metrics."""
+    if isinstance(dialect, ProcessFigures):
+        return _metrics(dialect)
     if dialect != "page":
         return None
     from a2a_adapters_server.page import page_routes  # noqa: PLC0415 - needs Starlette
 
     return page_routes(server)
+
+
+def _metrics(figures: ProcessFigures) -> DialectRoutes:
+    try:
+        from a2a_adapters_server.metrics import metrics_routes  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("/metrics", "metrics") from error
+    return metrics_routes(figures)

@@ -15,16 +15,17 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
-from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.routing import Route
+
+from a2a_adapters.contract.dialects import DialectRoutes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.requests import Request
 
-    from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.observability.workers import WorkerFigures
+    from a2a_adapters.observability.workers import ProcessFigures
 
 _AGENT = "agent"
 _COUNTERS = (
@@ -42,49 +43,34 @@ _GAUGES = (
 """Attributes of `Figures` and names of metrics."""
 
 
-class MetricsEndpoint:
-    """Serves the metrics of agents and of Prometheus' default registry.
+def metrics_routes(figures: ProcessFigures) -> DialectRoutes:
+    """Return the route that serves the metrics of agents and of Prometheus' default registry."""
+    own = CollectorRegistry()
+    own.register(_Agents(figures))
+    if figures.storage is not None:
+        own.register(figures.storage)
+    own.register(REGISTRY)  # metrics of the process, of plugins and of user code
+    workers = figures.workers
+    if workers is not None:
+        workers.read = partial(generate_latest, own)
 
-    Args:
-        agents: The metrics by agent.
-        outliving: Returns the number of blocking calls that outlive their tasks.
-        storage: The metrics of the storage, if any.
-        workers: The workers on the same port, whose metrics are included.
-    """
-
-    def __init__(
-        self,
-        agents: Mapping[str, Figures],
-        outliving: Callable[[], int],
-        storage: Collector | None = None,
-        workers: WorkerFigures | None = None,
-    ) -> None:
-        self._workers = workers
-        self._registry = CollectorRegistry()
-        self._registry.register(_Agents(agents, outliving))
-        if storage is not None:
-            self._registry.register(storage)
-        self._registry.register(REGISTRY)  # metrics of the process, of plugins and of user code
+    async def metrics(request: Request) -> Response:
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        registry = own
         if workers is not None:
-            workers.read = partial(generate_latest, self._registry)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request (ASGI)."""
-        encode, content_type = choose_encoder(Headers(scope=scope).get("accept", ""))
-        registry = self._registry
-        if self._workers is not None:
             registry = CollectorRegistry()
-            registry.register(_Merged(await self._workers.collect()))
-        response = Response(encode(registry), headers={"Content-Type": content_type})
-        await response(scope, receive, send)
+            registry.register(_Merged(await workers.collect()))
+        return Response(encode(registry), headers={"Content-Type": content_type})
+
+    return DialectRoutes(calls=[Route("/metrics", metrics, methods=["GET"])])
 
 
 class _Agents(Collector):
     """Collects the metrics of agents on request."""
 
-    def __init__(self, agents: Mapping[str, Figures], outliving: Callable[[], int]) -> None:
-        self._agents = agents
-        self._outliving = outliving
+    def __init__(self, figures: ProcessFigures) -> None:
+        self._agents = figures.agents
+        self._outliving = figures.outliving
 
     def collect(self) -> Iterable[Metric]:
         """Yield all metrics of all agents."""
