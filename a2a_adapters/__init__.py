@@ -32,7 +32,9 @@ from a2a_adapters.contract.adapter import (
     Skill,
     StateStorage,
     Turn,
+    current_request,
 )
+from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import (
     A2AAdaptersError,
     AccessDeniedError,
@@ -129,7 +131,7 @@ __all__ = [
     "TIMESTAMP_EXTENSION", "A2AAdaptersError", "AccessDeniedError", "Adapter",
     "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError", "AgentOptions",
     "AgentReply", "AgentRequest", "AnyOf", "ApiKeyAuth", "ApiKeys", "AuthRequired",
-    "Authenticator", "BearerAuth", "BearerTokens", "CancelFlag", "ConfigurationError",
+    "Authenticator", "BearerAuth", "BearerTokens", "Caller", "CancelFlag", "ConfigurationError",
     "Conversation", "ConversationState", "Data", "ErrorCategory", "Exchange", "Extension",
     "Factory", "File", "Finding", "ForbiddenError", "ForbiddenUrlError", "HeadersAuth",
     "InputRequired", "InvalidInputError", "JwtTokens", "LimitedWait", "Limits", "ListedAgent",
@@ -144,9 +146,9 @@ __all__ = [
     "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
     "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn", "UnauthenticatedError",
     "UnsafeHostError", "adapt_made", "as_decision", "as_executor", "as_json", "as_output",
-    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "dialogue",
-    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
-    "run_in_thread", "serve", "serve_runnable", "tool_answer", "tool_arguments",
+    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "current_request",
+    "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm",
+    "remote_tool", "run_in_thread", "serve", "serve_runnable", "tool_answer", "tool_arguments",
     "without_reasoning",
 ]  # fmt: skip
 

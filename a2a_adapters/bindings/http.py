@@ -16,6 +16,7 @@ from starlette.routing import Match, Route
 
 from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
+from a2a_adapters.contract.caller import CALLER
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.protocol.headers import HEADERS, V03, VERSION_STATE
 from a2a_adapters.security.body import BODY
@@ -158,8 +159,7 @@ def caller_of(request: Request) -> ServerCallContext:
     scope = request.scope
     headers = scope[HEADERS]
     state: dict[str, object] = {"headers": headers, "scope": scope, SHARE: scope.get(SHARE, "")}
-    if "auth" in scope:
-        state["auth"] = scope["auth"]
+    state |= {key: scope[key] for key in ("auth", CALLER) if key in scope}
     return ServerCallContext(
         state=state,
         user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,

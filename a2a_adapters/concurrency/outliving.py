@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,13 @@ _outliving = 0
 
 
 class TaskCalls:
-    """The blocking calls of one task, in any thread."""
+    """The blocking calls of one task, in any thread.
+
+    Attributes:
+        request: The `AgentRequest` that is being answered.
+    """
+
+    request: Any
 
     def __init__(self, task_id: str) -> None:
         self._task_id = task_id

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ResumeError
 from a2a_adapters.contract.parts import JSON, Part, join_text
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adapter", "AgentDescription", "AgentRequest", "CancelFlag", "Exchange", "Extension",
-    "Skill", "StateStorage", "Turn",
+    "Skill", "StateStorage", "Turn", "current_request",
 ]  # fmt: skip
 
 _DEFAULT_INPUT_MODES = ("text/plain", "application/json")
@@ -130,6 +132,7 @@ class AgentRequest:
         task_id: The task of the message.
         context_id: The conversation. It is unique only together with `owner`.
         owner: The authenticated user; empty for anonymous callers.
+        caller: The authenticated user with their claims, scopes and headers.
         history: Earlier turns of the conversation, oldest first. Empty unless the adapter sets
             `uses_history`.
         metadata: The metadata of the request.
@@ -153,6 +156,7 @@ class AgentRequest:
     task_id: str
     context_id: str
     owner: str = ""
+    caller: Caller = field(default_factory=Caller)
     history: Sequence[Turn] = ()
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     accepted_output_modes: Sequence[str] = ()
@@ -185,6 +189,25 @@ class Exchange:
 
     request: AgentRequest
     question: InputRequired
+
+
+class Answering(Protocol):
+    """A run that answers messages, one after the other."""
+
+    request: AgentRequest
+
+
+ANSWERING: ContextVar[Answering | None] = ContextVar("a2a_adapters_answering", default=None)
+
+
+def current_request() -> AgentRequest | None:
+    """Return the request that the calling code is answering, or None outside of an agent's run.
+
+    It works in whatever an agent runs: tools, nodes, callbacks, and threads that inherit context
+    variables. After a question it is the caller's answer.
+    """
+    answering = ANSWERING.get()
+    return answering.request if answering is not None else None
 
 
 class FetchPolicy(Protocol):

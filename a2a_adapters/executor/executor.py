@@ -17,7 +17,7 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
-from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
+from a2a_adapters.contract.adapter import ANSWERING, Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import InvalidInputError, failure_of
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
@@ -120,6 +120,7 @@ class AdapterExecutor(AgentExecutor):
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
         CURRENT.set(run.calls)
+        ANSWERING.set(run.calls)
         try:
             await self._answer(run)
         except InvalidInputError as error:
@@ -215,6 +216,7 @@ class AdapterExecutor(AgentExecutor):
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
+        calls.request = request
         run = Run(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
@@ -245,6 +247,7 @@ class AdapterExecutor(AgentExecutor):
                 return
             if self.adapter.uses_history or self.adapter.fetch is not None:
                 await self._complete_request(run, key)
+            run.calls.request = run.request
             if run.cut_off is not None:
                 run.events = await self._resumed(run, run.cut_off)
             elif run.events is None:

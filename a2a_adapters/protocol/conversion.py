@@ -12,6 +12,7 @@ from google.protobuf import json_format, struct_pb2
 from pydantic_core import to_jsonable_python
 
 from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
+from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 from a2a_adapters.protocol import states
@@ -45,12 +46,14 @@ def agent_request(
     question = question_of(context)
     extensions = context.requested_extensions.union(message.extensions)
     metadata = metadata_of(message)
+    owner = context.call_context.user.user_name
     return AgentRequest(
         parts=message_parts(message),
         message=message,
         task_id=context.task_id or "",
         context_id=context_id,
-        owner=context.call_context.user.user_name,
+        owner=owner,
+        caller=context.call_context.state.get(CALLER) or Caller(owner=owner),
         metadata=context.metadata | metadata,
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions & offered),

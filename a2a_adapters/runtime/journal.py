@@ -143,10 +143,10 @@ class Journal:
         if not self._namespace:
             return context
         name = f"{self._namespace}/{context.user.user_name}"
-        return context.model_copy(update={"user": Caller(name)})
+        return context.model_copy(update={"user": Owner(name)})
 
 
-class Caller(User):
+class Owner(User):
     """A user known by name only; anonymous if that is empty."""
 
     def __init__(self, name: str) -> None:

@@ -19,7 +19,7 @@ from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.messages import new_uuid, status
-from a2a_adapters.runtime.journal import Caller
+from a2a_adapters.runtime.journal import Owner
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.storage.quota import Quota, memory_size
 
@@ -173,7 +173,7 @@ class LiveTasks:
 
     async def adopt(self, owner: str, stored: StoredTask) -> LiveTask:
         """Return a stored task of another process as a live one, held until `release`."""
-        live = await self._revived(stored, ServerCallContext(user=Caller(owner)))
+        live = await self._revived(stored, ServerCallContext(user=Owner(owner)))
         self._by_id[live.task_id] = live
         return live
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ConfigurationError, ForbiddenError, UnauthenticatedError
 
 if TYPE_CHECKING:
@@ -41,6 +44,13 @@ class Authenticator(ABC):
             UnauthenticatedError: The credentials are missing or wrong.
             ForbiddenError: The user may not use the agent.
         """
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller:
+        """Return the user who sent a request, with what is known about them.
+
+        By default only the name, from `authenticate`, whose arguments and errors it shares.
+        """
+        return Caller(owner=await self.authenticate(headers))
 
 
 class AnyOf(Authenticator):
@@ -82,3 +92,11 @@ class AnyOf(Authenticator):
             raise refusal
         messages, challenges = (dict.fromkeys(texts) for texts in zip(*errors, strict=True))
         raise UnauthenticatedError("; ".join(messages), challenge=", ".join(challenges))
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller:
+        """Return the user with what the first authenticator that accepts the request knows."""
+        owner = await self.authenticate(headers)
+        for authenticator in self._authenticators:
+            with suppress(Exception):  # it has refused the request
+                return replace(await authenticator.identify(headers), owner=owner)
+        return Caller(owner=owner)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.authentication import AuthCredentials, SimpleUser
 
+from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import AccessDeniedError, ForbiddenError
 from a2a_adapters.contract.text import clipped
 from a2a_adapters.observability.failures import log_failure
@@ -15,7 +17,7 @@ from a2a_adapters.protocol.headers import HEADERS
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,14 +42,34 @@ class AuthenticationGate:
         if isinstance(admitted, Refusal):
             await refuse(admitted, scope, receive, send)
             return
-        scope["user"] = _user(admitted)
+        scope["user"] = _user(admitted.owner)
+        scope[CALLER] = admitted
         scope["auth"] = _AUTHENTICATED
         await self._app(scope, receive, _uncached(send) if scope.get("method") == "GET" else send)
 
 
+class CallerHeaders:
+    """ASGI middleware that adds request headers, chosen by name, to the caller."""
+
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request (ASGI)."""
+        scope[CALLER] = with_headers(scope.get(CALLER, Caller()), scope[HEADERS], self._names)
+        await self._app(scope, receive, send)
+
+
+def with_headers(caller: Caller, headers: Mapping[str, str], names: Collection[str]) -> Caller:
+    """Return the caller with the request headers of some names."""
+    names = {name.lower() for name in names}
+    return replace(caller, headers={name: headers[name] for name in names & headers.keys()})
+
+
 async def admit(
     authenticator: Authenticator, headers: Mapping[str, str], asked: str
-) -> str | Refusal:
+) -> Caller | Refusal:
     """Return the user who sent a request, or the reason to refuse it.
 
     Args:
@@ -56,7 +78,7 @@ async def admit(
         asked: The requested path or method, for the log.
     """
     try:
-        return await authenticator.authenticate(headers)
+        return await authenticator.identify(headers)
     except ForbiddenError as error:
         logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge} if error.challenge else {}

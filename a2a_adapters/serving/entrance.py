@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketClose
 from a2a_adapters.observability.requests import Observer
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
-from a2a_adapters.security.gate import AuthenticationGate
+from a2a_adapters.security.gate import AuthenticationGate, CallerHeaders
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.security.shares import RateLimit, RequestRates
 
@@ -105,6 +105,7 @@ class Protection:
 
     def __init__(self, options: ServerOptions) -> None:
         self._authentication = options.authentication
+        self._headers = options.caller_headers
         self._bodies = Bodies(options.limits)
         self.rates = RequestRates(
             options.limits.requests_per_minute, behind_proxy=options.trust_forwarded
@@ -113,6 +114,8 @@ class Protection:
     def of(self, app: ASGIApp) -> ASGIApp:
         """Wrap `app` in the protection."""
         app = RateLimit(BodyLimit(app, self._bodies), self.rates)
+        if self._headers:
+            app = CallerHeaders(app, self._headers)
         if self._authentication is None:
             return app
         return AuthenticationGate(app, self._authentication)

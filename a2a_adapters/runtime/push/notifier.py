@@ -12,7 +12,7 @@ from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.admission import speaks_v03
-from a2a_adapters.runtime.journal import Caller
+from a2a_adapters.runtime.journal import Owner
 from a2a_adapters.runtime.push.configs import PushConfigs
 from a2a_adapters.runtime.push.delivery import Outbox
 from a2a_adapters.runtime.push.receiver import Ledger, Receiver
@@ -160,7 +160,7 @@ class PushNotifier:
     ) -> None:
         targets = {t.config.id: t for t in await self._configs.of_all(item.task_id)}
         with suppress(TaskNotFoundError):
-            live = await find(item.task_id, ServerCallContext(user=Caller(item.owner)))
+            live = await find(item.task_id, ServerCallContext(user=Owner(item.owner)))
             if item.config_id in targets:
                 # All of them: identical targets share one receiver.
                 receivers = {name: self._join(live, target) for name, target in targets.items()}

@@ -35,6 +35,7 @@ def a2a_binding(
         options.grpc_port,
         options.grpc_url,
         authentication=options.authentication,
+        caller_headers=options.caller_headers,
         limits=options.limits,
         rates=rates,
     )

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters import Authenticator, ConfigurationError, ForbiddenError, MissingExtraError
+from a2a_adapters import (
+    Authenticator,
+    Caller,
+    ConfigurationError,
+    ForbiddenError,
+    MissingExtraError,
+)
 from a2a_adapters.security.api_keys import InvalidTokenError, bearer_token
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ class JwtTokens(Authenticator):
         algorithms: The accepted algorithms, which must be asymmetric.
         scopes: Scopes required in `scope` (or `scp`); without them the response is 403.
         user_claim: The claim with the user's name.
+        tenant_claim: The claim with the name of the user's tenant, if any.
 
     Raises:
         MissingExtraError: The extra `jwt` is not installed.
@@ -54,6 +61,7 @@ class JwtTokens(Authenticator):
         algorithms: Sequence[str] = ("RS256", "ES256"),
         scopes: Sequence[str] = (),
         user_claim: str = "sub",
+        tenant_claim: str | None = None,
     ) -> None:
         try:
             from a2a_adapters_jwt.keys import KeySet  # noqa: PLC0415
@@ -72,6 +80,7 @@ class JwtTokens(Authenticator):
         self._algorithms = list(algorithms)
         self._scopes = frozenset(scopes)
         self._user_claim = user_claim
+        self._tenant_claim = tenant_claim
         # Verifying a signature takes as long as half a request.
         self._known: dict[str, _Verified] = {}
 
@@ -91,6 +100,15 @@ class JwtTokens(Authenticator):
             challenge = f'Bearer error="insufficient_scope", scope="{names}"'
             raise ForbiddenError(f"the token lacks the scope {names}", challenge=challenge)
         return user
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller:
+        """Return the user that the token names, with its claims, scopes and tenant."""
+        owner = await self.authenticate(headers)
+        claims = await self._verified(bearer_token(headers))
+        tenant = claims.get(self._tenant_claim, "") if self._tenant_claim else ""
+        if not isinstance(tenant, str):
+            raise InvalidTokenError("the token does not name its tenant")
+        return Caller(owner=owner, claims=claims, scopes=_granted(claims), tenant=tenant)
 
     async def _verified(self, token: str) -> Claims:
         known = self._known.get(token)

@@ -16,7 +16,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.interface import Recovery
-from a2a_adapters.runtime.journal import Caller
+from a2a_adapters.runtime.journal import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -180,7 +180,7 @@ class OrphanRecovery(Recovery):
     async def _end(self, left: LeftTask) -> None:
         task = left.stored.task
         if task.status.state == states.UNSPECIFIED:  # it was never announced
-            context = ServerCallContext(user=Caller(left.owner))
+            context = ServerCallContext(user=Owner(left.owner))
             await self._storage.tasks.delete(task.id, context)
             return
         live = await self._live.adopt(left.owner, left.stored)

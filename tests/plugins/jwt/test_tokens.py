@@ -26,6 +26,7 @@ from a2a_adapters import (
     JwtTokens,
     MissingExtraError,
     ServerOptions,
+    UnauthenticatedError,
     build_app,
 )
 from a2a_adapters.testing import running
@@ -138,6 +139,25 @@ WRONG = [
     ({"key": "x" * 32, "algorithm": "HS256"}, "not valid"),
     ({"key": None, "algorithm": "none"}, "not valid"),
 ]
+
+
+async def test_an_agent_learns_the_claims_scopes_and_tenant_of_a_token(provider):
+    tokens = JwtTokens(f"{provider.url}/keys", issuer=ISSUER, audience=AUDIENCE, tenant_claim="org")
+
+    async def known(content):
+        return await tokens.identify({"authorization": f"Bearer {content}"})
+
+    caller = await known(token(scope="chat book", org="acme", email="ann@example.org"))
+    assert caller.owner == "ann"
+    assert caller.scopes == {"chat", "book"}
+    assert caller.tenant == "acme"
+    assert caller.claims["email"] == "ann@example.org"
+    assert "example.org" not in repr(caller)
+    assert (await known(token())).tenant == ""
+    with pytest.raises(UnauthenticatedError, match="tenant"):
+        await known(token(org=["acme"]))
+    with pytest.raises(UnauthenticatedError, match="expired"):
+        await known(token(exp=time.time() - 60))
 
 
 async def test_other_tokens_are_refused(ask):

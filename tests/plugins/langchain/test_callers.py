@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import pytest
 from a2a_adapters_langchain import adapt
 from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from a2a_adapters import TargetError, installed_plugins
+from a2a_adapters import Caller, TargetError, installed_plugins
 from tests.plugins.langchain.support import answer, ask
 
 
@@ -56,6 +57,25 @@ async def test_graphs_receive_the_caller_and_the_task(owner, user_id):
     assert (seen["user_id"], seen["langgraph_auth_user_id"]) == (user_id, owner)
     assert seen["langgraph_auth_user"]["identity"] == owner
     assert {"task_id": "t", "context_id": "c", "owner": owner}.items() <= seen["about"].items()
+
+
+async def test_graphs_receive_the_claims_and_scopes_which_are_not_checkpointed():
+    seen = {}
+
+    def node(_state, config: RunnableConfig):
+        seen.update(config["configurable"])
+        return says("ok")
+
+    saver = InMemorySaver()
+    claims = {"email": "ann@example.org", "identity": "bob"}
+    caller = Caller(owner="ann", claims=claims, scopes=frozenset({"book", "read"}))
+    await ask(adapt(graph_of(node).compile(saver)), "hello", owner="ann", caller=caller)
+    user = seen["langgraph_auth_user"]
+    assert (user["identity"], user["email"]) == ("ann", "ann@example.org")
+    assert user["permissions"] == seen["langgraph_auth_permissions"] == ["book", "read"]
+    stored = [*saver.list(None)]
+    assert stored
+    assert "example.org" not in f"{stored} {saver.storage} {saver.writes} {saver.blobs}"
 
 
 async def test_stores_of_anonymous_callers_are_separate_per_conversation():

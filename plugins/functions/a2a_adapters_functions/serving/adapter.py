@@ -114,11 +114,16 @@ class FunctionAdapter(Adapter):
     def _call(self, request: AgentRequest) -> Callable[[], Any]:
         """Bind the function to the arguments in a request."""
         signature = self._signature
-        if signature.arguments is None:
+        if signature.is_plain:
             return partial(self._function, request if signature.request else _text(request))
-        values = signature.arguments.read(request)
+        if signature.arguments is not None:
+            values = signature.arguments.read(request)
+        else:
+            values = {signature.text: _text(request)} if signature.text else {}
         if signature.request:
             values[signature.request] = request
+        if signature.caller:
+            values[signature.caller] = request.caller
         bound = signature.bind(values)
         return partial(self._function, *bound.args, **bound.kwargs)
 

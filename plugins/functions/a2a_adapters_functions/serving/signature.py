@@ -10,7 +10,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from a2a_adapters import AgentRequest, Reply, TargetError
+from a2a_adapters import AgentRequest, Caller, Reply, TargetError
 from a2a_adapters_functions.serving.arguments import Arguments
 from a2a_adapters_functions.serving.results import Results
 from a2a_adapters_functions.serving.schema import adapter_of
@@ -45,7 +45,9 @@ class Signature:
         may_reply: Whether it may answer with a bare message.
         results: The declared type of its results.
         request: The parameter that receives the `AgentRequest`; "" if there is none.
-        arguments: Reads typed arguments; None if the text or the request is the only argument.
+        caller: The parameter that receives the `Caller`; "" if there is none.
+        text: The parameter that receives the whole text; "" if there is none.
+        arguments: Reads typed arguments; None if the message sets only the text or the request.
         of: The parameters.
     """
 
@@ -54,8 +56,15 @@ class Signature:
     may_reply: bool
     results: Results
     request: str
+    caller: str
+    text: str
     arguments: Arguments | None
     of: inspect.Signature
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text or the request is the only argument."""
+        return self.arguments is None and not self.caller
 
     def bind(self, values: Mapping[str, Any]) -> inspect.BoundArguments:
         """Return the arguments of a call."""
@@ -76,6 +85,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     signature = inspect.signature(function)
     parameters = [p for p in signature.parameters.values() if p.kind not in _VARIADIC]
     hints = _hints(function)
+    caller = next((p.name for p in parameters if _mentions(hints.get(p.name), Caller)), "")
+    parameters = [p for p in parameters if p.name != caller]
     request = next((p.name for p in parameters if _is_request(p, hints)), "")
     required = [p for p in parameters if p.default is _EMPTY and p.name != request]
     fixed = _fixed(function)
@@ -100,6 +111,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         may_reply=_mentions(returns, Reply),
         results=Results(name, returns if is_returned else None),
         request=request,
+        caller=caller,
+        text=required[0].name if is_text else "",
         arguments=arguments,
         of=signature,
     )

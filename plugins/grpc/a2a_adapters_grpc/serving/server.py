@@ -27,6 +27,7 @@ from starlette.datastructures import URL
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
 from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
+from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
 from a2a_adapters.observability.requests import Observer
@@ -41,13 +42,14 @@ from a2a_adapters.protocol.headers import (
     unsupported,
 )
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
-from a2a_adapters.security.gate import admit
+from a2a_adapters.security.gate import admit, with_headers
 from a2a_adapters.security.refusals import Refusal
 from a2a_adapters_grpc import PROTOCOL
 from a2a_adapters_grpc.fields import has_more_fields
 from a2a_adapters_grpc.serving.services import OLD_SERVICE, SERVICE, Rpc, Service
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from contextlib import AbstractContextManager
 
     from google.protobuf.message import Message
@@ -82,6 +84,7 @@ class GrpcServer:
         port: The port to listen on; 0 takes a free one.
         public_url: The address in the card.
         authentication: Identifies the callers; None admits all.
+        caller_headers: Names of headers that agents may read.
         limits: Limits the size of a request and of its metadata.
         rates: Rate limits per caller.
     """
@@ -97,11 +100,13 @@ class GrpcServer:
         public_url: str | None = None,
         *,
         authentication: Authenticator | None = None,
+        caller_headers: Collection[str] = (),
         limits: Limits,
         rates: RequestRates,
     ) -> None:
         self.runtime = runtime
         self.authentication = authentication
+        self.caller_headers = caller_headers
         self.values = limits.values
         self.rates = rates
         self.observer = Observer()
@@ -221,9 +226,13 @@ class _Method:
     async def _run(
         self, request: bytes, headers: dict[str, str], context: _ServicerContext
     ) -> tuple[Any, ServerCallContext]:
+        known = Caller()
         user: User = _ANONYMOUS
         if self._server.authentication is not None:
-            user = await _user(self._server.authentication, headers)
+            known = await _identified(self._server.authentication, headers)
+            user = StarletteUser(SimpleUser(known.owner))
+        if self._server.caller_headers:
+            known = with_headers(known, headers, self._server.caller_headers)
         host = "" if self._server.rates.behind_proxy else _host(context.peer())
         share = user.user_name or share_of(host)
         if (refusal := self._server.rates.refusal(share)) is not None:
@@ -236,7 +245,7 @@ class _Method:
         else:
             params = await computed(self._parsed, request)
         caller = ServerCallContext(
-            state={"headers": headers, VERSION_STATE: self._version, SHARE: share},
+            state={"headers": headers, VERSION_STATE: self._version, SHARE: share, CALLER: known},
             user=user,
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
@@ -264,11 +273,11 @@ class _Method:
         return parsed(self._rpc.read, request)
 
 
-async def _user(authentication: Authenticator, headers: dict[str, str]) -> User:
+async def _identified(authentication: Authenticator, headers: dict[str, str]) -> Caller:
     admitted = await admit(authentication, headers, "gRPC")
     if isinstance(admitted, Refusal):
         raise _RefusedError(admitted)
-    return StarletteUser(SimpleUser(admitted))
+    return admitted
 
 
 async def _encoded(update: AnyUpdate, rpc: Rpc) -> bytes:

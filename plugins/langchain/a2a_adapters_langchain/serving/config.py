@@ -58,6 +58,16 @@ def caller(request: AgentRequest) -> dict[str, Any]:
     }
 
 
+def caller_with_claims(request: AgentRequest) -> dict[str, Any]:
+    """Return the caller with the claims and scopes of their token, for graphs of this process."""
+    ids = caller(request)
+    if user := ids.get("langgraph_auth_user"):
+        permissions = sorted(request.caller.scopes)
+        ids["langgraph_auth_user"] = {**request.caller.claims, **user, "permissions": permissions}
+        ids["langgraph_auth_permissions"] = permissions
+    return ids
+
+
 def _label(owner: str) -> str:
     """Escape the periods in a name; different names have different labels."""
     if not _ESCAPED.search(owner):

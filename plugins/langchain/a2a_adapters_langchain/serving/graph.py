@@ -27,7 +27,12 @@ from a2a_adapters import (
 )
 from a2a_adapters_langchain.serving.answer_nodes import answer_filter
 from a2a_adapters_langchain.serving.card import describe_graph
-from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config, step_limit
+from a2a_adapters_langchain.serving.config import (
+    MakeConfig,
+    caller_with_claims,
+    run_config,
+    step_limit,
+)
 from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import USAGE, first_input, question
 from a2a_adapters_langchain.serving.memory import Threads
@@ -179,7 +184,7 @@ class GraphAdapter(Adapter):
     ) -> _Events:
         watch = RunWatch(request.cancelled, _usage_so_far(request))
         key = self._threads.key(request)
-        ids = {**caller(request), "thread_id": key}
+        ids = {**caller_with_claims(request), "thread_id": key}
         config = run_config(request, watch, ids, self._make_config)
         context = self._make_context(request) if self._make_context else None
         await self._threads.used(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from a2a.server.context import ServerCallContext
@@ -18,14 +18,15 @@ from a2a.types import (
 from a2a.utils import errors as a2a_errors
 from a2a.utils.errors import A2AError, InternalError
 
+from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.protocol import errors as our_errors
 from a2a_adapters.protocol.headers import V03, VERSION_STATE
 from a2a_adapters.runtime.admission import speaks_v03
-from a2a_adapters.runtime.journal import Caller
+from a2a_adapters.runtime.journal import Owner
 from a2a_adapters_sql.replicas.window import TAKEN_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 
     from a2a.server.events import Event
     from google.protobuf.message import Message as Proto
@@ -86,6 +87,8 @@ class Call:
     extensions: Sequence[str]
     is_v03: bool
     params: bytes
+    caller: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What is known about the caller besides the name."""
 
     @classmethod
     def of(cls, operation: str, params: Proto, context: ServerCallContext) -> Call:
@@ -96,11 +99,14 @@ class Call:
             sorted(context.requested_extensions),
             speaks_v03(context),
             params.SerializeToString(),
+            _known_of(context.state.get(CALLER)),
         )
 
     def frame(self, call_id: str) -> Frame:
         """Serialise it."""
         about = {name: value for name, value in asdict(self).items() if name != "params"}
+        if not self.caller:
+            del about["caller"]  # the previous release does not know it
         return Frame("call", call_id, 0, about, self.params)
 
     @classmethod
@@ -111,11 +117,23 @@ class Call:
     @property
     def context(self) -> ServerCallContext:
         """The caller's context."""
+        scopes = frozenset(self.caller.get("scopes", ()))
+        state: dict[str, Any] = {
+            CALLER: Caller(**{**self.caller, "owner": self.owner, "scopes": scopes})
+        }
+        if self.is_v03:
+            state[VERSION_STATE] = V03
         return ServerCallContext(
-            user=Caller(self.owner),
-            requested_extensions=set(self.extensions),
-            state={VERSION_STATE: V03} if self.is_v03 else {},
+            user=Owner(self.owner), requested_extensions=set(self.extensions), state=state
         )
+
+
+def _known_of(caller: Caller | None) -> dict[str, Any]:
+    """Return the attributes of a caller that are not empty, without the owner, for JSON."""
+    if caller is None:
+        return {}
+    known = {name: value for name, value in asdict(caller).items() if value and name != "owner"}
+    return {**known, "scopes": sorted(caller.scopes)} if caller.scopes else known
 
 
 def error_head(error: A2AError) -> list[Any]:

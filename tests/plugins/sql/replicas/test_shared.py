@@ -24,6 +24,7 @@ from a2a_adapters_sql.replicas import replica as shared
 from a2a_adapters import (
     Adapter,
     AgentDescription,
+    Caller,
     InputRequired,
     Limits,
     PushOptions,
@@ -31,9 +32,10 @@ from a2a_adapters import (
     TextDelta,
     as_executor,
 )
+from a2a_adapters.contract.caller import CALLER
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
-from a2a_adapters.runtime.journal import Caller
+from a2a_adapters.runtime.journal import Owner
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.replicas.carriers import CARRIERS
 from tests.plugins.sql.test_messages import message
@@ -41,8 +43,8 @@ from tests.support.inbox import OPEN, inbox
 from tests.support.postgresql import new_database
 from tests.support.processes import PATIENCE
 
-ANN = ServerCallContext(user=Caller("ann"))
-BOB = ServerCallContext(user=Caller("bob"))
+ANN = ServerCallContext(user=Owner("ann"))
+BOB = ServerCallContext(user=Owner("bob"))
 COMPLETED = TaskState.TASK_STATE_COMPLETED
 WORKING = TaskState.TASK_STATE_WORKING
 PUSH = PushOptions(outbound=OPEN)
@@ -58,6 +60,7 @@ class Steps(Adapter):
         self.words = asyncio.Queue()
         self.was_stopped = asyncio.Event()
         self.calls = []
+        self.answers = []
 
     def describe(self):
         return AgentDescription(name="steps", description="Says words.")
@@ -73,6 +76,7 @@ class Steps(Adapter):
         try:
             if request.text == "ask" or (request.text == "later" and not request.resuming):
                 answer = yield InputRequired("which?", durable=request.text == "later")
+                self.answers.append(answer.caller)
                 yield TextDelta(f"heard {answer.text} ")
             if request.resuming and request.text == "again":
                 yield InputRequired("and?", durable=True)
@@ -251,6 +255,19 @@ async def test_an_answer_reaches_the_waiting_process(replicas):
     again = await other.send("this", asked, message_id="message-2")
     assert again == done
     assert other.agent.calls == []
+
+
+async def test_an_answer_brings_what_is_known_about_its_caller(replicas):
+    one, other = replicas
+    known = {"claims": {"team": ["a", 1]}, "scopes": frozenset({"b", "c"}), "tenant": "acme"}
+    ann = Caller(owner="ann", headers={"x-plan": "gold"}, **known)
+    asked = await one.runtime.on_message_send(message("ask"), ANN)
+    one.say("end")
+    request = message("this", message_id="message-2", task_id=asked.id)
+    await other.runtime.on_message_send(
+        request, ServerCallContext(user=Owner("ann"), state={CALLER: ann})
+    )
+    assert one.agent.answers == [ann]
 
 
 async def test_an_answer_may_be_streamed_from_another_process(replicas):
