@@ -11,6 +11,7 @@ from a2a_adapters import RemoteAuthError
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
 from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
+from a2a_adapters_check.tls import Insecure, unverified
 
 
 def check(
@@ -36,6 +37,7 @@ def check(
     timeout: Annotated[
         float, typer.Option(min=1, max=600, help="Time limit for all checks, in seconds.")
     ] = 30,
+    insecure: Insecure = False,
     _verbose: Verbose = False,
 ) -> None:
     """Check whether an agent conforms to A2A and is secure, and suggest fixes.
@@ -54,12 +56,13 @@ def check(
 
     headers = read_parameters(header or [], bearer)
     auth = HeadersAuth(headers) if headers else None
-    host = Host(url, auth, RemoteOptions(timeout=timeout))
+    tls = unverified(sends_secrets=bool(headers)) if insecure else None
+    host = Host(url, auth, RemoteOptions(timeout=timeout, tls=tls))
     try:
         address = asyncio.run(host.agent())
         is_own = Trust(agent_url(host.address), ()).gets_credentials(address)
         own = headers if is_own else {}
-        report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
+        report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout, tls=tls))
     except RemoteAuthError as error:
         fail(f"{error}; pass them with --bearer or --header", UNAUTHENTICATED)
     echo(render(report, output))

@@ -18,6 +18,7 @@ from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
 MAX_ANSWER = 4 * 1024 * 1024
@@ -95,7 +96,9 @@ def media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def make_http_client(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> HttpClient:
+def make_http_client(
+    origin: httpx.URL, auth: httpx.Auth | None, seconds: float, tls: ssl.SSLContext | None = None
+) -> HttpClient:
     """Return a client for an agent; the outbound policy limits the other hosts in its card."""
     options = RemoteOptions(
         timeout=seconds,
@@ -103,6 +106,7 @@ def make_http_client(origin: httpx.URL, auth: httpx.Auth | None, seconds: float)
         idle_timeout=seconds,
         retries=0,
         answer_bytes=MAX_ANSWER,
+        tls=tls,
     )
     known, anonymous = make_client(origin, options, auth), make_client(origin, options, None)
     return HttpClient(known, anonymous, min(_PATIENCE, seconds / _SHARE))

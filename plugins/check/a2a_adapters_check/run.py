@@ -35,6 +35,7 @@ from a2a_adapters_check.speed import measure
 from a2a_adapters_check.subject import Subject
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     import httpx
@@ -78,6 +79,7 @@ async def check(
     send: bool = False,
     headers: Mapping[str, str] | None = None,
     timeout: float = 30,  # noqa: ASYNC109 - all of it ends then, with a report
+    tls: ssl.SSLContext | None = None,
 ) -> Report:
     """Check whether an agent conforms to A2A and is secure.
 
@@ -90,6 +92,7 @@ async def check(
         send: Whether to send messages, which the agent processes.
         headers: Credentials, sent to the origin of `url` only.
         timeout: Time limit of all checks, in seconds.
+        tls: The TLS settings for HTTP; by default certificates are verified as httpx does.
 
     Returns:
         The report, most severe findings first.
@@ -101,7 +104,7 @@ async def check(
         RemoteAuthError: The card requires credentials, or the given ones are rejected.
     """
     address = agent_url(url)
-    http = make_http_client(address, HeadersAuth(headers) if headers else None, timeout)
+    http = make_http_client(address, HeadersAuth(headers) if headers else None, timeout, tls)
     try:
         return await examine(
             http, address, send=send, has_credentials=bool(headers), seconds=timeout

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
+from a2a_adapters_check.tls import unverified
 
 from a2a_adapters.cli.options import seconds, suggestion
-from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.aliases import Aliases, complete_agent, token_for
 from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
@@ -199,11 +199,10 @@ class Access:
             return None
         import ssl  # noqa: PLC0415 - `--help` needs none
 
-        context = ssl.create_default_context()
         if self.insecure:
-            self._warn_of_strangers()
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
+            context = unverified(sends_secrets=self._has_secrets())
+        else:
+            context = ssl.create_default_context()
         if self.client_cert is not None:
             try:
                 context.load_cert_chain(self.client_cert, self.client_key)
@@ -213,12 +212,10 @@ class Access:
                 ) from error
         return context
 
-    def _warn_of_strangers(self) -> None:
+    def _has_secrets(self) -> bool:
         from a2a_adapters_client.oauth.store import Store  # noqa: PLC0415 - likewise
 
-        is_sent = self.bearer or self.api_key or self.svc_param or Store().read()
-        secret = ", and credentials may reach an impostor" if is_sent else ""
-        note(f"WARNING: --insecure: certificates are not verified{secret}")
+        return bool(self.bearer or self.api_key or self.svc_param or Store().read())
 
     def take(self, words: list[str], most: int) -> list[str]:
         """Take the agent from the arguments unless an option names it; return the other arguments.

@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated
 
 import typer
+from a2a_adapters_check.tls import Insecure, unverified
 
 from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
 from a2a_adapters.contract.errors import UnsafeHostError
@@ -31,6 +32,7 @@ def console(
             "--allow-unauthenticated", help="Let other machines use the console and its headers."
         ),
     ] = False,
+    insecure: Insecure = False,
     _verbose: Verbose = False,
 ) -> None:
     """Serve a web page for talking to remote agents, until interrupted.
@@ -53,9 +55,10 @@ def console(
         )
     headers = read_parameters(header or [], bearer)
     auth = HeadersAuth(headers) if headers else None
+    tls = unverified(sends_secrets=bool(headers)) if insecure else None
     relayed = []
     for typed in agents:
-        named = Host(typed, auth, RemoteOptions(timeout=timeout))
+        named = Host(typed, auth, RemoteOptions(timeout=timeout, tls=tls))
         name = typed.rpartition("://")[2].rstrip("/")
         relayed.append(RelayedAgent(name, str(asyncio.run(named.agent())), named.address))
-    run(build_relay(relayed, headers=headers, timeout=timeout), host, port)
+    run(build_relay(relayed, headers=headers, timeout=timeout, tls=tls), host, port)

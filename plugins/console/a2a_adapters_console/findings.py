@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from a2a_adapters import RemoteAgentError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     from starlette.types import Receive, Scope, Send
@@ -30,12 +31,16 @@ class Findings:
         url: URL of the agent; "" for this server.
         path: Path of the agent on this server.
         headers: Headers sent in addition to those typed by the user.
+        tls: The TLS settings; None for the default.
     """
 
-    def __init__(self, url: str, path: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, url: str, path: str, headers: Mapping[str, str], tls: ssl.SSLContext | None
+    ) -> None:
         self._url = url
         self._path = path
         self._headers = headers
+        self._tls = tls
         self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +53,8 @@ class Findings:
             return
         try:
             async with self._lock:
-                report = await check(self._url or _own(scope) + self._path, headers=headers)
+                url = self._url or _own(scope) + self._path
+                report = await check(url, headers=headers, tls=self._tls)
             status, content = 200, to_json({"findings": report.findings})
         except RemoteAgentError as error:
             status, content = 502, to_json({"error": {"message": str(error)}})

@@ -18,6 +18,7 @@ from a2a_adapters.observability.requests import hide_request
 from a2a_adapters_console.findings import Findings
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
@@ -69,12 +70,14 @@ class ConsoleAgent:
         path: Path on this server, with leading and trailing slashes.
         url: URL of the remote agent, if this server is a relay.
         headers: Headers sent in addition to those typed by the user; hidden from the page.
+        tls: The TLS settings for calls of the remote agent; None for the default.
     """
 
     name: str
     path: str
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tls: ssl.SSLContext | None = None
 
 
 def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
@@ -85,7 +88,7 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
     Args:
         agents: The agents to list.
     """
-    checks = [Findings(agent.url, agent.path, agent.headers) for agent in agents]
+    checks = [Findings(agent.url, agent.path, agent.headers, agent.tls) for agent in agents]
     # A proxy may move the page, so it uses relative URLs.
     listed = [
         {

@@ -37,6 +37,7 @@ from a2a_adapters_console.pages import CONSOLE_PATH, ConsoleAgent, console_route
 from a2a_adapters_console.relay_handler import RelayHandler
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from starlette.requests import Request
@@ -73,6 +74,7 @@ def build_relay(
     *,
     headers: Mapping[str, str] | None = None,
     timeout: float = 900,
+    tls: ssl.SSLContext | None = None,
 ) -> Starlette:
     """Return an ASGI application with the console for the given remote agents.
 
@@ -83,11 +85,12 @@ def build_relay(
         agents: The agents to list.
         headers: Headers for each agent, in addition to those typed by the user.
         timeout: Time limit for an answer in seconds.
+        tls: The TLS settings for calls; by default certificates are verified as httpx does.
 
     Raises:
         ConfigurationError: A URL is invalid.
     """
-    options = RemoteOptions(timeout=timeout)
+    options = RemoteOptions(timeout=timeout, tls=tls)
     handlers, routes, listed = [], [], []
     for number, agent in enumerate(agents, 1):
         url = agent_url(agent.url)
@@ -97,7 +100,7 @@ def build_relay(
         handlers.append(handler)
         path = f"/agents/{number}"
         routes.append(Mount(path, routes=_routes(handler)))
-        listed.append(ConsoleAgent(agent.name, f"{path}/", str(url), own))
+        listed.append(ConsoleAgent(agent.name, f"{path}/", str(url), own, tls))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:

@@ -13,6 +13,7 @@ from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken
 from tests.plugins.check.seeds import put
 from tests.plugins.check.support import HEADERS, guarded, plain
+from tests.support.tls import running_with_tls
 from tests.support.warm import warm
 
 
@@ -53,6 +54,18 @@ async def test_credentials():
         code, output, _ = await run(url)
     assert code == 0
     assert "the agent requires valid credentials (pass them with --bearer or --header)" in output
+
+
+async def test_unverified_certificates_are_accepted_on_request_only():
+    async with running_with_tls(plain()) as url:
+        code, _, error = await run(url)
+        assert code == 3
+        assert "certificate" in error.lower()
+        code, output, error = await run(url, "--insecure", "--bearer", "s3cret")
+    assert code == 0, output
+    assert "0 errors" in output
+    assert error.count("WARNING: --insecure: certificates are not verified, and credentials") == 1
+    assert "s3cret" not in output + error
 
 
 async def test_an_unreachable_agent():

@@ -7,7 +7,10 @@ import asyncio
 import httpx
 import pytest
 
+from a2a_adapters import build_app
+from tests.plugins.console.agents import clerk
 from tests.support.processes import Server
+from tests.support.tls import running_with_tls
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,6 +31,24 @@ async def test_an_agent_listed_by_a_host_is_named(server):
     assert agent["name"] == f"{host}#parts"
     assert agent["url"].startswith(f"{server}/agents/parts/")
     assert card["name"] == "parts"
+
+
+async def test_unverified_certificates_are_accepted_on_request():
+    async with running_with_tls(build_app(clerk)) as remote:
+        command = warm("-m", "a2a_adapters", "console", remote, "--port", "0", "--insecure")
+        process = await asyncio.to_thread(Server, command, None)
+        try:
+            [url] = (
+                await asyncio.to_thread(process.said, r"console at (http://\S+)/console")
+            ).groups()
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                card = (await http.get("/agents/1/.well-known/agent-card.json")).json()
+                found = await http.post("/console/check/0", headers={"Origin": url})
+        finally:
+            process.terminate()
+            await asyncio.to_thread(process.ended)
+    assert card["name"] == "clerk"
+    assert found.status_code == 200, found.text
 
 
 async def test_an_agent_not_listed_by_a_host_is_reported(server, run):

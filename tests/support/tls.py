@@ -1,0 +1,31 @@
+"""Serves applications over TLS with a certificate that nobody trusts."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import trustme
+import uvicorn
+
+
+@asynccontextmanager
+async def running_with_tls(app):
+    """Run an application; yield its https URL."""
+    with TemporaryDirectory() as folder:
+        certificate, key = Path(folder, "certificate.pem"), Path(folder, "key.pem")
+        issued = trustme.CA().issue_cert("127.0.0.1")
+        issued.cert_chain_pems[0].write_to_path(certificate)
+        issued.private_key_pem.write_to_path(key)
+        files = {"ssl_certfile": certificate, "ssl_keyfile": key}
+        config = uvicorn.Config(app, "127.0.0.1", 0, log_config=None, lifespan="on", **files)
+        server = uvicorn.Server(config)
+        config.load()
+        server.lifespan = config.lifespan_class(config)
+        await server.startup()
+        try:
+            [listening] = server.servers
+            yield f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        finally:
+            await server.shutdown()
