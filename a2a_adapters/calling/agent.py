@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn, Self
 
+import httpx
 from a2a.types import AgentCard, ListTasksRequest
 from pydantic_core import core_schema
 
-from a2a_adapters.calling.auth import HeadersAuth
+from a2a_adapters.calling.auth import BearerAuth, HeadersAuth
 from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
-    import httpx
     from pydantic_core import CoreSchema
 
+    from a2a_adapters.calling.auth import Secret
     from a2a_adapters.calling.options import PushReceiver, SendOptions
     from a2a_adapters.calling.reply import ReplyState
     from a2a_adapters.contract.adapter import AgentDescription
@@ -66,7 +67,8 @@ class RemoteAgent:
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
         origin = agent_url(named_by) if named_by else url
         self._connections = Connections(url, card, auth, options, origin)
-        self._messenger = Messenger(self._connections, options)
+        self._is_view = False
+        self._messenger = Messenger(self._connections)
         self._conversations = Conversations(self._messenger, options.conversations)
 
     @classmethod
@@ -156,6 +158,20 @@ class RemoteAgent:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a RemoteAgent holds connections and cannot be pickled; pickle its URL")
+
+    def as_user(self, credentials: Secret | httpx.Auth) -> RemoteAgent:
+        """Return this agent for a user, whose token or `httpx.Auth` replaces its credentials.
+
+        Conversations are separate. Connections and the card remain those of this object, which
+        fetches the card with its own credentials.
+        """
+        auth = credentials if isinstance(credentials, httpx.Auth) else BearerAuth(credentials)
+        user = object.__new__(type(self))
+        vars(user).update(vars(self), _is_view=True)
+        user._messenger = Messenger(self._connections, auth)
+        limit = self._connections.options.conversations
+        user._conversations = Conversations(user._messenger, limit)
+        return user
 
     async def card(self) -> AgentCard:
         """Return the agent's unmodified card, which is untrusted input.
@@ -342,7 +358,8 @@ class RemoteAgent:
 
     async def aclose(self) -> None:
         """Close the connections; the next call reopens them."""
-        await self._connections.aclose()
+        if not self._is_view:
+            await self._connections.aclose()
 
     async def __aenter__(self) -> Self:
         return self

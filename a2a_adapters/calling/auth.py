@@ -11,7 +11,7 @@ import logging
 import re
 import sys
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import httpx
 
@@ -24,11 +24,24 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, SecurityScheme
 
+    from a2a_adapters.calling.options import RemoteOptions
+
 Secret: TypeAlias = "str | Callable[[], str | Awaitable[str]]"  # noqa: S105 - a type
 """A secret, or a sync or async callable that returns it."""
 
-call_headers: ContextVar[Mapping[str, str] | None] = ContextVar("call_headers", default=None)
-"""Headers of the current call, for servers that may receive credentials."""
+
+class CallAuth(NamedTuple):
+    """Headers of one call, and the credentials that replace the agent's, if any."""
+
+    headers: Mapping[str, str] | None = None
+    auth: httpx.Auth | None = None
+
+
+call_auth: ContextVar[CallAuth] = ContextVar("call_auth", default=CallAuth())  # noqa: B039 - a tuple
+"""Those of the current call, for servers that may receive credentials."""
+
+DESTINATION = "a2a_adapters.destination"
+"""Request extension: the client's `TrustedHostAuth`, for credentials that depend on the agent."""
 
 _INVALID_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
 """Matches invalid header values (RFC 9110, section 5.5)."""
@@ -98,27 +111,30 @@ class TrustedHostAuth(httpx.Auth):
     The call headers include those of the current trace (W3C Trace Context, OpenTelemetry).
     """
 
-    def __init__(self, auth: httpx.Auth | None, trust: Trust) -> None:
+    def __init__(self, auth: httpx.Auth | None, trust: Trust, options: RemoteOptions) -> None:
         self._auth = auth
-        self._trust = trust
+        self.trust = trust
+        self.options = options
+        self.card: AgentCard | None = None  # until it is known
 
     @property
     def adds_nothing(self) -> bool:
         """Whether there is nothing to add to a request."""
-        return self._auth is None and not _headers()
+        return (call_auth.get().auth or self._auth) is None and not _headers()
 
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Authenticate the request unless its server is untrusted."""
-        headers = _headers()
-        adds_nothing = self._auth is None and not headers
-        if adds_nothing or not self._trust.gets_credentials(request.url):
-            if self._auth is not None or call_headers.get():
-                self._trust.warn_once(request.url)
+        call, headers = call_auth.get(), _headers()
+        auth = call.auth or self._auth
+        if (auth is None and not headers) or not self.trust.gets_credentials(request.url):
+            if auth is not None or call.headers:
+                self.trust.warn_once(request.url)
             yield request
             return
-        flow = (self._auth or httpx.Auth()).async_auth_flow(request)
+        request.extensions[DESTINATION] = self
+        flow = (auth or httpx.Auth()).async_auth_flow(request)
         try:
             prepared = await _step(anext(flow))
             while prepared is not None:
@@ -139,7 +155,7 @@ def _headers() -> dict[str, str]:
 
         if trace.get_current_span().get_span_context().is_valid:
             propagate.inject(headers)
-    return headers | dict(call_headers.get() or {})
+    return headers | dict(call_auth.get().headers or {})
 
 
 def _check_headers(request: httpx.Request) -> None:

@@ -13,6 +13,7 @@ from a2a.client.transports.tenant_decorator import TenantTransportDecorator
 from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, TransportProtocol
 
+from a2a_adapters.calling.auth import CallAuth, TrustedHostAuth, call_auth
 from a2a_adapters.calling.card import fetch_card
 from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.errors import RemoteAnswerError
@@ -74,7 +75,7 @@ class Connections:
         self._origin = origin
         self._auth = auth
         self._card = card
-        self._options = options
+        self.options = options
         opened: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
         self._open = opened
         self._clients = HttpClients(origin, auth, options, lambda loop: opened.pop(loop, None))
@@ -97,21 +98,24 @@ class Connections:
             raise
 
     async def _start(self) -> Connection:
+        call_auth.set(CallAuth())  # of this asyncio task; the card is for all users
         http = await self._clients.get()
         if self._card is None:
             assert self._url is not None  # noqa: S101 - one of the two is given
             self._card = await self._fetch_card(http, self._url)
+        if isinstance(http.auth, TrustedHostAuth):
+            http.auth.card = self._card
         return self._connection(http, self._card)
 
     async def _fetch_card(self, http: httpx.AsyncClient, url: httpx.URL) -> AgentCard:
         host = str(url.copy_with(fragment=None))
         if url.fragment:
-            self._url = url = await named_agent(host, url.fragment, self._auth, self._options)
-            return await fetch_card(http, url, self._options)
+            self._url = url = await named_agent(host, url.fragment, self._auth, self.options)
+            return await fetch_card(http, url, self.options)
         try:
-            return await fetch_card(http, url, self._options)
+            return await fetch_card(http, url, self.options)
         except RemoteAnswerError as error:
-            names = await listed_names(host, self._auth, self._options)
+            names = await listed_names(host, self._auth, self.options)
             if len(names) < 2:
                 raise
             shown = ", ".join(f"{host}#{name}" for name in names)
@@ -121,11 +125,11 @@ class Connections:
     def _connection(self, http: httpx.AsyncClient, card: AgentCard) -> Connection:
         # Needed by the operations inherited from a2a-sdk's transports.
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
-        interface = choose_interface(card, self._options.bindings)
+        interface = choose_interface(card, self.options.bindings)
         transport = self._transport(http, card, interface.protocol_binding, interface.url)
         if interface.tenant:
             transport = TenantTransportDecorator(transport, interface.tenant)
-        config = ClientConfig(accepted_output_modes=list(self._options.accepted_output_modes))
+        config = ClientConfig(accepted_output_modes=list(self.options.accepted_output_modes))
         extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
         return Connection(card, extensions, transport, BaseClient(card, config, transport, []))
 
@@ -152,7 +156,7 @@ class Connections:
             card=card,
             http=http,
             origin=self._origin,
-            options=self._options,
+            options=self.options,
             closing=self._clients.closing(),
         )
         return installed_plugins().binding_transport(interface)

@@ -12,7 +12,7 @@ from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import CancelTaskRequest, GetTaskRequest, StreamResponse
 
 from a2a_adapters.calling.answer import Answer
-from a2a_adapters.calling.auth import call_headers
+from a2a_adapters.calling.auth import CallAuth, call_auth
 from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
@@ -63,7 +63,7 @@ class Exchange:
         connection: The connection to the agent.
         request: The message.
         options: Limits and preferences.
-        headers: Headers for servers that get the credentials.
+        credentials: Headers and credentials for servers that may get them.
 
     Attributes:
         is_cancelled: Whether the task was cancelled because the reader left early.
@@ -75,9 +75,9 @@ class Exchange:
         connection: Connection,
         request: SendMessageRequest,
         options: RemoteOptions,
-        headers: Mapping[str, str] | None = None,
+        credentials: CallAuth,
     ) -> None:
-        self._headers = headers
+        self._credentials = credentials
         self._connection = connection
         self._transport = connection.transport
         self._card = connection.card
@@ -167,7 +167,7 @@ class Exchange:
         self, responses: AsyncGenerator[StreamResponse], deadline: float
     ) -> StreamResponse | None:
         """Return the next response before the deadline, or None at the end."""
-        sent_with = call_headers.set(self._headers) if self._headers else None
+        sent_with = call_auth.set(self._credentials)
         try:
             return await within(deadline, anext(responses))
         except StopAsyncIteration:
@@ -179,8 +179,7 @@ class Exchange:
                 context_id=self._answer.context_id,
             ) from error
         finally:
-            if sent_with is not None:  # an async generator runs in the context of its reader
-                call_headers.reset(sent_with)
+            call_auth.reset(sent_with)  # an async generator runs in its reader's context
 
     async def _responses(self) -> AsyncGenerator[StreamResponse]:
         answer = self._answer
@@ -260,7 +259,7 @@ class Exchange:
         await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
 
     async def _send_cancel(self, task_id: str) -> None:
-        call_headers.set(self._headers)  # of this asyncio task
+        call_auth.set(self._credentials)  # of this asyncio task
         with suppress(Exception):  # the reader has left
             async with asyncio.timeout(_CANCEL_SECONDS):
                 await self._transport.cancel_task(CancelTaskRequest(id=task_id))

@@ -42,7 +42,7 @@ def make_client(
     trust = Trust(origin, options.trusted_hosts)
     return httpx.AsyncClient(
         transport=_AgentTransport(PooledTransport(tls, limits), trust, tls, options),
-        auth=TrustedHostAuth(auth, trust),
+        auth=TrustedHostAuth(auth, trust, options),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
         # The size of a compressed answer says nothing about its real size.
         headers={"Accept-Encoding": "identity"},

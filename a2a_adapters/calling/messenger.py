@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
-from a2a_adapters.calling.auth import call_headers
+from a2a_adapters.calling.auth import CallAuth, call_auth
 from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteConnectionError,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from typing import Unpack
 
+    import httpx
     from a2a.client.transports.base import ClientTransport
     from a2a.types import TaskStatus
 
@@ -45,11 +46,12 @@ _LISTED = 50
 
 
 class Messenger:
-    """Starts exchanges with one agent."""
+    """Starts exchanges with one agent, with the credentials of `auth` in place of the agent's."""
 
-    def __init__(self, connections: Connections, options: RemoteOptions) -> None:
+    def __init__(self, connections: Connections, auth: httpx.Auth | None = None) -> None:
         self._connections = connections
-        self._options = options
+        self._options = connections.options
+        self._auth = auth
 
     async def begin(
         self,
@@ -85,7 +87,7 @@ class Messenger:
         if notify and connection.card.capabilities.push_notifications:
             configuration.task_push_notification_config.CopyFrom(notify.push_config())
         request = SendMessageRequest(message=sent, configuration=configuration)
-        return Exchange(connection, request, options, headers)
+        return Exchange(connection, request, options, CallAuth(headers, self._auth))
 
     async def follow(
         self,
@@ -103,7 +105,9 @@ class Messenger:
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications
         news = notify.watch(task_id) if notify and pushes else None
-        exchange = Exchange(connection, SendMessageRequest(), options, headers)
+        exchange = Exchange(
+            connection, SendMessageRequest(), options, CallAuth(headers, self._auth)
+        )
         async with aclosing(exchange.follow(task_id, old_status, news)) as events:
             async for event in events:
                 yield event
@@ -133,13 +137,13 @@ class Messenger:
         """
         connection = await self._connections.get()
         retries = self._options.retries if is_idempotent else 0
-        sent_with = call_headers.set(headers)
+        sent_with = call_auth.set(CallAuth(headers, self._auth))
         try:
             return await retried(lambda: operation(connection.transport), retries)
         except Exception as error:
             reraise(error, translate(error, connection.card))
         finally:
-            call_headers.reset(sent_with)
+            call_auth.reset(sent_with)
 
     async def open_question(self, context_id: str, **options: Unpack[SendOptions]) -> str:
         """Return the id of the conversation's most recent waiting task, or "".
