@@ -169,8 +169,9 @@ class RemoteAgent:
         user = object.__new__(type(self))
         vars(user).update(vars(self), _is_view=True)
         user._messenger = Messenger(self._connections, auth)
-        limit = self._connections.options.conversations
-        user._conversations = Conversations(user._messenger, limit)
+        user._conversations = Conversations(
+            user._messenger, self._connections.options.conversations
+        )
         return user
 
     async def card(self) -> AgentCard:

@@ -120,11 +120,6 @@ def may_have_begun(error: Exception) -> bool:
     return isinstance(failure, RemoteConnectionError) and not isinstance(failure, NotBegunError)
 
 
-def has_not_begun(error: Exception) -> bool:
-    """Return whether a call failed that the agent cannot have processed."""
-    return isinstance(error, NotBegunError)
-
-
 async def retried(
     call: Callable[[], Awaitable[T]],
     retries: int,

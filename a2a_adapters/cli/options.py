@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -43,17 +42,6 @@ Verbose = Annotated[
     ),
 ]
 """An option of every command, so that its position does not matter."""
-
-
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        envvar="A2A_ADAPTERS_CONFIG",
-        help="The settings; by default a2a-adapters.toml, pyproject.toml or langgraph.json.",
-    ),
-]
-"""The configuration file."""
 
 
 OutputForm: TypeAlias = Annotated[

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -40,11 +38,6 @@ class Histogram:
         """Return the cumulative buckets of Prometheus."""
         bounds = (*map(str, self.bounds), "+Inf")
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
-
-
-def process_name() -> str:
-    """Return the name of this process in logs: its host and process id."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Message(Protocol):

@@ -159,12 +159,6 @@ def note_error(error: BaseException) -> None:
         record.error = type(error).__name__
 
 
-def hide_request() -> None:
-    """Leave the current request out of the log, such as one for a file of a web page."""
-    if (record := CURRENT.get()) is not None:
-        record.is_hidden = True
-
-
 def _find_tracer() -> Tracer | None:
     """Return a tracer, or None if the application has not set a tracer provider."""
     if not IS_INSTALLED:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
-from a2a_adapters.cli.options import ConfigFile, OutputForm, Verbose
+from a2a_adapters.cli.options import OutputForm, Verbose
 from a2a_adapters.cli.terminal import echo, one_line
 from a2a_adapters.contract.plugins import installed_plugins
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from a2a_adapters_server.sources import Sources
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="A2A_ADAPTERS_CONFIG",
+        help="The settings; by default a2a-adapters.toml, pyproject.toml or langgraph.json.",
+    ),
+]
+"""The configuration file."""
 
 config = typer.Typer(help="Show the effective settings.", no_args_is_help=True)
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from a2a_adapters.cli.exits import FAILED, exit_code, located
-from a2a_adapters.cli.options import ConfigFile, Verbose
+from a2a_adapters.cli.options import Verbose
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters_server.config import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

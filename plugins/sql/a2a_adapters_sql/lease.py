@@ -7,13 +7,13 @@ import contextlib
 import logging
 import math
 import os
+import socket
 import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, literal, or_, select, update
 
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.observability.figures import process_name
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.quotas import Quotas
 from a2a_adapters_sql.schema import processes, upsert
@@ -37,6 +37,11 @@ LEASE_SECONDS = 10.0
 """Default time until an unrenewed lease expires."""
 
 logger = logging.getLogger(__name__)
+
+
+def process_name() -> str:
+    """Return the name of this process in logs: its host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class FileLock:

@@ -11,12 +11,12 @@ from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
 
 from a2a_adapters.executor.executor import AdapterExecutor
-from a2a_adapters.observability.figures import process_name
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.interface import Recovery
 from a2a_adapters.runtime.journal import Owner
+from a2a_adapters_sql.lease import process_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

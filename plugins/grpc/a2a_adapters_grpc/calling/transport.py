@@ -34,7 +34,6 @@ from a2a_adapters.calling.failures import (
     NotBegunError,
     UnauthorizedError,
     back_off,
-    has_not_begun,
     retried,
 )
 from a2a_adapters.contract.text import quote
@@ -79,10 +78,14 @@ def _call(name: str) -> Any:
         self: GrpcTransport, request: Any, *, context: ClientCallContext | None = None
     ) -> Any:
         return await retried(
-            lambda: self.call_once(name, request, context), self.retries, has_not_begun
+            lambda: self.call_once(name, request, context), self.retries, _has_not_begun
         )
 
     return call
+
+
+def _has_not_begun(error: Exception) -> bool:
+    return isinstance(error, NotBegunError)
 
 
 def _stream(name: str) -> Any:
