@@ -69,7 +69,7 @@ class RemoteAgent:
         self._connections = Connections(url, card, auth, options, origin)
         self._is_view = False
         self._messenger = Messenger(self._connections)
-        self._conversations = Conversations(self._messenger, options.conversations)
+        self._conversations = Conversations(self._messenger)
 
     @classmethod
     def of(
@@ -169,9 +169,7 @@ class RemoteAgent:
         user = object.__new__(type(self))
         vars(user).update(vars(self), _is_view=True)
         user._messenger = Messenger(self._connections, auth)
-        user._conversations = Conversations(
-            user._messenger, self._connections.options.conversations
-        )
+        user._conversations = Conversations(user._messenger)
         return user
 
     async def card(self) -> AgentCard:

@@ -119,10 +119,10 @@ class Conversation:
 class Conversations:
     """The conversations of an agent by local key. The least recently used are dropped."""
 
-    def __init__(self, messenger: Messenger, limit: int) -> None:
+    def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger
         self._lock = Lock()
-        self._by_name: BoundedMap[tuple[str, str], Conversation] = BoundedMap(limit)
+        self._by_name = BoundedMap[tuple[str, str], Conversation](messenger.options.conversations)
 
     def get(self, key: str | None, context_id: str) -> Conversation:
         """Return the conversation of a key, or of a contextId if there is no key."""

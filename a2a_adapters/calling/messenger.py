@@ -50,7 +50,7 @@ class Messenger:
 
     def __init__(self, connections: Connections, auth: httpx.Auth | None = None) -> None:
         self._connections = connections
-        self._options = connections.options
+        self.options = connections.options
         self._auth = auth
 
     async def begin(
@@ -81,7 +81,7 @@ class Messenger:
                 "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
                 "data must be JSON that is not nested too deeply"
             ) from error
-        modes = self._options.accepted_output_modes
+        modes = self.options.accepted_output_modes
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
         connection, options = await self._connected(timeout)
         if notify and connection.card.capabilities.push_notifications:
@@ -115,8 +115,8 @@ class Messenger:
     async def _connected(self, timeout: float | None) -> tuple[Connection, RemoteOptions]:  # noqa: ASYNC109
         """Return the connection and the options with a timeout in place of the usual one."""
         if timeout is None:
-            return await self._connections.get(), self._options
-        options = replace(self._options, timeout=checked_timeout(timeout))
+            return await self._connections.get(), self.options
+        options = replace(self.options, timeout=checked_timeout(timeout))
         try:
             async with asyncio.timeout(timeout):
                 return await self._connections.get(), options
@@ -136,7 +136,7 @@ class Messenger:
             RemoteAgentError: The call failed.
         """
         connection = await self._connections.get()
-        retries = self._options.retries if is_idempotent else 0
+        retries = self.options.retries if is_idempotent else 0
         sent_with = call_auth.set(CallAuth(headers, self._auth))
         try:
             return await retried(lambda: operation(connection.transport), retries)
@@ -157,7 +157,7 @@ class Messenger:
             context_id=context_id, page_size=_LISTED, history_length=0, include_artifacts=False
         )
         timeout = options.get("timeout")
-        seconds = self._options.timeout if timeout is None else checked_timeout(timeout)
+        seconds = self.options.timeout if timeout is None else checked_timeout(timeout)
         try:
             async with asyncio.timeout(seconds):
                 page = await self.call(
