@@ -7,7 +7,7 @@ BENCH := .venv-bench
 FRAMEWORKS := .venv-frameworks
 RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
-EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
+EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing
 SEEDS := 20
 # Most tests wait rather than compute.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')

@@ -65,6 +65,7 @@ BUILT_IN = {
         "runtime", "security",
     },
     "jwt": {"net", "security"},
+    "oauth": {"calling", "contract", "net", "protocol"},
     "server": {
         "cli", "concurrency", "contract", "net", "observability", "protocol", "runtime", "security",
         "serving",
@@ -83,6 +84,7 @@ BETWEEN_PLUGINS = {
     ("ag_ui", "openai"): "both follow the runs of tasks, and hand a history over as text",
     ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
+    ("client", "oauth"): "`auth login` finds the endpoints of cards, and requests tokens there",
     ("console", "check"): "the page checks agents, and its command resolves their names",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",

@@ -194,7 +194,7 @@ class Trust:
     """
 
     def __init__(self, origin: httpx.URL | None, named: Collection[str]) -> None:
-        self._origin = origin
+        self.origin = origin
         self._named = frozenset(named)
         self._has_warned = False
 
@@ -203,16 +203,16 @@ class Trust:
 
         That is the case for the agent's own host, on any port, and for trusted hosts.
         """
-        return self._origin is None or url.host == self._origin.host or self._is_named(url)
+        return self.origin is None or url.host == self.origin.host or self._is_named(url)
 
     def gets_credentials(self, url: httpx.URL) -> bool:
         """Return whether a URL may get credentials.
 
         Only the agent's own origin and trusted hosts may: another port may belong to someone else.
         """
-        if self._origin is None or self._is_named(url):
+        if self.origin is None or self._is_named(url):
             return True
-        return _origin(url) == _origin(self._origin)
+        return _origin(url) == _origin(self.origin)
 
     def warn_once(self, url: httpx.URL) -> None:
         """Log the first URL that gets no credentials, and the option that would change that."""

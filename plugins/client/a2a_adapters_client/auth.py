@@ -16,9 +16,11 @@ from a2a_adapters_client.command import ClientCommand, client_command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from a2a_adapters_oauth.discovery import Flow, LoginFlow
+    from a2a_adapters_oauth.endpoints import Client
+
     from a2a_adapters_client.access import Access
-    from a2a_adapters_client.oauth.discovery import Flow, LoginFlow
-    from a2a_adapters_client.oauth.grants import DeviceCode
+    from a2a_adapters_client.oauth.device import DeviceCode
     from a2a_adapters_client.oauth.store import Login
 
 # ruff: noqa: PLC0415 - as in `task`
@@ -72,13 +74,15 @@ def login(
     access.take(words or [], most=0)
     if not client_id:
         raise ConfigurationError("name the client with --client-id or A2ACLI_CLIENT_ID")
-    client = (client_id, client_secret)
+    from a2a_adapters_oauth.endpoints import Client
+
+    client = Client(client_id, client_secret)
     asyncio.run(_login(access, client, scope or [], flow, trust or []))
 
 
 async def _login(
     access: Access,
-    client: tuple[str, str],
+    client: Client,
     scopes: Sequence[str],
     flow: Flow | None,
     trusted: Sequence[str],
@@ -86,6 +90,8 @@ async def _login(
     from dataclasses import replace
 
     import httpx
+    from a2a_adapters_oauth.discovery import login_flows
+    from a2a_adapters_oauth.endpoints import client_credentials_token
 
     from a2a_adapters import RemoteTimeoutError
     from a2a_adapters.calling.auth import wanted_credentials
@@ -93,8 +99,7 @@ async def _login(
     from a2a_adapters.calling.http import make_client
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
-    from a2a_adapters_client.oauth.discovery import login_flows
-    from a2a_adapters_client.oauth.grants import DeviceLogin, client_credentials_token
+    from a2a_adapters_client.oauth.device import DeviceLogin
     from a2a_adapters_client.oauth.store import Login, Store, origin_of
     from a2a_adapters_client.reference import find_card
 
@@ -105,7 +110,7 @@ async def _login(
     try:
         async with asyncio.timeout(access.timeout), make_client(url, options, None) as http:
             offered = [each async for each in login_flows(card, http)]
-            chosen = _chosen(offered, flow, has_secret=bool(client[1]))
+            chosen = _chosen(offered, flow, has_secret=bool(client.secret))
             if chosen is None:
                 wanted = wanted_credentials(card) or "no credentials"
                 raise ConfigurationError(
@@ -121,8 +126,8 @@ async def _login(
         raise RemoteTimeoutError("the login was not completed within the time limit") from error
     made = Login(
         flow=chosen.flow,
-        client_id=client[0],
-        client_secret=client[1],
+        client_id=client.id,
+        client_secret=client.secret,
         token_url=chosen.token_url,
         refresh_url=chosen.refresh_url,
         scope=scope,

@@ -18,8 +18,9 @@ from a2a.types import (
     OpenIdConnectSecurityScheme,
     SecurityScheme,
 )
-from a2a_adapters_client.oauth.discovery import LoginFlow
-from a2a_adapters_client.oauth.grants import DeviceLogin
+from a2a_adapters_client.oauth.device import DeviceLogin
+from a2a_adapters_oauth.discovery import LoginFlow
+from a2a_adapters_oauth.endpoints import Client
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -157,11 +158,11 @@ async def test_slow_down_is_obeyed():
     async with httpx.AsyncClient(transport=transport) as http:
         there = "http://127.0.0.1"
         way = LoginFlow("device-code", f"{there}/token", "", f"{there}/device", [])
-        login = DeviceLogin(http, way, ("person", ""), lambda code: None, sleep)
+        login = DeviceLogin(http, way, Client("person"), lambda code: None, sleep)
         assert (await login.token("")).access_token
         assert waited == [1, 6, 6, 11]
         with pytest.raises(RemoteAuthError, match="invalid_client"):
-            await DeviceLogin(http, way, ("nobody", ""), lambda code: None, sleep).token("")
+            await DeviceLogin(http, way, Client("nobody"), lambda code: None, sleep).token("")
 
 
 async def test_tokens_are_renewed(place, run, tmp_path):

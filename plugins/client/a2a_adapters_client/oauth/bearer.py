@@ -7,18 +7,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
+from a2a_adapters_oauth.endpoints import (
+    Client,
+    OAuthError,
+    client_credentials_token,
+    refreshed_token,
+)
 
 from a2a_adapters import RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.calling.http import make_client
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters_client.oauth.grants import OAuthError, client_credentials_token, refreshed_token
 from a2a_adapters_client.oauth.store import Store, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from a2a_adapters_oauth.endpoints import Token
+
     from a2a_adapters.calling.options import RemoteOptions
-    from a2a_adapters_client.oauth.grants import Token
     from a2a_adapters_client.oauth.store import Login
 
 
@@ -103,7 +109,7 @@ class StoredToken(httpx.Auth):
             return login.access_token
 
     async def _renewal(self, login: Login, origin: str) -> Token:
-        client = (login.client_id, login.client_secret)
+        client = Client(login.client_id, login.client_secret)
         known = [httpx.URL(url).host for url in (login.token_url, login.refresh_url)]
         options = replace(self._options, trusted_hosts=known)
         try:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     import httpx
-
-    from a2a_adapters_client.oauth.grants import Token
+    from a2a_adapters_oauth.endpoints import Token
 
 if sys.platform != "win32":
     import fcntl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ class LoginFlow:
         refresh_url: The endpoint that renews tokens.
         device_url: The device authorization endpoint (RFC 8628); "" for other grants.
         scopes: The scopes required by the card.
+        issuer: The authorization server's issuer, "" if the card names endpoints only.
 
     Raises:
         RemoteAnswerError: An endpoint is neither https nor on loopback.
@@ -47,6 +49,7 @@ class LoginFlow:
     refresh_url: str
     device_url: str
     scopes: Sequence[str]
+    issuer: str = ""
 
     def __post_init__(self) -> None:
         for address in filter(None, (self.token_url, self.refresh_url, self.device_url)):
@@ -111,14 +114,41 @@ async def _discovered_flows(
     grants = found.grant_types_supported
     offered = []
     if token and device:
-        offered.append(LoginFlow("device-code", token, token, device, scopes))
+        offered.append(LoginFlow("device-code", token, token, device, scopes, found.issuer))
     if token and (grants is None or "client_credentials" in grants):
-        offered.append(LoginFlow("client-credentials", token, token, "", scopes))
+        offered.append(LoginFlow("client-credentials", token, token, "", scopes, found.issuer))
     return offered
 
 
 async def _metadata(url: str, http: httpx.AsyncClient) -> Metadata:
     check_address(url)
+    found = await _fetched(url, http)
+    if url not in _metadata_urls(found.issuer):
+        raise RemoteAnswerError(f"{url} serves metadata of another issuer")
+    return found
+
+
+async def issuer_metadata(issuer: str, http: httpx.AsyncClient) -> Metadata:
+    """Return the metadata of an issuer (OpenID Connect Discovery 1.0 or RFC 8414).
+
+    Raises:
+        RemoteAgentError: The issuer is unreachable or serves no metadata of its own.
+    """
+    *others, last = _metadata_urls(issuer)
+    for url in others:
+        with suppress(RemoteAnswerError):
+            return _of_issuer(issuer, await _fetched(url, http))
+    return _of_issuer(issuer, await _fetched(last, http))
+
+
+def _of_issuer(issuer: str, found: Metadata) -> Metadata:
+    if found.issuer.rstrip("/") != issuer.rstrip("/"):
+        raise RemoteAnswerError(f"{issuer} serves metadata of another issuer")
+    check_address(found.token_endpoint)
+    return found
+
+
+async def _fetched(url: str, http: httpx.AsyncClient) -> Metadata:
     try:
         response = await http.get(url, extensions={MAX_BYTES: _MAX_BYTES})
     except httpx.HTTPError as error:
@@ -129,20 +159,18 @@ async def _metadata(url: str, http: httpx.AsyncClient) -> Metadata:
         found = None
     if response.status_code != httpx.codes.OK or found is None:
         raise RemoteAnswerError(f"{url} does not serve authorization server metadata")
-    if url not in _metadata_urls(found.issuer):
-        raise RemoteAnswerError(f"{url} serves metadata of another issuer")
     return found
 
 
-def _metadata_urls(issuer: str) -> set[str]:
+def _metadata_urls(issuer: str) -> list[str]:
     """Return the URLs of an issuer's metadata; metadata elsewhere is not trusted."""
     try:
         parts = httpx.URL(issuer)
     except httpx.InvalidURL:
-        return set()
+        return []
     path = parts.path.rstrip("/")
     host = f"{parts.scheme}://{parts.netloc.decode()}"
-    return {f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}"}
+    return [f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}"]
 
 
 def check_address(url: str) -> None:
@@ -151,10 +179,17 @@ def check_address(url: str) -> None:
     Raises:
         RemoteAnswerError: The URL is neither https nor on loopback.
     """
+    if not is_protected(url):
+        raise RemoteAnswerError(f"the login URL {quote(url)} in the card is not https")
+
+
+def is_protected(url: str) -> bool:
+    """Return whether secrets may be sent to a URL: it is https, or on loopback."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
     except ValueError:
-        host = ""
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        raise RemoteAnswerError(f"the login URL {quote(url)} in the card is not https")
+        return False
+    return bool(host) and (
+        parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    )

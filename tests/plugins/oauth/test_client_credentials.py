@@ -1,0 +1,172 @@
+"""Tokens of a program for itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_oauth import ClientCredentials, SigningKey
+
+from a2a_adapters import (
+    ConfigurationError,
+    RemoteAgent,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteOptions,
+)
+from tests.plugins.oauth.authorization import CLIENT_KEY, SECRET
+
+ONCE = RemoteOptions(retries=0)
+ANSWER = "agent through nobody to agent-b for read write"
+
+
+def credentials(login, **options):
+    return ClientCredentials("agent", SECRET, token_url=f"{login.url}/token", **options)
+
+
+async def test_a_named_endpoint(login, place):
+    front = await place()
+    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
+        assert [(await agent.send("hi")).text for _ in range(3)] == [ANSWER] * 3
+    assert len(login.forms) == 1
+    assert "authorization" not in front.received[0].headers  # of the card
+
+
+@pytest.mark.parametrize("kind", ["posting", "signing"])
+async def test_ways_to_authenticate_a_client(login, place, kind):
+    front = await place()
+    secret = SigningKey(CLIENT_KEY.as_pem(private=True)) if kind == "signing" else lambda: SECRET
+    auth = ClientCredentials(
+        kind, secret, token_url=f"{login.url}/token", secret_in_body=kind == "posting"
+    )
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        assert (await agent.send("hi")).text.startswith(f"{kind} through")
+    assert SECRET not in repr(auth)
+    assert "authorization" not in login.headers[0]
+
+
+async def test_scopes_and_audience_are_requested(login, place):
+    front = await place("elsewhere")
+    auth = credentials(login, scopes=["read"], audience="elsewhere")
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        assert (await agent.send("hi")).text == "agent through nobody to elsewhere for read"
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+async def test_an_issuer_names_the_endpoint_in_its_metadata(login, place, slash):
+    front = await place()
+    login.expires_in = 0
+    auth = ClientCredentials("agent", SECRET, issuer=login.url + slash)
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        for _ in range(2):
+            assert (await agent.send("hi")).text == ANSWER
+    assert login.metadata_requests.total() == 1
+
+
+async def test_metadata_of_another_issuer_is_refused(login, place):
+    front = await place()
+    login.issuer = "https://evil.example"
+    auth = ClientCredentials("agent", SECRET, issuer=login.url)
+    async with RemoteAgent(front.url, auth=auth, options=ONCE) as agent:
+        with pytest.raises(RemoteAnswerError, match="another issuer"):
+            await agent.send("hi")
+    assert not login.forms
+
+
+async def test_concurrent_calls_share_one_request(login, place):
+    front = await place()
+    login.may_answer.clear()
+    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
+        calls = [asyncio.create_task(agent.send("hi")) for _ in range(30)]
+        await login.asked.wait()
+        calls[0].cancel()  # the one that asks, for all
+        login.may_answer.set()
+        first, *replies = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(first, asyncio.CancelledError)
+    assert {reply.text for reply in replies} == {ANSWER}
+    assert len(login.forms) == 1
+
+
+async def test_an_expired_token_is_renewed_before_it_is_sent(login, place):
+    front = await place()
+    login.expires_in = 0
+    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
+        for _ in range(3):
+            assert (await agent.send("hi")).text == ANSWER
+    assert len(set(front.tokens)) == len(front.tokens) == len(login.forms) == 3
+
+
+async def test_a_refused_token_is_replaced_once(login, place):
+    front = await place()
+    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
+        await agent.send("hi")
+        front.revoked.add(front.tokens[0])
+        replies = await asyncio.gather(*(agent.send("hi") for _ in range(10)))
+    assert {reply.text for reply in replies} == {ANSWER}
+    assert len(login.forms) == len(set(front.tokens)) == 2
+
+
+async def test_a_token_for_another_audience_is_refused(login, place):
+    front = await place("agent-c")
+    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
+        with pytest.raises(RemoteAuthError, match="401"):
+            await agent.send("hi")
+    assert len(login.forms) == 2
+
+
+async def test_a_refused_client_learns_why_without_its_secret(login, place, caplog):
+    front = await place()
+    auth = ClientCredentials("agent", "wr0ng", token_url=f"{login.url}/token")
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        with pytest.raises(RemoteAuthError, match="invalid_client") as caught:
+            await agent.send("hi")
+    assert "wr0ng" not in str(caught.value) + caplog.text
+    assert not front.messages
+
+
+@pytest.mark.parametrize("status", [500, 503])
+async def test_an_ill_server(login, place, status):
+    front = await place()
+    login.status = status
+    async with RemoteAgent(front.url, auth=credentials(login), options=ONCE) as agent:
+        with pytest.raises(
+            RemoteAnswerError, match=f"{login.url}/token answered with HTTP {status}"
+        ):
+            await agent.send("hi")
+
+
+async def test_an_absent_server_is_reported_to_each_caller_separately(place):
+    front = await place()
+    auth = ClientCredentials("agent", SECRET, token_url="http://127.0.0.1:9/token")
+    async with RemoteAgent(front.url, auth=auth, options=ONCE) as agent:
+        calls = (agent.send("hi") for _ in range(5))
+        errors = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(error, RemoteConnectionError) for error in errors)
+    assert "127.0.0.1:9/token cannot be reached" in str(errors[0])
+    assert len({id(error) for error in errors}) == 5
+
+
+@pytest.mark.parametrize("name", ["token_url", "issuer"])
+@pytest.mark.parametrize("url", ["http://login.example/token", "ftp://127.0.0.1", "login.example"])
+def test_secrets_are_sent_over_https_only(name, url):
+    with pytest.raises(ConfigurationError, match="neither https"):
+        ClientCredentials("agent", SECRET, **{name: url})
+
+
+def test_missing_and_contradictory_arguments():
+    for arguments in (("", SECRET), ("agent", "")):
+        with pytest.raises(ConfigurationError):
+            ClientCredentials(*arguments)
+    with pytest.raises(ConfigurationError, match="either"):
+        ClientCredentials(
+            "agent", SECRET, token_url="https://a.example", issuer="https://a.example"
+        )
+    with pytest.raises(ConfigurationError, match="private key"):
+        SigningKey("nothing")
+
+
+async def test_the_token_itself(login):
+    assert login.verified(await credentials(login).token())["sub"] == "agent"
+    with pytest.raises(ConfigurationError, match="token_url"):
+        await ClientCredentials("agent", SECRET).token()
