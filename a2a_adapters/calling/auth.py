@@ -18,6 +18,7 @@ import httpx
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.text import quote
+from a2a_adapters.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -201,9 +202,14 @@ class Trust:
     def knows(self, url: httpx.URL) -> bool:
         """Return whether the outbound policy does not apply to a URL.
 
-        That is the case for the agent's own host, on any port, and for trusted hosts.
+        That is the case for the agent's own host, on any port, and for trusted hosts. The names of
+        this machine are one host.
         """
-        return self.origin is None or url.host == self.origin.host or self._is_named(url)
+        if self.origin is None or self._is_named(url):
+            return True
+        return url.host == self.origin.host or (
+            is_loopback(url.host) and is_loopback(self.origin.host)
+        )
 
     def gets_credentials(self, url: httpx.URL) -> bool:
         """Return whether a URL may get credentials.

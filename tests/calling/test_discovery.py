@@ -21,6 +21,7 @@ from a2a_adapters import (
     RemoteAgent,
     RemoteAnswerError,
     RemoteOptions,
+    ServerOptions,
     build_app,
 )
 from a2a_adapters.testing import running
@@ -213,14 +214,21 @@ async def test_other_hosts_than_that_of_the_catalog_get_no_credentials():
     assert set(seen) == {None}
 
 
+async def ourselves(_host, _port):
+    return ["127.0.0.1"]
+
+
 async def test_a_catalog_reaches_no_private_network_by_another_name():
-    async with running(build_app(shout)) as other:
-        there = other.replace("127.0.0.1", "localhost")
+    options = ServerOptions(allowed_hosts=["agents.example"])
+    async with running(build_app(shout, options=options)) as other:
+        there = other.replace("127.0.0.1", "agents.example")
         async with running(catalog(entry(f"{there}/.well-known/agent-card.json"))) as url:
-            [listed] = await RemoteAgent.discover(url)
-            with pytest.raises(ForbiddenUrlError, match="localhost"):
+            refusing = RemoteOptions(outbound=OutboundPolicy(resolver=ourselves))
+            [listed] = await RemoteAgent.discover(url, options=refusing)
+            with pytest.raises(ForbiddenUrlError, match=r"agents\.example"):
                 await listed.agent.card()
-            allowed = RemoteOptions(outbound=OutboundPolicy(allow_private=True))
+            outbound = OutboundPolicy(allow_private=True, resolver=ourselves)
+            allowed = RemoteOptions(outbound=outbound)
             [listed] = await RemoteAgent.discover(url, options=allowed)
             assert (await listed.agent.card()).name == "shout"
 

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from a2a_adapters import (
     BearerAuth,
+    ForbiddenUrlError,
     OutboundPolicy,
     RemoteAgent,
     RemoteAgentError,
@@ -96,6 +97,18 @@ async def test_credentials_go_to_trusted_servers_only(host, trusted, caplog):
     assert sent == ["Bearer s3cret" if is_trusted else None] * len(sent)
     assert caplog.text.count("gets no credentials") == (not is_trusted)
     assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize("typed", ["127.0.0.1", "localhost"])
+async def test_the_names_of_this_machine_are_one_host(typed):
+    async with running(FOREIGN_AGENTS["chunks"]()) as agent:
+        other = "localhost" if typed == "127.0.0.1" else "127.0.0.1"
+        async with running(pointing_to(f"{agent.replace('127.0.0.1', other)}/")) as host:
+            async with RemoteAgent(host.replace("127.0.0.1", typed), options=ONCE) as remote:
+                assert (await remote.send("ping")).text == "pong: ping"
+            async with RemoteAgent(host, options=ONCE, named_by="https://agents.example") as listed:
+                with pytest.raises(ForbiddenUrlError):
+                    await listed.send("ping")
 
 
 @pytest.mark.parametrize(

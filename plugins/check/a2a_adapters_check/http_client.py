@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
 MAX_ANSWER = 4 * 1024 * 1024
 _EVENTS = 2_000
@@ -108,25 +109,30 @@ def make_http_client(
         answer_bytes=MAX_ANSWER,
         tls=tls,
     )
-    known, anonymous = make_client(origin, options, auth), make_client(origin, options, None)
-    return HttpClient(known, anonymous, min(_PATIENCE, seconds / _SHARE))
+    make = partial(make_client, origin, options)
+    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE))
 
 
 class HttpClient:
     """Sends requests with or without the caller's credentials.
 
     Args:
-        known: A client with the credentials.
-        anonymous: A client without credentials.
+        make: Makes a client with the given credentials.
+        auth: The caller's credentials.
         patience: Timeout of a request in seconds.
     """
 
     def __init__(
-        self, known: httpx.AsyncClient, anonymous: httpx.AsyncClient, patience: float
+        self,
+        make: Callable[[httpx.Auth | None], httpx.AsyncClient],
+        auth: httpx.Auth | None,
+        patience: float,
     ) -> None:
         self.patience = patience
-        self._known = known
-        self._anonymous = anonymous
+        self._make = make
+        self._auth = auth
+        self._known = make(auth)
+        self._anonymous = make(None)
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def aclose(self) -> None:
@@ -150,10 +156,10 @@ class HttpClient:
         """Send a request and return the response; failures are in `Answer.failure`.
 
         `seconds` overrides the timeout `patience`. If the connection breaks, the request is sent
-        once more, unless `repeats` is false.
+        once more. If it must not be sent twice (`repeats`), it gets a connection of its own,
+        because some servers close a connection after an error without saying so.
         """
-        client = self._anonymous if anonymous else self._known
-        async with self._room:
+        async with self._room, self._client(anonymous=anonymous, own=not repeats) as client:
             began = time.perf_counter()
             try:
                 async with asyncio.timeout(seconds or self.patience):
@@ -216,7 +222,8 @@ class HttpClient:
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._known.stream(method, url, headers=headers, json=json) as response,
+                self._client(own=True) as client,
+                client.stream(method, url, headers=headers, json=json) as response,
             ):
                 if media_type(response.headers) != "text/event-stream":
                     content = await response.aread()
@@ -234,6 +241,17 @@ class HttpClient:
             if not found.answer.status:
                 found.answer = _failed(error, time.perf_counter() - began)
         return found
+
+    @asynccontextmanager
+    async def _client(
+        self, *, own: bool, anonymous: bool = False
+    ) -> AsyncGenerator[httpx.AsyncClient]:
+        """Return a client, whose connection is its `own` or kept from earlier requests."""
+        if not own:
+            yield self._anonymous if anonymous else self._known
+            return
+        async with self._make(None if anonymous else self._auth) as client:
+            yield client
 
 
 def _answer(response: httpx.Response, content: bytes, seconds: float) -> Answer:

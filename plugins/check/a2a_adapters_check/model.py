@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_adapters.contract.text import quote
+from a2a_adapters_check.clauses import OLD_CLAUSES
 from a2a_adapters_check.report import Finding, Severity
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Check:
         """
         found: list[Finding] = []
         async for fault in self.find(subject):
-            finding = self._finding(fault)
+            finding = self._finding(fault, is_old=not subject.is_current)
             if finding.message in {each.message for each in found}:
                 continue
             found.append(finding)
@@ -80,12 +81,12 @@ class Check:
                 break
         return found
 
-    def _finding(self, fault: Fault) -> Finding:
+    def _finding(self, fault: Fault, *, is_old: bool) -> Finding:
         return Finding(
             id=self.id,
             severity=fault.severity or self.severity,
             message=quote(fault.message, _MESSAGE_LENGTH),
-            clause=self.clause,
+            clause=OLD_CLAUSES.get(self.id, self.clause) if is_old else self.clause,
             remedy=self.remedy,
             where=quote(fault.where, _WHERE_LENGTH),
         )

@@ -129,7 +129,7 @@ async def end(subject: Subject) -> AsyncIterator[Fault]:
     for each in await _streaming(subject):
         found, _ = await streamed(subject, each)
         seen = [event for _, event in found.events if isinstance(event, dict)]
-        if not seen:
+        if not seen or not _kinds(seen[-1]):  # `stream.event` reports the latter
             continue
         is_over = _last_state(seen) in ENDED | WAITING or "message" in seen[-1]
         if is_over and not found.has_ended:

@@ -106,7 +106,9 @@ async def cancel(subject: Subject) -> AsyncIterator[Fault]:
         note = f"a task of {each.name} could not be cancelled: {reply.summary}"
         yield Fault(note, each.where, Severity.NOTE)
     elif state_of(reply.result) != "TASK_STATE_CANCELED":
-        yield Fault(f"{each.name} answers CancelTask with {reply.summary}", each.where)
+        state = state_of(reply.result)
+        answer = f"a task in {state}" if state else reply.summary
+        yield Fault(f"{each.name} answers CancelTask with {answer}", each.where)
 
 
 @check(

@@ -9,7 +9,7 @@ import pytest
 
 from a2a_adapters import check
 from a2a_adapters.testing import running
-from tests.plugins.check.broken import Broken, Given, on_method, result
+from tests.plugins.check.broken import Broken, Given, on_events, on_method, result
 from tests.plugins.check.card_seeds import interface, say, signed
 from tests.plugins.check.seeds import put
 from tests.plugins.check.support import plain
@@ -60,6 +60,15 @@ async def test_odd_cards(edit, found):
 )
 async def test_odd_answers(edit, found):
     assert found is None or found in await found_in(edit, send=True)
+
+
+async def test_events_that_nobody_understands_are_reported_once():
+    def old(events):
+        return [events[0], *({"kind": "status-update", "final": True} for _ in events[1:])]
+
+    found = await found_in(on_events("SendStreamingMessage", old), send=True)
+    assert "stream.event" in found
+    assert "stream.end" not in found
 
 
 ENDLESS = ";a=" + '"x";a=' * 2_000 + " !"

@@ -18,7 +18,7 @@ async def found_at(url, app):
     """Return the ids of the findings for a card at a URL."""
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport) as http:
-        line = HttpClient(http, http, patience=8)
+        line = HttpClient(lambda _: http, None, patience=8)
         address = httpx.URL(url)
         report = await examine(line, address, send=False, has_credentials=False, seconds=30)
     return {each.id for each in report.findings}

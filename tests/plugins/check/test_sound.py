@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import jwt
 import pytest
 from a2a.server.tasks import TaskUpdater
+from a2a_adapters_check.clauses import OLD_CLAUSES
 from a2a_adapters_check.run import CHECKS
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -94,6 +96,9 @@ async def test_one_of_0_3():
         report = await check(url, send=True)
     assert ids(report) == NOTHING, report
     assert "no HTTP interface supports A2A 1.0" in report.skipped.values()
+    for each in CHECKS:
+        if each.id in report.passed and each.clause.startswith("A2A 1"):
+            assert each.id in OLD_CLAUSES, "a section of 0.3.0, as no other applies to the agent"
 
 
 async def test_a_rest_server_of_0_3_has_its_own_errors():
@@ -116,6 +121,8 @@ async def test_a_rest_server_of_0_3_has_its_own_errors():
         report = await check(url)
     assert "binding.speaks" in report.passed
     assert "error.unknown-task" in report.passed
+    assert {each.id for each in report.findings} >= {"error.no-json", "caching.etag"}
+    assert not [each for each in report.findings if each.clause.startswith("A2A 1")]
 
 
 async def test_a_connection_that_a_server_broke_is_replaced():
@@ -133,6 +140,44 @@ async def test_a_connection_that_a_server_broke_is_replaced():
     async with running(closing) as url:
         assert ids(await check(url)) == NOTHING
     assert broken
+
+
+async def test_a_message_gets_a_connection_that_no_error_has_closed():
+    """A server such as fasta2a closes connections after a failure without saying so."""
+    lost = []
+
+    async def closing(scope, receive, send):
+        """Break the connection of a message that is not the first request on it."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            used[scope["client"]] += 1
+            body = b"".join([chunk async for chunk in _chunks(receive)])
+            if b"SendMessage" in body and used[scope["client"]] > 1:
+                lost.append(body)
+            receive = _again(body, receive)
+        await agent(scope, receive, send)
+
+    used = Counter()
+    agent = plain()
+    async with running(closing) as url:
+        assert ids(await check(url, send=True)) == NOTHING
+    assert max(used.values()) > 1, "other requests share connections"
+    assert not lost
+
+
+async def _chunks(receive):
+    message = {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+        yield message["body"]
+
+
+def _again(body, receive):
+    left = [{"type": "http.request", "body": body}]
+
+    async def received():
+        return left.pop() if left else await receive()
+
+    return received
 
 
 async def test_a_message_whose_answer_is_lost_is_not_sent_again():
