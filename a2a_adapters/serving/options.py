@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
-    from a2a_adapters.observability.workers import WorkerFigures
+    from a2a_adapters.observability.process import Workers
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.discovery import ExtendedDescription
@@ -103,7 +103,7 @@ class ServerOptions:
     grpc_url: str | None = None
     push: PushOptions | None = None
     console: bool | None = None
-    metrics: bool | WorkerFigures = False
+    metrics: bool | Workers = False
     card_signer: Callable[[AgentCard], AgentCard] | None = None
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"

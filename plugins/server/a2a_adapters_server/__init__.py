@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters import MissingExtraError, hookimpl
-from a2a_adapters.observability.workers import ProcessFigures
+from a2a_adapters.observability.process import ProcessFigures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,13 +19,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters_server.worker_figures import WorkerFigures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from starlette.requests import Request
 
-    from a2a_adapters.observability.workers import ProcessFigures
+    from a2a_adapters.observability.process import ProcessFigures
 
 _AGENT = "agent"
 _COUNTERS = (
@@ -50,7 +51,7 @@ def metrics_routes(figures: ProcessFigures) -> DialectRoutes:
     if figures.storage is not None:
         own.register(figures.storage)
     own.register(REGISTRY)  # metrics of the process, of plugins and of user code
-    workers = figures.workers
+    workers = figures.workers if isinstance(figures.workers, WorkerFigures) else None
     if workers is not None:
         workers.read = partial(generate_latest, own)
 

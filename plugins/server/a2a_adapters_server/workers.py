@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net.addresses import listen
-from a2a_adapters.observability.workers import WorkerFigures
+from a2a_adapters_server.worker_figures import WorkerFigures
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -116,7 +116,7 @@ class Row:
 
 def main(page: Path | None) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for file in GRAPH.iterdir():
+    for file in GRAPH.glob("*.*"):
         shutil.copy(file, FOLDER)
     rows = []
     for server in SERVERS:

@@ -1,19 +1,14 @@
-"""The metrics of a process, and their exchange between workers on one port."""
+"""Exchanges metrics between workers on one port, any of which may be scraped."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
-
-    from prometheus_client.registry import Collector
-
-    from a2a_adapters.observability.figures import Figures
 
 _SECONDS = 2.0
 """Maximum time for a worker's answer; slower ones are omitted."""
@@ -68,20 +63,3 @@ async def _read(path: Path) -> str:
                 writer.close()
     except OSError:  # including TimeoutError
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessFigures:
-    """The dialect of Prometheus: what `/metrics` shows.
-
-    Attributes:
-        agents: The metrics by agent.
-        outliving: Returns the number of blocking calls that outlive their tasks.
-        storage: The metrics of the storage, if any.
-        workers: The workers on the same port, whose metrics are included.
-    """
-
-    agents: Mapping[str, Figures]
-    outliving: Callable[[], int]
-    storage: Collector | None
-    workers: WorkerFigures | None
