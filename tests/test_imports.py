@@ -74,6 +74,7 @@ BUILT_IN = {
         "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",
         "storage",
     },
+    "tracing": {"contract", "observability", "protocol"},
     "v03": {"calling", "contract", "protocol"},
     "webhooks": {"calling", "protocol", "storage"},
 }  # fmt: skip

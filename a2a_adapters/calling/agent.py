@@ -318,7 +318,7 @@ class RemoteAgent:
             request.status_timestamp_after.FromDatetime(since)
         while True:
             page = await self._messenger.call(
-                lambda transport: transport.list_tasks(request), headers
+                "ListTasks", lambda transport: transport.list_tasks(request), headers
             )
             for task in page.tasks:
                 yield RemoteTask(self._messenger, as_reply(task), headers=headers)

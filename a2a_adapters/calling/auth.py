@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -17,6 +16,7 @@ import httpx
 
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
 
@@ -109,7 +109,7 @@ class HeadersAuth(httpx.Auth):
 class TrustedHostAuth(httpx.Auth):
     """Withholds credentials and call headers from untrusted servers that a card names.
 
-    The call headers include those of the current trace (W3C Trace Context, OpenTelemetry).
+    The call headers include those of the current trace.
     """
 
     def __init__(self, auth: httpx.Auth | None, trust: Trust, options: RemoteOptions) -> None:
@@ -149,14 +149,8 @@ class TrustedHostAuth(httpx.Auth):
 
 
 def _headers() -> dict[str, str]:
-    """Return the headers of the current call and of its trace, if the process has traces."""
-    headers: dict[str, str] = {}
-    if "opentelemetry.trace" in sys.modules:
-        from opentelemetry import propagate, trace  # noqa: PLC0415 - optional, and slow
-
-        if trace.get_current_span().get_span_context().is_valid:
-            propagate.inject(headers)
-    return headers | dict(call_auth.get().headers or {})
+    """Return the headers of the current call and of its trace."""
+    return installed_plugins().telemetry.headers() | dict(call_auth.get().headers or {})
 
 
 def _check_headers(request: httpx.Request) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard, AgentInterface
 
     from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters.contract.telemetry import ObservedAgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Connection:
         card: The agent's card.
         extensions: URIs of the agent's extensions.
         transport: Performs the calls.
+        observed: Observes the calls.
         client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
             three relays for interceptors.
     """
@@ -48,6 +50,7 @@ class Connection:
     card: AgentCard
     extensions: frozenset[str]
     transport: ClientTransport
+    observed: ObservedAgent
     client: Client
 
 
@@ -102,7 +105,9 @@ class Connections:
         http = await self._clients.get()
         if self._card is None:
             assert self._url is not None  # noqa: S101 - one of the two is given
-            self._card = await self._fetch_card(http, self._url)
+            observed = installed_plugins().telemetry.agent(str(self._url))
+            with observed.call("GetAgentCard").whole():
+                self._card = await self._fetch_card(http, self._url)
         if isinstance(http.auth, TrustedHostAuth):
             http.auth.card = self._card
         return self._connection(http, self._card)
@@ -131,7 +136,10 @@ class Connections:
             transport = TenantTransportDecorator(transport, interface.tenant)
         config = ClientConfig(accepted_output_modes=list(self.options.accepted_output_modes))
         extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
-        return Connection(card, extensions, transport, BaseClient(card, config, transport, []))
+        client = BaseClient(card, config, transport, [])
+        binding = interface.protocol_binding
+        observed = installed_plugins().telemetry.agent(interface.url, binding, card)
+        return Connection(card, extensions, transport, observed, client)
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str

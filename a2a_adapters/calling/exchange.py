@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import aclosing, suppress
 from itertools import count
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
+from a2a_adapters.contract.telemetry import ObservedCall
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
@@ -87,6 +89,7 @@ class Exchange:
         self._may_resend = _may_resend(connection, options)
         self._context = _call_context(connection, options)
         self._answer = Answer(status_text=options.status_text)
+        self._observed = ObservedCall()
         self._continues_task = bool(request.message.task_id)
         self.is_cancelled = False
         self.context_id = ""
@@ -97,7 +100,8 @@ class Exchange:
         Raises:
             RemoteAgentError: The call failed.
         """
-        return self._read(self._responses(), cancels=True)
+        name = "SendStreamingMessage" if self._can_stream else "SendMessage"
+        return self._read(name, self._responses(), cancels=True)
 
     async def start(self) -> AgentReply:
         """Send the message and return the answer so far, as soon as its task exists.
@@ -107,11 +111,15 @@ class Exchange:
         """
         self._can_stream = self._continues_task = False
         self._request.configuration.return_immediately = True
-        async with aclosing(self._responses()) as responses:
-            deadline = asyncio.get_running_loop().time() + self._options.timeout
-            if (response := await self._next(responses, deadline)) is not None:
-                self._answer.fold(response)
-        return self._answer.finish()[1]
+        self._observe("SendMessage")
+        with self._observed.whole():
+            async with aclosing(self._responses()) as responses:
+                deadline = asyncio.get_running_loop().time() + self._options.timeout
+                if (response := await self._next(responses, deadline)) is not None:
+                    self._answer.fold(response)
+            reply = self._answer.finish()[1]
+            self._observed.note(reply)
+            return reply
 
     def follow(
         self,
@@ -133,11 +141,17 @@ class Exchange:
         """
         self._answer.task_id, self._answer.old_status = task_id, old_status
         rest = resumed(self._connection, self._answer, self._context, self._options.retries, news)
-        return self._read(rest, cancels=False)
+        return self._read("SubscribeToTask", rest, cancels=False)
+
+    def _observe(self, name: str) -> None:
+        sent = self._request.message
+        task_id = sent.task_id or self._answer.task_id
+        self._observed = self._connection.observed.call(name, sent.context_id, task_id)
 
     async def _read(
-        self, responses: AsyncGenerator[StreamResponse], *, cancels: bool
+        self, name: str, responses: AsyncGenerator[StreamResponse], *, cancels: bool
     ) -> AsyncGenerator[NewEvent | AgentReply]:
+        self._observe(name)
         answer = self._answer
         deadline = asyncio.get_running_loop().time() + self._options.timeout
         try:
@@ -145,6 +159,7 @@ class Exchange:
                 for event in await computed_if_large(response.ByteSize(), answer.fold, response):
                     yield event
             news, reply = answer.finish()
+            self._observed.note(reply)
             if reply.state in _ENDS:
                 reason = quote(join_text(reply.status_parts)) or "no reason given"
                 raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)
@@ -159,6 +174,7 @@ class Exchange:
             error.context_id = error.context_id or answer.context_id
             raise
         finally:
+            self._observed.end(sys.exception())
             self.context_id = answer.context_id
             await responses.aclose()
         yield reply
@@ -169,7 +185,8 @@ class Exchange:
         """Return the next response before the deadline, or None at the end."""
         sent_with = call_auth.set(self._credentials)
         try:
-            return await within(deadline, anext(responses))
+            with self._observed:
+                return await within(deadline, anext(responses))
         except StopAsyncIteration:
             return None
         except TimeoutError as error:
@@ -262,7 +279,9 @@ class Exchange:
         call_auth.set(self._credentials)  # of this asyncio task
         with suppress(Exception):  # the reader has left
             async with asyncio.timeout(_CANCEL_SECONDS):
-                await self._transport.cancel_task(CancelTaskRequest(id=task_id))
+                self._observed.note(
+                    await self._transport.cancel_task(CancelTaskRequest(id=task_id))
+                )
 
 
 def _may_resend(connection: Connection, options: RemoteOptions) -> bool:

@@ -125,12 +125,13 @@ class Messenger:
 
     async def call(
         self,
+        name: str,
         operation: Callable[[ClientTransport], Awaitable[T]],
         headers: Mapping[str, str] | None = None,
         *,
         is_idempotent: bool = True,
     ) -> T:
-        """Perform an operation on a task, and return its result.
+        """Perform an operation, which has this name in A2A 1.0, and return its result.
 
         Raises:
             RemoteAgentError: The call failed.
@@ -138,12 +139,15 @@ class Messenger:
         connection = await self._connections.get()
         retries = self.options.retries if is_idempotent else 0
         sent_with = call_auth.set(CallAuth(headers, self._auth))
-        try:
-            return await retried(lambda: operation(connection.transport), retries)
-        except Exception as error:
-            reraise(error, translate(error, connection.card))
-        finally:
-            call_auth.reset(sent_with)
+        with connection.observed.call(name).whole() as observed:
+            try:
+                result = await retried(lambda: operation(connection.transport), retries)
+            except Exception as error:
+                reraise(error, translate(error, connection.card))
+            finally:
+                call_auth.reset(sent_with)
+            observed.note(result)
+            return result
 
     async def open_question(self, context_id: str, **options: Unpack[SendOptions]) -> str:
         """Return the id of the conversation's most recent waiting task, or "".
@@ -161,7 +165,9 @@ class Messenger:
         try:
             async with asyncio.timeout(seconds):
                 page = await self.call(
-                    lambda transport: transport.list_tasks(request), options.get("headers")
+                    "ListTasks",
+                    lambda transport: transport.list_tasks(request),
+                    options.get("headers"),
                 )
         except RemoteConnectionError:
             raise

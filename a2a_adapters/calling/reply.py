@@ -61,6 +61,7 @@ class AgentReply:
         status_parts: The message of the task's last status: a question, a closing remark, or the
             reason of a failure.
         artifacts: The individual results; empty for a bare message.
+        counted_by: The modules that reported `usage` to their framework, see `counted_usage`.
     """
 
     text: str
@@ -71,6 +72,7 @@ class AgentReply:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     status_parts: Sequence[Part] = ()
     artifacts: Sequence[RemoteArtifact] = ()
+    counted_by: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property
     def data(self) -> list[JSON]:
@@ -101,6 +103,14 @@ class AgentReply:
     def usage(self) -> TokenUsage | None:
         """The tokens used, which agents report in `metadata["usage"]` by convention."""
         return TokenUsage.of(self.metadata)
+
+    def counted_usage(self, module: str) -> TokenUsage | None:
+        """Return `usage` for a framework that adds up tokens; `module` is the caller's `__name__`.
+
+        A task whose adapter is in the same package does not add them again.
+        """
+        self.counted_by.add(module)
+        return self.usage
 
     @property
     def is_question(self) -> bool:

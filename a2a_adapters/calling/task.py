@@ -144,6 +144,7 @@ class RemoteTask:
         """
         return await self._note(
             await self._messenger.call(
+                "CancelTask",
                 lambda transport: transport.cancel_task(CancelTaskRequest(id=self.id)),
                 self._headers,
                 is_idempotent=False,
@@ -177,7 +178,7 @@ class RemoteTask:
     async def _get(self, history: int | None = None) -> Task:
         request = GetTaskRequest(id=self.id, history_length=history)
         return await self._messenger.call(
-            lambda transport: transport.get_task(request), self._headers
+            "GetTask", lambda transport: transport.get_task(request), self._headers
         )
 
     async def _note(self, task: Task) -> AgentReply:

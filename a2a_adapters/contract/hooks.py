@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.telemetry import Telemetry
 
 PROJECT = "a2a_adapters"
 
@@ -232,6 +233,11 @@ def a2a_settings() -> Sequence[tuple[str, str, str]]:
         "environment" or "default".
     """
     return ()
+
+
+@hookspec(firstresult=True)
+def a2a_telemetry() -> Telemetry | None:
+    """Return the telemetry of this process, or None to pass. Called once."""
 
 
 @hookspec

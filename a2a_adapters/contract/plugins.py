@@ -18,6 +18,7 @@ from a2a_adapters.contract import hooks as specs
 from a2a_adapters.contract.adapter import Adapter
 from a2a_adapters.contract.errors import ConfigurationError, NoAdapterError
 from a2a_adapters.contract.factory import Factory, is_factory, look, name_of
+from a2a_adapters.contract.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -241,6 +242,11 @@ class Plugins:
         """Return the transport of a dialect, or None to use A2A's own (`a2a_transport`)."""
         hook = self._manager.hook.a2a_transport
         return cast("ClientTransport | None", hook(card=card, url=url, http=http, address=address))
+
+    @functools.cached_property
+    def telemetry(self) -> Telemetry:
+        """The telemetry of this process (`a2a_telemetry`)."""
+        return cast("Telemetry | None", self._manager.hook.a2a_telemetry()) or Telemetry()
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
         if made is None:

@@ -34,6 +34,7 @@ from a2a_adapters.contract.events import (
     ToolResult,
 )
 from a2a_adapters.contract.limits import Limits
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.conversations import Conversations
 from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
@@ -122,7 +123,8 @@ class AdapterExecutor(AgentExecutor):
         CURRENT.set(run.calls)
         ANSWERING.set(run.calls)
         try:
-            await self._answer(run)
+            with run.writer.observed:
+                await self._answer(run)
         except InvalidInputError as error:
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
@@ -147,12 +149,13 @@ class AdapterExecutor(AgentExecutor):
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop the work on a task and mark the task as cancelled."""
         task_id, context_id = context.task_id or "", context.context_id or ""
-        if task_id in self._running:
-            self._stop(self._running[task_id])
+        writer = TaskWriter(event_queue, task_id, context_id)
+        if (run := self._running.get(task_id)) is not None:
+            self._stop(run)
+            writer.observed = run.writer.observed
         abandoned = None
         if is_durable_question(context.current_task):  # before it ends
             abandoned = agent_request(context, context_id, CancelFlag(), self._offered)
-        writer = TaskWriter(event_queue, task_id, context_id)
         await writer.finish(states.CANCELED)
         # The user's code runs in the background: it cannot keep the task from ending.
         self._parked.drop(task_id)
@@ -217,6 +220,7 @@ class AdapterExecutor(AgentExecutor):
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
         calls.request = request
+        writer.observed = installed_plugins().telemetry.run(self.adapter, calls, task)
         run = Run(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)

@@ -29,6 +29,7 @@ from a2a_adapters.contract.events import (
     ToolResult,
 )
 from a2a_adapters.contract.parts import JSON, Data, Part, Text
+from a2a_adapters.contract.telemetry import ObservedRun
 from a2a_adapters.executor.a2ui import negotiated
 from a2a_adapters.observability.failures import LimitReachedError
 from a2a_adapters.protocol import states
@@ -42,7 +43,7 @@ from a2a_adapters.protocol.conversion import (
 from a2a_adapters.protocol.messages import ANSWER, agent_message, new_id, status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from a2a.server.agent_execution import RequestContext
     from a2a.server.events import Event
@@ -71,7 +72,7 @@ class TextQueue(EventQueue):
 
     append_text: AppendText
 
-    async def announce(self, state: TaskState) -> None:
+    async def announce(self, state: TaskState, metadata: Mapping[str, JSON]) -> None:
         """Create the task, which begins with the current message."""
 
     async def keep(self, kind: str, body: bytes) -> None:
@@ -103,6 +104,7 @@ class TaskWriter:
         by_whole: bool = False,
         active: frozenset[str] = frozenset(),
     ) -> None:
+        self.observed = ObservedRun()
         self._active = active
         self._by_whole = by_whole
         self._queue = queue
@@ -132,7 +134,7 @@ class TaskWriter:
         self.announced = True
         if self._text_queue:
             self.has_written = True
-            await self._text_queue.announce(state)
+            await self._text_queue.announce(state, self.observed.metadata())
             return
         task = Task(
             id=self._task_id, context_id=self._context_id, status=status(state), history=[message]
@@ -214,6 +216,7 @@ class TaskWriter:
             ValueError: It cannot be expressed as JSON.
         """
         agent_struct(values)
+        self.observed.note(values)
         self._metadata.update(values)
 
     async def progress(self, event: ProgressEvent) -> None:
@@ -225,6 +228,8 @@ class TaskWriter:
     async def ask(self, event: InputRequired) -> None:
         """Leave the task waiting for its caller."""
         await self.close_text()
+        self.observed.note(event.metadata)
+        self._metadata.update(self.observed.metadata())
         message = self._message(question_parts(event))
         message.extensions.extend(self._activated(event.extensions))
         metadata = dict(event.metadata)
@@ -240,8 +245,9 @@ class TaskWriter:
         """Answer with a message, without a task."""
         message = agent_message(reply.parts, self._context_id)
         message.extensions.extend(self._activated(reply.extensions))
-        if reply.metadata:
-            message.metadata.CopyFrom(agent_struct(reply.metadata))
+        self.observed.note(reply.metadata)
+        if metadata := {**reply.metadata, **self.observed.metadata()}:
+            message.metadata.CopyFrom(agent_struct(metadata))
         if self._is_timed:
             _stamp(message, _now())
         await self._send(message)
@@ -258,6 +264,7 @@ class TaskWriter:
         """End the task, with a reason if there is one."""
         if self._artifact_id:
             await self.close_text()
+        self._metadata.update(self.observed.metadata())
         await self._status(state, self._message([Text(reason)]) if reason else None)
 
     def _activated(self, extensions: Sequence[str]) -> list[str]:

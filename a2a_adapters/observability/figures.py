@@ -6,14 +6,20 @@ import logging
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from a2a.types import TaskState
 
-from a2a_adapters.observability.requests import trace_id
+from a2a_adapters.contract.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from prometheus_client.registry import Collector
 
 BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
 """Upper bounds of a histogram's buckets, in seconds."""
@@ -145,7 +151,7 @@ def report_end(figures: Figures, live: Ended) -> None:
         "owner": live.owner,
         "state": state,
         "duration_ms": milliseconds,
-        "trace_id": trace_id(),
+        "trace_id": installed_plugins().telemetry.trace_id(),
     }
     logger.info(
         "task %s %s after %s ms",
@@ -154,3 +160,24 @@ def report_end(figures: Figures, live: Ended) -> None:
         milliseconds,
         extra={name: value for name, value in fields.items() if value != ""},
     )
+
+
+class Workers(Protocol):
+    """The workers on one port, which exchange their metrics."""
+
+    def shared(self) -> AbstractAsyncContextManager[None]:
+        """Send this worker's metrics to others until the block ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFigures:
+    """The dialect of Prometheus: what `/metrics` shows.
+
+    `outliving` returns the number of blocking calls that outlive their tasks. The metrics of
+    `workers` are included.
+    """
+
+    agents: Mapping[str, Figures]
+    outliving: Callable[[], int]
+    storage: Collector | None
+    workers: Workers | None

@@ -156,7 +156,7 @@ class LiveTask:
             event.metadata.CopyFrom(agent_struct(metadata))
         await self.apply(event)
 
-    async def announce(self, state: TaskState) -> None:
+    async def announce(self, state: TaskState, metadata: Mapping[str, JSON]) -> None:
         """Begin the task with its draft; save it and publish it."""
         task = self.draft
         if task is None or self.is_terminal:
@@ -165,6 +165,8 @@ class LiveTask:
         stamp.seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
         stamp.nanos = nanoseconds // 1000 * 1000
         task.status.state = self.state = state
+        if metadata:
+            task.metadata.CopyFrom(agent_struct(metadata))
         await self._save_and_publish(self._begin(task), ())
 
     async def apply(self, event: Event, kept: Collection[State] = ()) -> None:

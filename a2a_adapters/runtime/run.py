@@ -21,11 +21,12 @@ from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.storage.interface import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from a2a.server.agent_execution import AgentExecutor, RequestContext
     from a2a.server.events import Event
 
+    from a2a_adapters.contract.parts import JSON
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage
@@ -212,12 +213,12 @@ class Run(TextQueue):
         if asks or live.is_terminal:
             self._settle()
 
-    async def announce(self, state: TaskState) -> None:
+    async def announce(self, state: TaskState, metadata: Mapping[str, JSON]) -> None:
         """Create the task, which begins with this message."""
         if self.live.draft is None:
             return
         self.stage = Stage.OPENING
-        await self.live.announce(state)
+        await self.live.announce(state, metadata)
         self.stage = Stage.BEGUN
         if self._waiters and True in self._waiters.values():
             self._begin()

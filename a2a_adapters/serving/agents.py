@@ -22,7 +22,7 @@ from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
-from a2a_adapters.observability.process import ProcessFigures
+from a2a_adapters.observability.figures import ProcessFigures, Workers
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.contract.bindings import Binding
-    from a2a_adapters.observability.process import Workers
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage

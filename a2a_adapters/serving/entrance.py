@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.websockets import WebSocketClose
 
-from a2a_adapters.observability.requests import Observer
+from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate, CallerHeaders
@@ -49,7 +49,6 @@ class Entrance:
         self._calls = calls
         self._head_limit = head_limit
         self._browsers = browsers
-        self._observer = Observer()
         message = f"the headers of a request to this agent may have at most {head_limit} bytes"
         self._too_large = Refusal(431, "INVALID_ARGUMENT", message, {"Connection": "close"})
 
@@ -73,20 +72,10 @@ class Entrance:
             app = partial(refuse, refusal)
         elif scope["method"] == "POST":
             app = self._calls.get(scope["path"], app)
-        if self._observer.is_needed(headers):
-            await self._observe(app, headers, scope, receive, send)
-        else:
+        if not is_observed(headers):
             await app(scope, receive, send)
-
-    async def _observe(
-        self,
-        app: ASGIApp,
-        headers: Mapping[str, str],
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        with self._observer.request(scope["method"], scope["path"], headers) as record:
+            return
+        with observed(scope["method"], scope["path"], headers) as record:
 
             async def noting_status(message: Message) -> None:
                 if message["type"] == "http.response.start":

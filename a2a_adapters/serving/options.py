@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.executor.executor import Redact
+    from a2a_adapters.observability.figures import Workers
     from a2a_adapters.observability.logs import LogFormat
-    from a2a_adapters.observability.process import Workers
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.discovery import ExtendedDescription

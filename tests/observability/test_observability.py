@@ -25,7 +25,9 @@ from a2a_adapters import (
     PushOptions,
     ServerOptions,
     build_app,
+    installed_plugins,
 )
+from a2a_adapters.contract.telemetry import Telemetry
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
@@ -306,7 +308,7 @@ def test_figures_need_their_extra(monkeypatch):
 
 
 async def test_nothing_of_this_needs_opentelemetry(monkeypatch, records):
-    monkeypatch.setattr("a2a_adapters.observability.requests.IS_INSTALLED", False)
+    monkeypatch.setattr(installed_plugins(), "telemetry", Telemetry())
     agent = Traced()
     await call(agent.on_the_loop, {"traceparent": TRACEPARENT})
     ((traceparent, record),) = agent.seen

@@ -73,15 +73,22 @@ def spans(monkeypatch):
 async def test_a_request_is_a_span_and_the_run_is_inside(where, spans, records):
     agent = Traced()
     task = await call(getattr(agent, where), {"traceparent": TRACEPARENT})
-    (span,) = spans()
+    run, span = spans()
     assert span.name == "SendMessage"
     assert span.kind is trace.SpanKind.SERVER
     assert f"{span.context.trace_id:032x}" == TRACE
     assert span.parent.span_id == 0x00F067AA0BA902B7
     assert span.attributes["a2a.task_id"] == task["id"]
     assert span.attributes["http.response.status_code"] == 200
+    assert run.name == f"invoke_agent {where}"
+    assert run.kind is trace.SpanKind.INTERNAL
+    assert run.parent.span_id == span.context.span_id
+    assert run.attributes["gen_ai.operation.name"] == "invoke_agent"
+    assert run.attributes["gen_ai.agent.name"] == where
+    assert run.attributes["gen_ai.conversation.id"] == task["contextId"]
     ((traceparent, _),) = agent.seen
-    assert traceparent == f"00-{TRACE}-{span.context.span_id:016x}-01"
+    assert traceparent == f"00-{TRACE}-{run.context.span_id:016x}-01"
+    assert task["metadata"] == {"a2a_adapters.traceparent": traceparent}
     assert {line.trace_id for line in [*records("requests"), *records("tasks")]} == {TRACE}
 
 
@@ -99,10 +106,12 @@ async def test_requests_over_grpc_are_seen_too(spans, records):
     assert (sent.verb, sent.operation, sent.status) == ("gRPC", "SendMessage", "OK")
     assert sent.task_id == answer.task.id
     assert (got.operation, got.status, got.error) == ("GetTask", "NOT_FOUND", "TaskNotFoundError")
-    assert [span.name for span in spans()] == ["SendMessage", "GetTask"]
-    assert spans()[1].attributes["rpc.response.status_code"] == "NOT_FOUND"
+    run, send, get = spans()
+    assert [run.name, send.name, get.name] == ["invoke_agent on_the_loop", "SendMessage", "GetTask"]
+    assert get.attributes["rpc.response.status_code"] == "NOT_FOUND"
+    assert run.parent.span_id == send.context.span_id
     ((traceparent, _),) = agent.seen
-    assert traceparent == f"00-{TRACE}-{spans()[0].context.span_id:016x}-01"
+    assert traceparent == f"00-{TRACE}-{run.context.span_id:016x}-01"
 
 
 async def test_a_request_that_fails_inside_is_a_failed_span(spans, records):

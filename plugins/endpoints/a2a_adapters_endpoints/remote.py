@@ -165,6 +165,7 @@ def _last_events(reply: AgentReply) -> Iterator[AgentEvent]:
         if late:
             yield Output(late)
     if reply.metadata:
+        reply.counted_usage(__name__)  # it becomes the task's own
         yield TaskMetadata(reply.metadata)
     if reply.is_question:
         kind = AuthRequired if reply.state == "auth-required" else InputRequired

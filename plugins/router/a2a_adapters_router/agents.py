@@ -114,7 +114,7 @@ def _end(reply: AgentReply) -> list[News]:
     news: list[News] = [Ended("stop")]
     if others := [part for part in reply.parts if not isinstance(part, Text)]:
         news.append(OtherParts(others))
-    if usage := reply.usage:
+    if usage := reply.counted_usage(__name__):
         given, made = max(0, usage.input_tokens), max(0, usage.output_tokens)
         news.append(Used(Usage(given, made)))
     return news

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters import MissingExtraError, hookimpl
-from a2a_adapters.observability.process import ProcessFigures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.observability.figures import ProcessFigures
 
 __all__: list[str] = []
 
@@ -28,6 +28,8 @@ def a2a_commands() -> Mapping[str, str]:
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
     """Return the page at the server's root, which `serve` adds, or the metrics."""
+    from a2a_adapters.observability.figures import ProcessFigures  # noqa: PLC0415 - for servers
+
     if isinstance(dialect, ProcessFigures):
         return _metrics(dialect)
     if dialect != "page":

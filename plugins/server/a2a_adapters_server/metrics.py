@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from a2a_adapters.observability.process import ProcessFigures
+    from a2a_adapters.observability.figures import ProcessFigures
 
 _AGENT = "agent"
 _COUNTERS = (

@@ -110,7 +110,7 @@ def _rest(reply: AgentReply) -> Iterator[Content]:
     for part in reply.parts:
         if isinstance(part, File):
             yield _file(part)
-    if usage := reply.usage:
+    if usage := reply.counted_usage(__name__):
         yield Content.from_usage(
             {
                 "input_token_count": usage.input_tokens,

@@ -104,7 +104,7 @@ def images_of(reply: AgentReply) -> list[Image]:
 
 def usage_of(reply: AgentReply) -> RequestUsage:
     """Return the token usage of an answer, as far as the agent reports it."""
-    usage = reply.usage
+    usage = reply.counted_usage(__name__)
     return RequestUsage(
         prompt_tokens=usage.input_tokens if usage else 0,
         completion_tokens=usage.output_tokens if usage else 0,

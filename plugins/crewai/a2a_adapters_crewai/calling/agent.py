@@ -174,7 +174,7 @@ class A2AAgent(BaseAgent):
 
     def _record(self, reply: AgentReply) -> AgentReply:
         self._replies.append(reply)
-        usage = usage_of(reply)
+        usage = usage_of(reply.usage)  # tasks count the calls of models only
         self._token_process.sum_prompt_tokens(usage.get("prompt_tokens", 0))
         self._token_process.sum_completion_tokens(usage.get("completion_tokens", 0))
         return reply

@@ -208,7 +208,7 @@ class A2ALLM(BaseLLM):
         """Report the answer to crewai and return it."""
         if not isinstance(reply, AgentReply):  # which every stream ends with
             raise TypeError("the stream ended without an answer")
-        usage = usage_of(reply)
+        usage = usage_of(reply.counted_usage(__name__))
         if usage:
             self._track_token_usage_internal(usage)
         text = self._apply_stop_words(reply.whole_text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentReply, File, Part, Text, dialogue
+from a2a_adapters import File, Part, Text, TokenUsage, dialogue
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
@@ -33,9 +33,9 @@ def to_files(files: Mapping[str, Any]) -> list[File]:
     ]
 
 
-def usage_of(reply: AgentReply) -> dict[str, int]:
+def usage_of(usage: TokenUsage | None) -> dict[str, int]:
     """Return the token usage of an answer under crewai's names; empty if it is not reported."""
-    if (usage := reply.usage) is None:
+    if usage is None:
         return {}
     return {
         "prompt_tokens": usage.input_tokens,

@@ -39,7 +39,7 @@ def as_content(reply: AgentReply) -> Content:
 
 def as_usage(reply: AgentReply) -> GenerateContentResponseUsageMetadata | None:
     """Return the tokens of an answer."""
-    if (usage := reply.usage) is None:
+    if (usage := reply.counted_usage(__name__)) is None:
         return None
     return GenerateContentResponseUsageMetadata(
         prompt_token_count=usage.input_tokens,

@@ -30,7 +30,7 @@ from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
-from a2a_adapters.observability.requests import Observer
+from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.errors import DOMAIN
 from a2a_adapters.protocol.headers import (
@@ -109,7 +109,6 @@ class GrpcServer:
         self.caller_headers = caller_headers
         self.values = limits.values
         self.rates = rates
-        self.observer = Observer()
         self._host = host
         self._public_url = public_url
         self._server: grpc.aio.Server | None = None
@@ -219,9 +218,9 @@ class _Method:
                 await _abort(context, error, record)
 
     def _observed(self, headers: dict[str, str]) -> AbstractContextManager[RequestRecord | None]:
-        if not self._server.observer.is_needed(headers):
+        if not is_observed(headers):
             return _UNOBSERVED
-        return self._server.observer.request("gRPC", self._path, headers, status="OK")
+        return observed("gRPC", self._path, headers, status="OK")
 
     async def _run(
         self, request: bytes, headers: dict[str, str], context: _ServicerContext

@@ -133,4 +133,5 @@ def metadata_of(reply: AgentReply, agent: str) -> dict[str, Any]:
 
 def usage_of(reply: AgentReply) -> UsageMetadata | None:
     """Return the token usage of a reply, if the agent reports it."""
-    return cast("UsageMetadata", asdict(usage)) if (usage := reply.usage) else None
+    usage = reply.counted_usage(__name__)
+    return cast("UsageMetadata", asdict(usage)) if usage else None

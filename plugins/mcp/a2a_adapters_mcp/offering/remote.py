@@ -98,6 +98,7 @@ def _ending(reply: AgentReply) -> Iterator[AgentEvent]:
         if parts:
             yield Output(parts, artifact.name, artifact.description)
     if reply.metadata:
+        reply.counted_usage(__name__)  # it becomes the task's own
         yield TaskMetadata(reply.metadata)
     if reply.is_question:
         kind = AuthRequired if reply.state == "auth-required" else InputRequired

@@ -39,7 +39,7 @@ def message(text: str, place: Place) -> ResponseOutputMessage:
 
 def usage_of(reply: AgentReply) -> Usage:
     """Return the token usage of an answer, as far as the agent reports it."""
-    usage = reply.usage
+    usage = reply.counted_usage(__name__)
     if usage is None:
         return Usage(requests=1)
     return Usage(

@@ -102,7 +102,7 @@ def files_of(reply: AgentReply) -> Iterator[FilePart]:
 
 def usage_of(reply: AgentReply) -> RequestUsage:
     """Return the token usage of an answer, as far as the agent reports it."""
-    usage = reply.usage
+    usage = reply.counted_usage(__name__)
     if usage is None:
         return RequestUsage()
     return RequestUsage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)

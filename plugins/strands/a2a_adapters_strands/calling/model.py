@@ -118,7 +118,7 @@ async def _rest(reply: AgentReply) -> AsyncGenerator[StreamEvent]:
         yield _delta(f"\n{reply.data_text}" if reply.text else reply.data_text)
     yield {"contentBlockStop": {}}
     yield {"messageStop": {"stopReason": "end_turn"}}
-    if usage := reply.usage:
+    if usage := reply.counted_usage(__name__):
         tokens = {
             "inputTokens": usage.input_tokens,
             "outputTokens": usage.output_tokens,

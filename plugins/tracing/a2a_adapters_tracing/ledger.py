@@ -1,0 +1,234 @@
+"""Collects what an agent and the agents it calls have used for one task."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from a2a_adapters_tracing.spending import (
+    BILL,
+    UNKNOWN,
+    Account,
+    Models,
+    Spending,
+    account_of,
+    merged,
+    models_of,
+    rest_of,
+    spending_of,
+    sum_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_adapters import JSON
+    from a2a_adapters.contract.adapter import Answering
+
+_MOST_DELEGATES = 100
+_DEEPEST = 5
+_LENGTH = 200
+_NAMES = ("agent", "task_id", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """A task of another agent.
+
+    Attributes:
+        agent: The agent's name.
+        task_id: Its task; "" if it answered with a message.
+        state: The state of its task.
+        account: What it has used, including its own delegates.
+        counted_by: The modules that reported its tokens to their framework, which adds them up.
+        delegates: Its own delegates, as in the bill of its task.
+    """
+
+    agent: str
+    task_id: str
+    state: str
+    account: Account
+    counted_by: Collection[str] = ()
+    delegates: Any = ()
+
+    @property
+    def models(self) -> Models:
+        """Spending by model."""
+        rest = rest_of(self.account.total, sum_of(self.account.models.values()))
+        return merged([self.account.models, {UNKNOWN: rest} if rest else {}])
+
+    def as_json(self, *, is_counted: bool) -> dict[str, JSON]:
+        """Return the delegate's entry in a bill."""
+        entry: dict[str, JSON] = {"agent": self.agent, "task_id": self.task_id, "state": self.state}
+        entry |= {"spent": self.account.total.as_json(), "models": _as_json(self.models)}
+        if is_counted:
+            entry["is_counted"] = True
+        if self.delegates:
+            entry["delegates"] = self.delegates
+        return entry
+
+
+def delegate_of(
+    agent: str, task_id: str, state: str, metadata: Mapping[str, Any], counted_by: Collection[str]
+) -> Delegate:
+    """Return a delegate whose task has this metadata."""
+    bill = metadata.get(BILL)
+    nested = bill.get("delegates") if isinstance(bill, Mapping) else None
+    return Delegate(
+        agent[:_LENGTH],
+        task_id[:_LENGTH],
+        state,
+        account_of(metadata),
+        counted_by,
+        _shortened(nested, _DEEPEST, iter(range(_MOST_DELEGATES))),
+    )
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The delegates of one task, added by any thread."""
+
+    _delegates: dict[object, Delegate] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, key: object, delegate: Delegate, *, is_new: bool) -> None:
+        """Add a delegate, or replace what is known of its task.
+
+        Args:
+            key: The agent's address and its task.
+            delegate: The delegate.
+            is_new: Whether to add it if it is not known yet.
+        """
+        with self._lock:
+            if key in self._delegates or (is_new and len(self._delegates) < _MOST_DELEGATES):
+                self._delegates[key] = delegate
+
+    def values(self) -> list[Delegate]:
+        """Return the delegates in the order of their first calls."""
+        with self._lock:
+            return list(self._delegates.values())
+
+
+class Ledgers:
+    """The ledgers of the running tasks."""
+
+    def __init__(self) -> None:
+        self._by_run: WeakKeyDictionary[Answering, Ledger] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def get(self, run: Answering) -> Ledger | None:
+        """Return the ledger of a run if it has one."""
+        return self._by_run.get(run)
+
+    def of(self, run: Answering) -> Ledger:
+        """Return the ledger of a run."""
+        with self._lock:
+            return self._by_run.setdefault(run, Ledger())
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the bill of a stored task says about the messages answered before.
+
+    Attributes:
+        own: What the agent's own models used.
+        delegates: The delegates by agent and task.
+    """
+
+    own: Account = field(default_factory=Account)
+    delegates: Mapping[tuple[str, str], Delegate] = field(default_factory=dict)
+
+
+def earlier_of(bill: object, package: str) -> Earlier:
+    """Return what a stored bill says; `package` is the one of the task's adapter."""
+    if not isinstance(bill, Mapping):
+        return Earlier()
+    own = bill.get("own")
+    models = models_of(own.get("models")) if isinstance(own, Mapping) else {}
+    found: dict[tuple[str, str], Delegate] = {}
+    listed = bill.get("delegates")
+    for number, each in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(each, Mapping):
+            agent, task_id, state = (str(each.get(name, "")) for name in _NAMES)
+            account = Account(spending_of(each.get("spent")), models_of(each.get("models")))
+            counted_by = [package] if each.get("is_counted") else []
+            nested = each.get("delegates", ())
+            found[agent, task_id or f"message {number}"] = Delegate(
+                agent, task_id, state, account, counted_by, nested
+            )
+    return Earlier(Account(spending_of(own), models), found)
+
+
+def bill_of(
+    own: Account,
+    reported: Mapping[str, Any],
+    delegates: Collection[Delegate],
+    packages: Collection[str],
+) -> dict[str, JSON]:
+    """Return the metadata of a task with its delegates.
+
+    Args:
+        own: What the agent's own models used.
+        reported: The metadata that the adapter reported.
+        delegates: The delegates.
+        packages: The packages of the adapter, whose framework has counted the delegates that they
+            reported to it.
+    """
+    is_counted = {id(each): _is_counted(own, each, packages) for each in delegates}
+    counted = sum_of(each.account.total for each in delegates if is_counted[id(each)])
+    added = [each.account.total for each in delegates if not is_counted[id(each)]]
+    if own.total.usd is None:  # the framework knows tokens, but no prices
+        added.append(Spending(usd=counted.usd))
+    total = sum_of([own.total, *added])
+    metadata: dict[str, JSON] = {}
+    if total.usage is not None:
+        usage = reported.get("usage")
+        known = dict(usage) if isinstance(usage, Mapping) else {}
+        metadata["usage"] = {**known, **Spending(total.usage).as_json()}
+    envelope = reported.get("cost_envelope")
+    envelope = dict(envelope) if isinstance(envelope, Mapping) else {}
+    if total.usd is not None and envelope.get("currency", "USD") == "USD":
+        cost: dict[str, JSON] = {"actual": round(total.usd, 9), "currency": "USD"}
+        metadata["cost_envelope"] = {**envelope, **cost}
+    models = merged([_own_models(own, counted), *(each.models for each in delegates)])
+    entries: list[JSON] = [each.as_json(is_counted=is_counted[id(each)]) for each in delegates]
+    own_json: dict[str, JSON] = {**own.total.as_json(), "models": _as_json(own.models)}
+    metadata[BILL] = {"own": own_json, "models": _as_json(models), "delegates": entries}
+    return metadata
+
+
+def _is_counted(own: Account, delegate: Delegate, packages: Collection[str]) -> bool:
+    by = {module.partition(".")[0] for module in tuple(delegate.counted_by)}
+    return own.total.usage is not None and not by.isdisjoint(packages)
+
+
+def _own_models(own: Account, counted: Spending) -> Models:
+    """Return the spending of the agent's own models, without delegates that it has counted."""
+    rest = rest_of(own.total, counted)
+    named = sum_of(own.models.values())
+    if rest_of(named, rest):  # a model stands for delegates, too
+        name = next(iter(own.models)) if len(own.models) == 1 else UNKNOWN
+        return {name: rest} if rest else {}
+    unnamed = rest_of(rest, named)
+    return merged([own.models, {UNKNOWN: unnamed} if unnamed else {}])
+
+
+def _as_json(models: Models) -> dict[str, JSON]:
+    return {name: spent.as_json() for name, spent in models.items()}
+
+
+def _shortened(delegates: object, depth: int, left: Iterator[int]) -> list[JSON]:
+    """Return the delegates of a remote agent, without what a bill does not have."""
+    shortened: list[JSON] = []
+    for each in delegates if isinstance(delegates, list | tuple) and depth else ():
+        if not isinstance(each, Mapping) or next(left, None) is None:
+            continue
+        names = {name: str(each.get(name, ""))[:_LENGTH] for name in _NAMES}
+        entry: dict[str, JSON] = {**names, "spent": spending_of(each.get("spent")).as_json()}
+        if nested := _shortened(each.get("delegates"), depth - 1, left):
+            entry["delegates"] = nested
+        shortened.append(entry)
+    return shortened

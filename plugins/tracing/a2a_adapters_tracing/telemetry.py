@@ -1,0 +1,323 @@
+"""The telemetry of a process: traces, if it uses OpenTelemetry, and the bills of tasks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from a2a.types import Task, TaskState
+
+from a2a_adapters.contract.adapter import ANSWERING
+from a2a_adapters.contract.telemetry import ObservedAgent, ObservedCall, ObservedRun, Telemetry
+from a2a_adapters.contract.text import clipped, quote
+from a2a_adapters.protocol.conversion import struct_to_dict
+from a2a_adapters_tracing.ledger import Earlier, Ledgers, bill_of, delegate_of, earlier_of
+from a2a_adapters_tracing.spending import BILL, account_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from contextlib import AbstractContextManager
+
+    from a2a.types import AgentCard
+
+    from a2a_adapters import JSON, Adapter, AgentReply, ReplyState
+    from a2a_adapters.contract.adapter import Answering
+    from a2a_adapters.observability.requests import RequestRecord
+    from a2a_adapters_tracing.spans import OpenSpan, Traces
+
+TRACEPARENT = "a2a_adapters.traceparent"
+"""Key in a task's metadata: the span of its last run, as in the header of this name."""
+
+_REPORTED = ("usage", "cost_envelope", "context_window", "model", BILL)
+"""Keys of the metadata that says what a task has used."""
+
+_HEADERS = frozenset({"traceparent", "baggage"})
+_INVOKES = frozenset({"SendMessage", "SendStreamingMessage", "SubscribeToTask"})
+_RPC = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
+_PORTS = {"https": 443, "http": 80}
+_NAME_LENGTH = 100
+
+
+class ProcessTelemetry(Telemetry):
+    """Traces requests, runs and calls, and collects what they have used."""
+
+    def __init__(self) -> None:
+        self._traces: Traces | None = None
+        self._ledgers = Ledgers()
+        self._agents: WeakKeyDictionary[Adapter, ServedAgent] = WeakKeyDictionary()
+
+    def traces(self, *, is_needed: bool = False) -> Traces | None:
+        """Return the traces if OpenTelemetry is installed and used by this process.
+
+        Args:
+            is_needed: Whether to use it from now on, because a request belongs to a trace.
+        """
+        if self._traces is None and (
+            is_needed
+            or "opentelemetry.trace" in sys.modules
+            or "OTEL_PYTHON_TRACER_PROVIDER" in os.environ
+        ):
+            try:
+                from a2a_adapters_tracing.spans import Traces  # noqa: PLC0415 - slow
+            except ImportError:
+                return None
+            self._traces = Traces()
+        return self._traces
+
+    def is_needed(self, headers: Mapping[str, str]) -> bool:
+        """Return whether a request is traced, or has a trace context."""
+        is_traced = not _HEADERS.isdisjoint(headers)
+        traces = self.traces(is_needed=is_traced)
+        return traces is not None and (is_traced or traces.tracer is not None)
+
+    def request(
+        self, verb: str, path: str, headers: Mapping[str, str], record: RequestRecord
+    ) -> AbstractContextManager[None]:
+        """Process a request in its trace."""
+        traces = self.traces()
+        return traces.request(verb, path, headers, record) if traces else nullcontext()
+
+    def run(self, adapter: Adapter, answering: Answering, task: Task | None) -> ObservedRun:
+        """Observe the answer to a message."""
+        agent = self._agents.get(adapter)
+        if agent is None:
+            agent = self._agents[adapter] = ServedAgent(adapter)
+        return ServedRun(self, self._ledgers, agent, answering, task)
+
+    def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
+        """Observe calls to an agent's interface, or to the address of its card."""
+        return CalledAgent(self, self._ledgers, url, binding, card)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that continue the current trace."""
+        return traces.headers() if (traces := self.traces()) else {}
+
+    def trace_id(self) -> str:
+        """Return the id of the current trace, or ""."""
+        return traces.trace_id() if (traces := self.traces()) else ""
+
+    def traceparent(self) -> str:
+        """Return the current trace and span, or ""."""
+        return traces.traceparent() if (traces := self.traces()) else ""
+
+
+class ServedAgent:
+    """An agent of this process.
+
+    Attributes:
+        packages: The packages of its adapter, whose frameworks count tokens.
+        name: The name of its runs.
+        attributes: The attributes of its runs.
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        described = adapter.describe()
+        name = quote(described.name, _NAME_LENGTH)
+        self.packages = [kind.__module__.partition(".")[0] for kind in type(adapter).__mro__]
+        self.name = f"invoke_agent {name}"
+        self.attributes = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": "a2a",
+            "gen_ai.agent.name": name,
+            "gen_ai.agent.version": described.version,
+        }
+
+
+class ServedRun(ObservedRun):
+    """The answer to one message, by an agent of this process."""
+
+    def __init__(
+        self,
+        telemetry: ProcessTelemetry,
+        ledgers: Ledgers,
+        agent: ServedAgent,
+        answering: Answering,
+        task: Task | None,
+    ) -> None:
+        self._telemetry = telemetry
+        self._ledgers = ledgers
+        self._agent = agent
+        self._answering = answering
+        self._span: OpenSpan | None = None
+        self._traceparent = telemetry.traceparent()
+        self._reported: dict[str, JSON] = {}
+        stored = struct_to_dict(task.metadata) if task and task.HasField("metadata") else {}
+        self._before = str(stored.get(TRACEPARENT, ""))
+        self._earlier = Earlier()
+        if BILL in stored:
+            self._earlier = earlier_of(stored[BILL], agent.packages[0])
+            ledger = ledgers.of(answering)
+            if not ledger.values():  # otherwise the run has waited in this process
+                for key, delegate in self._earlier.delegates.items():
+                    ledger.add(key, delegate, is_new=True)
+
+    def __enter__(self) -> None:
+        traces = self._telemetry.traces()
+        if traces is None:
+            return
+        request = self._answering.request
+        attributes = {
+            **self._agent.attributes,
+            "gen_ai.conversation.id": request.context_id,
+            "a2a.task_id": request.task_id,
+        }
+        self._span = traces.start_run(self._agent.name, attributes, self._before)
+        if self._span is not None:
+            self._span.__enter__()
+            self._traceparent = self._span.traceparent
+
+    def __exit__(self, *error: object) -> None:
+        if self._span is None:
+            return
+        self._span.__exit__(*error)
+        self._span.end(error[1] if isinstance(error[1], BaseException) else None)
+
+    def note(self, values: Mapping[str, JSON]) -> None:
+        """Note what the agent's own models used."""
+        self._reported |= {name: values[name] for name in _REPORTED if name in values}
+
+    def metadata(self) -> Mapping[str, JSON]:
+        """Return the trace and, if the agent has delegates, the bill."""
+        metadata: dict[str, JSON] = {TRACEPARENT: self._traceparent} if self._traceparent else {}
+        ledger = self._ledgers.get(self._answering)
+        if ledger is not None and (delegates := ledger.values()):
+            own = account_of(self._reported)
+            if own.total.usage is None and own.total.usd is None:
+                own = self._earlier.own
+            metadata |= bill_of(own, self._reported, delegates, self._agent.packages)
+        if self._span is not None:
+            total = account_of({**self._reported, **metadata}).total
+            self._span.count(total.usage)
+        return metadata
+
+
+class CalledAgent(ObservedAgent):
+    """A remote agent."""
+
+    def __init__(
+        self,
+        telemetry: ProcessTelemetry,
+        ledgers: Ledgers,
+        url: str,
+        binding: str,
+        card: AgentCard | None,
+    ) -> None:
+        self._telemetry = telemetry
+        self._ledgers = ledgers
+        self.name = quote(card.name, _NAME_LENGTH) if card is not None else ""
+        self._attributes = _address(url)
+        if card is not None:
+            self._attributes |= {
+                "gen_ai.provider.name": "a2a",
+                "gen_ai.agent.name": self.name,
+                "gen_ai.agent.version": quote(card.version, _NAME_LENGTH),
+            }
+        if system := _RPC.get(binding):
+            self._attributes["rpc.system.name"] = system
+
+    def call(self, operation: str, context_id: str = "", task_id: str = "") -> ObservedCall:
+        """Begin a call."""
+        run = ANSWERING.get()
+        traces = self._telemetry.traces()
+        span: OpenSpan | None = None
+        is_invoking = operation in _INVOKES
+        if traces is not None and traces.tracer is not None:
+            attributes = {**self._attributes, "rpc.method": operation}
+            if is_invoking:
+                attributes["gen_ai.operation.name"] = "invoke_agent"
+            attributes |= _ids(context_id, task_id)
+            name = f"invoke_agent {self.name}" if is_invoking else operation
+            span = traces.start_call(name, attributes)
+        if span is None and run is None:
+            return ObservedCall()
+        return RemoteCall(self.name, self._ledgers, run, span, is_invoking=is_invoking)
+
+
+class RemoteCall(ObservedCall):
+    """A call to a remote agent, in a trace or in an agent's run."""
+
+    def __init__(
+        self,
+        agent: str,
+        ledgers: Ledgers,
+        run: Answering | None,
+        span: OpenSpan | None,
+        *,
+        is_invoking: bool,
+    ) -> None:
+        self._agent = agent
+        self._ledgers = ledgers
+        self._run = run
+        self._span = span
+        self._is_invoking = is_invoking
+        self._has_ended = False
+
+    def __enter__(self) -> None:
+        if self._span is not None:
+            self._span.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if self._span is not None:
+            self._span.__exit__(*error)
+
+    def note(self, result: object) -> None:
+        """Note the reply, or the task that another operation returned."""
+        if isinstance(result, Task):
+            state = _state(result.status.state)
+            metadata = struct_to_dict(result.metadata)
+            self._note(result.context_id, result.id, state, metadata, ())
+        elif (counted_by := getattr(result, "counted_by", None)) is not None:
+            reply: AgentReply = result  # type: ignore[assignment]
+            self._note(reply.context_id, reply.task_id, reply.state, reply.metadata, counted_by)
+
+    def _note(
+        self,
+        context_id: str,
+        task_id: str,
+        state: str,
+        metadata: Mapping[str, Any],
+        counted_by: Collection[str],
+    ) -> None:
+        delegate = delegate_of(self._agent, task_id, state, metadata, counted_by)
+        if self._run is not None:
+            key = (self._agent, task_id) if task_id else object()
+            self._ledgers.of(self._run).add(key, delegate, is_new=self._is_invoking)
+        if self._span is not None and not self._has_ended:
+            self._span.describe(_ids(context_id, task_id) | {"a2a.task_state": state})
+            self._span.count(delegate.account.total.usage)
+            self._span.link(str(metadata.get(TRACEPARENT, "")))
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the call."""
+        if self._span is not None and not self._has_ended:
+            self._has_ended = True
+            self._span.end(error)
+
+
+def _state(state: TaskState) -> ReplyState:
+    name = TaskState.Name(state).removeprefix("TASK_STATE_").lower().replace("_", "-")
+    return "unknown" if name == "unspecified" else name  # type: ignore[return-value]
+
+
+def _ids(context_id: str, task_id: str) -> dict[str, str]:
+    found = {
+        "gen_ai.conversation.id": clipped(context_id),
+        "a2a.context_id": clipped(context_id),
+        "a2a.task_id": clipped(task_id),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _address(url: str) -> dict[str, str | int]:
+    """Return the attributes for an address, which a card may have named."""
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return {}
+    found = {"server.address": host and clipped(host), "server.port": port}
+    return {name: value for name, value in found.items() if value}

@@ -1,0 +1,261 @@
+"""What agents and the agents they call have used, in the metadata of their tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from a2a_adapters_tracing import BILL
+
+from a2a_adapters import (
+    AgentRequest,
+    InputRequired,
+    Rejected,
+    RemoteAgent,
+    RemoteTaskError,
+    TaskMetadata,
+    TokenUsage,
+    build_app,
+)
+from a2a_adapters.testing import running
+
+
+def spent(given, made, usd=None, model=""):
+    money = {} if usd is None else {"cost_envelope": {"actual": usd, "currency": "USD"}}
+    name = {"model": model} if model else {}
+    return TaskMetadata(TokenUsage(given, made, given + made).as_metadata() | money | name)
+
+
+def inner_agent(given=10, made=1, usd=0.5, model="small"):
+    async def inner(request: AgentRequest):
+        """Uses a model."""
+        yield spent(given, made, usd, model)
+        if request.text == "reject":
+            yield Rejected("no")
+        if request.text == "ask":
+            yield InputRequired("Which city?", durable=True)
+        yield "done"
+
+    return inner
+
+
+def outer_agent(remote, own=None):
+    async def outer(request: AgentRequest):
+        """Asks another agent."""
+        if own:
+            yield own
+        yield (await remote.send(request.text)).text
+
+    return outer
+
+
+@asynccontextmanager
+async def chain(*makers):
+    """Serve agents, each of which gets a client of the one before; yield a client of the last."""
+    async with AsyncExitStack() as stack:
+        remote = None
+        for make in makers:
+            app = build_app(make(remote) if remote else make())
+            url = await stack.enter_async_context(running(app))
+            remote = await stack.enter_async_context(RemoteAgent(url))
+        yield remote
+
+
+async def test_an_agent_reports_its_own_and_its_delegates_tokens_and_money():
+    def outer(remote):
+        return outer_agent(remote, spent(100, 20, 2.0, "large"))
+
+    async with chain(inner_agent, outer) as remote:
+        reply = await remote.send("hello")
+    assert reply.usage == TokenUsage(110, 21, 131)
+    assert reply.metadata["cost_envelope"] == {"actual": 2.5, "currency": "USD"}
+    bill = reply.metadata[BILL]
+    small = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11, "usd": 0.5}
+    large = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, "usd": 2}
+    assert bill["models"] == {"large": large, "small": small}
+    assert bill["own"] == {**large, "models": {"large": large}}
+    (delegate,) = bill["delegates"]
+    assert delegate.pop("task_id")
+    assert delegate == {
+        "agent": "inner",
+        "state": "completed",
+        "spent": small,
+        "models": {"small": small},
+    }
+
+
+async def test_three_agents_are_nested():
+    def unnamed(remote):
+        return outer_agent(remote, spent(5, 5))
+
+    async with chain(inner_agent, unnamed, outer_agent) as remote:
+        reply = await remote.send("hello")
+    assert reply.usage == TokenUsage(15, 6, 21)
+    bill = reply.metadata[BILL]
+    assert {name: each["total_tokens"] for name, each in bill["models"].items()} == {
+        "small": 11,
+        "unknown": 10,
+    }
+    (middle,) = bill["delegates"]
+    assert (middle["agent"], middle["spent"]["total_tokens"]) == ("outer", 21)
+    (last,) = middle["delegates"]
+    assert (last["agent"], last["spent"]["total_tokens"]) == ("inner", 11)
+
+
+async def test_concurrent_runs_have_bills_of_their_own():
+    both = asyncio.Event()
+    waiting = 0
+
+    def outer(remote):
+        async def outer(text: str) -> str:
+            """Call as often as the text says."""
+            nonlocal waiting
+            waiting += 1
+            if waiting == 2:
+                both.set()
+            await both.wait()
+            for _ in range(int(text)):
+                await remote.send("hello")
+            return text
+
+        return outer
+
+    async with chain(inner_agent, outer) as remote:
+        one, three = await asyncio.gather(remote.send("1"), remote.send("3"))
+    assert one.usage == TokenUsage(10, 1, 11)
+    assert three.usage == TokenUsage(30, 3, 33)
+    ids = [each["task_id"] for reply in (one, three) for each in reply.metadata[BILL]["delegates"]]
+    assert len(set(ids)) == 4
+
+
+async def test_calls_in_threads_and_their_tasks_are_counted():
+    def outer(remote):
+        def outer(text: str) -> str:
+            """Call from a thread."""
+            return remote.send_sync(text).text
+
+        async def nested(text: str) -> str:
+            """Call from tasks and threads."""
+            await asyncio.gather(remote.send(text), asyncio.to_thread(remote.send_sync, text))
+            return await asyncio.to_thread(outer, text)
+
+        return nested
+
+    async with chain(inner_agent, outer) as remote:
+        assert (await remote.send("hello")).usage == TokenUsage(30, 3, 33)
+
+
+async def test_the_tokens_of_tasks_that_fail_count_too():
+    def outer(remote):
+        async def outer(text: str) -> str:
+            """Try, then fail."""
+            with pytest.raises(RemoteTaskError):
+                await remote.send("reject")
+            raise ValueError("no")
+
+        return outer
+
+    async with chain(inner_agent, outer) as remote:
+        with pytest.raises(RemoteTaskError) as raised:
+            await remote.send("hello")
+    assert raised.value.reply.usage == TokenUsage(10, 1, 11)
+    (delegate,) = raised.value.reply.metadata[BILL]["delegates"]
+    assert delegate["state"] == "rejected"
+
+
+async def test_a_task_that_is_started_and_waited_for_counts_once():
+    def outer(remote):
+        async def outer(text: str) -> str:
+            """Start a task, look at it, and wait for it."""
+            task = await remote.start(text)
+            await task.result()
+            await task.status()
+            return (await task.result()).text
+
+        return outer
+
+    async with chain(inner_agent, outer) as remote:
+        reply = await remote.send("hello")
+    assert reply.usage == TokenUsage(10, 1, 11)
+    assert len(reply.metadata[BILL]["delegates"]) == 1
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "durable"])
+async def test_a_task_with_questions_keeps_its_bill(waits):
+    def outer(remote):
+        async def outer(request: AgentRequest):
+            """Calls before and after its question."""
+            if not request.resuming:
+                yield spent(100, 0)
+                await remote.send("one")
+                answer = yield InputRequired("Which city?", durable=not waits)
+                if not answer:
+                    return
+            await remote.send("two")
+            yield "done"
+
+        return outer
+
+    async with chain(inner_agent, outer) as remote:
+        asked = await remote.send("hello")
+        assert asked.usage == TokenUsage(110, 1, 111)
+        answered = await remote.send("x", task_id=asked.task_id, context_id=asked.context_id)
+    assert answered.usage == TokenUsage(120, 2, 122)
+    assert len(answered.metadata[BILL]["delegates"]) == 2
+
+
+async def test_a_cancelled_task_has_its_bill():
+    called = asyncio.Event()
+
+    def outer(remote):
+        async def outer(text: str) -> str:
+            """Call, then wait for ever."""
+            await remote.send(text)
+            called.set()
+            await asyncio.Event().wait()
+            return ""
+
+        return outer
+
+    async with chain(inner_agent, outer) as remote:
+        task = await remote.start("hello")
+        await called.wait()
+        reply = await task.cancel()
+    assert (reply.state, reply.usage) == ("canceled", TokenUsage(10, 1, 11))
+
+
+HUGE = {"agent": "x" * 10_000, "delegates": []}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"usage": {"input_tokens": -5, "output_tokens": 10**30}},
+        {"usage": {"input_tokens": True, "output_tokens": "1"}, "model": "m" * 10_000},
+        {"cost_envelope": {"actual": -3.0}},
+        {"cost_envelope": {"actual": 3.0, "currency": "EUR"}},
+        {"cost_envelope": "much", "context_window": [], BILL: "paid"},
+        {BILL: {"models": ["a"], "own": 3, "delegates": {"a": 1}}},
+        {BILL: {"models": {"m": {"usd": "1"}}, "delegates": [1, None, HUGE]}},
+        {BILL: {"delegates": [HUGE] * 300}},
+    ],
+)
+async def test_a_lying_delegate_cannot_spoil_a_bill(lie):
+    def liar():
+        async def inner(request: AgentRequest):
+            """Reports nonsense."""
+            yield TaskMetadata(lie)
+            yield "done"
+
+        return inner
+
+    def outer(remote):
+        return outer_agent(remote, spent(1, 2, 0.25))
+
+    async with chain(liar, outer) as remote:
+        reply = await remote.send("hello")
+    assert reply.usage == TokenUsage(1, 2, 3)
+    assert reply.metadata["cost_envelope"]["actual"] == 0.25
+    assert len(str(reply.metadata)) < 40_000
+    assert len(reply.metadata[BILL]["delegates"][0].get("delegates", ())) <= 100

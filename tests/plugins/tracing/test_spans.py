@@ -1,0 +1,205 @@
+"""Spans of calls to remote agents and of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+from opentelemetry import baggage, context, trace
+from opentelemetry.trace import SpanKind, StatusCode
+
+from a2a_adapters import (
+    AgentRequest,
+    InputRequired,
+    RemoteAgent,
+    RemoteOptions,
+    RemoteTaskError,
+    ServerOptions,
+    TaskMetadata,
+    TokenUsage,
+    build_app,
+)
+from a2a_adapters.testing import running
+
+BINDINGS = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
+
+
+async def inner(request: AgentRequest):
+    """Answers, asks, fails or says its baggage."""
+    match request.text:
+        case "ask":
+            answer = yield InputRequired("Which city?")
+            yield answer.text
+        case "fail":
+            raise ValueError("secret")
+        case "baggage":
+            yield str(baggage.get_baggage("customer"))
+        case _:
+            yield TaskMetadata(TokenUsage(3, 4, 7).as_metadata())
+            yield "done"
+
+
+def named(spans, name, kind=None):
+    return [each for each in spans() if each.name == name and kind in (None, each.kind)]
+
+
+def agent_of(url, binding="JSONRPC"):
+    return RemoteAgent(url, options=RemoteOptions(bindings=[binding], trusted_hosts=["127.0.0.1"]))
+
+
+@BINDINGS
+async def test_a_message_is_a_client_span_that_the_server_continues(binding, spans):
+    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    async with running(app) as url, agent_of(url, binding) as remote:
+        reply = await remote.send("hello", context_id="trip")
+    (call,) = named(spans, "invoke_agent inner", SpanKind.CLIENT)
+    (run,) = named(spans, "invoke_agent inner", SpanKind.INTERNAL)
+    (request,) = named(spans, "SendStreamingMessage", SpanKind.SERVER)
+    assert call.parent is None
+    assert request.parent.span_id == call.context.span_id
+    assert run.parent.span_id == request.context.span_id
+    expected = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": "a2a",
+        "gen_ai.agent.name": "inner",
+        "gen_ai.agent.version": "1.0.0",
+        "gen_ai.conversation.id": "trip",
+        "gen_ai.usage.input_tokens": 3,
+        "gen_ai.usage.output_tokens": 4,
+        "server.address": "127.0.0.1",
+        "rpc.method": "SendStreamingMessage",
+        "a2a.task_id": reply.task_id,
+        "a2a.task_state": "completed",
+    }
+    assert expected.items() <= dict(call.attributes).items()
+    assert call.attributes.get("rpc.system.name") == {"JSONRPC": "jsonrpc", "GRPC": "grpc"}.get(
+        binding
+    )
+    if binding != "GRPC":
+        assert call.attributes["server.port"] == urlsplit(url).port
+    assert request.attributes["gen_ai.conversation.id"] == "trip"
+    assert run.attributes["gen_ai.usage.output_tokens"] == 4
+    assert not [text for each in spans() for text in each.attributes.values() if text == "hello"]
+
+
+@BINDINGS
+async def test_every_operation_is_a_client_span(binding, spans):
+    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    async with running(app) as url, agent_of(url, binding) as remote:
+        task = await remote.start("ask")
+        await task.result()
+        await task.status()
+        async for _ in remote.tasks():
+            pass
+        await task.cancel()
+    called = [each for each in spans() if each.kind is SpanKind.CLIENT]
+    methods = [each.attributes.get("rpc.method") for each in called]
+    assert methods == [
+        *("GetAgentCard", "SendMessage", "SubscribeToTask"),
+        *("GetTask", "ListTasks", "CancelTask"),
+    ]
+    asked = {each.parent.span_id for each in spans() if each.parent is not None}
+    unseen = {"GetAgentCard"}  # its span has a request of another name below it
+    assert {each.context.span_id for each in called if each.name not in unseen} <= asked
+    followed = called[2]
+    assert followed.attributes["a2a.task_state"] == "input-required"
+
+
+async def test_a_failure_names_its_error_and_nothing_of_its_text(spans):
+    async with running(build_app(inner)) as url, RemoteAgent(url) as remote:
+        with pytest.raises(RemoteTaskError):
+            await remote.send("fail")
+        with pytest.raises(Exception, match="refused"):
+            await remote.get_task("nothing")
+    (call,) = named(spans, "invoke_agent inner", SpanKind.CLIENT)
+    assert call.attributes["error.type"] == "RemoteTaskError"
+    assert call.attributes["a2a.task_state"] == "failed"
+    (lost,) = named(spans, "GetTask", SpanKind.CLIENT)
+    assert lost.attributes["error.type"] == "RemoteRefusedError"
+    for each in (call, lost):
+        assert each.status.status_code is StatusCode.ERROR
+        assert not each.status.description
+        assert not each.events
+    assert "secret" not in "".join(each.to_json() for each in spans())
+
+
+async def test_a_stream_that_is_left_early_ends_its_span_without_an_error(spans):
+    async with running(build_app(inner)) as url, RemoteAgent(url) as remote:
+        events = remote.stream("hello")
+        await anext(events)
+        await events.aclose()
+    (call,) = named(spans, "invoke_agent inner", SpanKind.CLIENT)
+    assert call.status.status_code is StatusCode.UNSET
+
+
+async def test_an_answer_links_to_the_run_that_asked(spans):
+    async with running(build_app(inner)) as url, RemoteAgent(url) as remote:
+        asked = await remote.send("ask")
+        await remote.send("Rome", task_id=asked.task_id, context_id=asked.context_id)
+    first, second = named(spans, "invoke_agent inner", SpanKind.INTERNAL)
+    assert [link.context.span_id for link in second.links] == [first.context.span_id]
+    assert second.context.trace_id != first.context.trace_id
+
+
+@BINDINGS
+async def test_baggage_arrives_with_and_without_a_trace(binding, spans):
+    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    async with running(app) as url, agent_of(url, binding) as remote:
+        token = context.attach(baggage.set_baggage("customer", "ada"))
+        try:
+            first = await remote.send("baggage")
+        finally:
+            context.detach(token)
+        second = await remote.send("baggage")
+    assert [first.text, second.text] == ["ada", "None"]
+
+
+async def test_traces_of_concurrent_callers_are_separate(spans):
+    entered = asyncio.Event()
+    waiting = 0
+
+    async def meeting(text: str) -> str:
+        """Answer when both callers are here."""
+        nonlocal waiting
+        waiting += 1
+        if waiting == 2:
+            entered.set()
+        await entered.wait()
+        return f"{trace.get_current_span().get_span_context().trace_id:032x}"
+
+    async def ask(remote, name):
+        with trace.get_tracer("test").start_as_current_span(name) as span:
+            reply = await remote.send(name)
+        assert reply.metadata["a2a_adapters.traceparent"].split("-")[1] == reply.text
+        return reply.text, f"{span.get_span_context().trace_id:032x}"
+
+    async with running(build_app(meeting)) as url, RemoteAgent(url) as remote:
+        pairs = await asyncio.gather(ask(remote, "a"), ask(remote, "b"))
+    assert all(seen == sent for seen, sent in pairs)
+    assert pairs[0] != pairs[1]
+
+
+def test_opentelemetry_is_optional():
+    code = """
+import asyncio, sys
+sys.modules["opentelemetry"] = None
+from a2a_adapters import RemoteAgent, build_app
+from a2a_adapters.testing import running
+
+async def inner(text: str) -> str:
+    return text
+
+async def main():
+    async with running(build_app(inner)) as url, RemoteAgent(url) as remote:
+        headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+        reply = await remote.send("hello", headers=headers)
+        assert (reply.text, reply.metadata) == ("hello", {})
+
+asyncio.run(main())
+print([name for name in sys.modules if "spans" in name or name.startswith("opentelemetry.")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
