@@ -193,6 +193,10 @@ class Chat:
             text = line.removeprefix("/") if line.startswith("//") else line
             files, self._files = self._files, []
             await self._say([*([Text(text)] if text else []), *files])
+        elif self._reply is not None and self._reply.state == "auth-required":
+            from a2a_adapters_oauth import LOGGED_IN  # noqa: PLC0415 - comes with a2a-sdk
+
+            await self._say([Text(LOGGED_IN)])
         return True
 
     async def _run(self, command: str, argument: str) -> None:
@@ -237,6 +241,15 @@ class Chat:
         if self._keep is not None:
             self._keep(as_text(message), self._reply)
         self._form = form_of(self._reply.status_parts) if self._reply.is_question else None
+        self._show_login(self._reply)
+
+    def _show_login(self, reply: AgentReply) -> None:
+        from a2a_adapters_oauth import login_request  # noqa: PLC0415 - comes with a2a-sdk
+
+        if (request := login_request(reply)) is not None:
+            for url in request.urls:
+                note(f"log in at {one_line(url)}")
+            note("press Enter when you have logged in, or type an answer")
 
     def _attach(self, path: str) -> None:
         self._files.append(read_file(_expanded(path)))

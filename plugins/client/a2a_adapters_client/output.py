@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from a2a.types import Role, TaskState
+from a2a_adapters_oauth import LOGGED_IN, login_request
 
+from a2a_adapters.calling.task import as_reply
 from a2a_adapters.cli.terminal import echo, escaped, note, one_line
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import from_value
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message as ProtocolMessage
     from google.protobuf.struct_pb2 import Struct
 
+    from a2a_adapters import AgentReply
     from a2a_adapters_client.access import Access
 
 _ADVICE = {
     states.INPUT_REQUIRED: "is waiting for input",
-    states.AUTH_REQUIRED: "is waiting for credentials; follow its message",
+    states.AUTH_REQUIRED: "is waiting for a login",
     states.FAILED: "failed",
     states.REJECTED: "was rejected",
     states.CANCELED: "was cancelled",
@@ -85,8 +88,13 @@ class Output:
         else:
             _lines(lines)
 
-    def advise(self, task: Task) -> None:
-        """Explain on standard error why a task has no answer, and how to proceed."""
+    def advise(self, task: Task, reply: AgentReply | None = None) -> None:
+        """Explain on standard error why a task has no answer, and how to proceed.
+
+        Args:
+            task: The task.
+            reply: The reply to the message, by default what the task contains.
+        """
         state = task.status.state
         if state not in _ADVICE:
             return
@@ -94,7 +102,14 @@ class Output:
         if state in states.INTERRUPTED:
             version = self._access.a2a_version
             options = ["--a2a-version", version] if version else []
-            note(f'answer: {self._access.again("send", "--task-id", task.id, *options)} "..."')
+            command = self._access.again("send", "--task-id", task.id, *options)
+            if state == states.AUTH_REQUIRED:
+                request = login_request(reply or as_reply(task))
+                for url in request.urls if request else ():
+                    note(f"log in at {one_line(url)}")
+                note(f'afterwards: {command} "{LOGGED_IN}"')
+            else:
+                note(f'answer: {command} "..."')
 
     def _json(self, content: object) -> None:
         indent = None if self._access.stream else 2

@@ -69,9 +69,9 @@ class _Events:
         agent: Agent,  # noqa: ARG002 - as other printers
         following: Following,
         late: Iterable[object],  # noqa: ARG002
-        reply: AgentReply,  # noqa: ARG002
+        reply: AgentReply,
     ) -> None:
-        self._output.advise(following.task())
+        self._output.advise(following.task(), reply)
 
     def end_line(self) -> None:
         """Do nothing: events are whole lines."""
@@ -135,7 +135,7 @@ class _Plain:
         keep_files(reply, self._folder)
         if reply.state in _FAILED and (reason := join_text(reply.status_parts)):
             note(reason)
-        self._output.advise(following.task())
+        self._output.advise(following.task(), reply)
 
     def _write(self, news: Iterable[object]) -> None:
         for each in news:
