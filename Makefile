@@ -152,8 +152,9 @@ bench: $(BENCH)/.bench ## compare the speed with other servers; writes docs/benc
 structure: $(VENV)/.test ## show packages, layers, cycles, sizes and the files a message passes
 	@$(VENV)/bin/python benchmarks/structure.py
 
-screenshots: $(VENV)/.test ## take the screenshots of the docs; needs Chromium
+screenshots: $(VENV)/.test ## take the pictures of the docs; needs Chromium and tmux
 	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/plugins/console/test_screenshots.py
+	$(VENV)/bin/python tests/end_to_end/terminal/run.py docs
 
 load: $(VENV)/.test ## hold 500 streams open; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md

@@ -131,7 +131,7 @@ def help_(
 
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
-    """Print the completion script for a shell, to be installed where the shell looks for it.
+    """Print the completion script for a shell, which loads it when it starts.
 
     Examples:
       eval "$(a2a-adapters completion bash)"

@@ -13,6 +13,8 @@ from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters_check.tls import Insecure, unverified
 
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
 
 def check(
     url: Annotated[
@@ -65,7 +67,7 @@ def check(
         report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout, tls=tls))
     except RemoteAuthError as error:
         fail(f"{error}; pass them with --bearer or --header", UNAUTHENTICATED)
-    echo(render(report, output))
+    _print(render(report, output), coloured=output == "text")
     if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
         echo(f"hint: {hint}", err=True)
     if fail_on != "never" and report.at_least(Severity(fail_on)):
@@ -74,3 +76,13 @@ def check(
 
 conformance = typer.Typer()
 conformance.command(hidden=True)(check)
+
+
+def _print(report: str, *, coloured: bool) -> None:
+    """Print a report; a terminal shows severities in colours."""
+    colours = {f"{name:9}": colour for name, colour in _COLOURS.items()} if coloured else {}
+    for line in report.split("\n"):
+        if colour := colours.get(line[:9]):
+            echo(line[:9], nl=False, fg=colour)
+            line = line[9:]  # noqa: PLW2901 - the rest
+        echo(line)
