@@ -31,7 +31,7 @@ MEETING := bindings/test_bindings.py bindings/test_conformance.py calling/test_a
 	plugins/langchain/test_output.py plugins/langchain/test_plugin.py plugins/langchain/test_reasoning.py \
 	plugins/langchain/test_remote_graph.py plugins/langchain/test_resume.py plugins/langchain/test_streaming.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
-	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py plugins/omniroute/test_serving.py \
+	plugins/oauth plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py plugins/omniroute/test_serving.py \
 	plugins/router/test_file.py plugins/router/test_ledger.py plugins/router/test_routing.py \
 	plugins/server plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py \
 	plugins/sql/test_contract.py plugins/sql/test_database.py plugins/sql/test_released.py plugins/webhooks \
