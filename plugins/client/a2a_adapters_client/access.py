@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from a2a_adapters_check.tls import unverified
 
 from a2a_adapters.cli.options import seconds, suggestion
 from a2a_adapters.contract.errors import ConfigurationError
@@ -197,7 +196,9 @@ class Access:
         """
         if not self.insecure and self.client_cert is None:
             return None
-        import ssl  # noqa: PLC0415 - `--help` needs none
+        import ssl  # noqa: PLC0415 - `--help` needs neither
+
+        from a2a_adapters_check.tls import unverified  # noqa: PLC0415
 
         if self.insecure:
             context = unverified(sends_secrets=self._has_secrets())

@@ -90,6 +90,7 @@ class ServerSettings(Table):
     allow_unauthenticated: bool = False
     allowed_hosts: list[str] = Field(default_factory=list)
     cors_origins: list[str] = Field(default_factory=list)
+    caller_headers: list[str] = Field(default_factory=list)
     extensions: list[str] = Field(default_factory=list)
     trust_forwarded: bool = False
     grpc_port: Port | None = None
@@ -119,7 +120,10 @@ class ServerSettings(Table):
         """Accept `push = true` for the default options."""
         return {True: {}, False: None}[push] if isinstance(push, bool) else push
 
-    @field_validator("dialects", "allowed_hosts", "cors_origins", "extensions", mode="before")
+    @field_validator(
+        *("dialects", "allowed_hosts", "cors_origins", "caller_headers", "extensions"),
+        mode="before",
+    )
     @classmethod
     def _split(cls, names: object) -> object:
         """Accept a comma-separated list, for the environment."""
@@ -159,6 +163,7 @@ class ServerSettings(Table):
             authentication=authenticator(self.bearer_token_file, self.api_key_file, os.environ),
             allowed_hosts=self.allowed_hosts,
             cors_origins=self.cors_origins,
+            caller_headers=self.caller_headers,
             extensions=[Extension(uri=uri) for uri in self.extensions],
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,
