@@ -45,7 +45,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript copilotkit open-webui gateway coding-agents other-servers bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ kit: $(VENV)/.test ## run the official A2A test kit: TCK_SRC is a git clone of i
 
 javascript: $(VENV)/.test ## test with JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/end_to_end/javascript/run.py
+
+authorization: $(VENV)/.test ## get tokens from oidc-provider; needs node and npm, too
+	$(VENV)/bin/python tests/end_to_end/authorization/run.py
 
 coding-agents: $(VENV)/.test ## serve real coding agents with a scripted model; needs node and npm, too
 	$(VENV)/bin/python tests/end_to_end/coding_agents/run.py
