@@ -1,4 +1,4 @@
-"""The command line: `plugins`, `completion` and `help`, and the commands of plugins."""
+"""The command line: `help`, and the commands of plugins."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
-from a2a_adapters.cli.commands import COMPLETE, CommandGroup, completion, help_
+from a2a_adapters.cli.commands import COMPLETE, CommandGroup, help_
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.options import Settings, Verbose
-from a2a_adapters.cli.plugins import plugins
 from a2a_adapters.cli.terminal import echo, guard
 from a2a_adapters.contract.errors import A2AAdaptersError
 
@@ -31,8 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (plugins, completion):
-    app.command()(command)
 app.command("help")(help_)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 from typer.main import get_group
 
 from a2a_adapters.cli.help import use_layout
 from a2a_adapters.cli.targets import load_targets
-from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ use_layout()
 
 COMPLETE = "_A2A_ADAPTERS_COMPLETE"
 """Environment variable with which a shell requests completions."""
-
-_NAME = "a2a-adapters"
 
 
 class CommandGroup(TyperGroup):
@@ -128,13 +124,3 @@ def help_(
         _, inner, _ = here.command.resolve_command(here, [word])
         here = type(here)(inner, parent=here, info_name=word)
     here.command.parse_args(here, ["--help"])
-
-
-def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
-    """Print the completion script for a shell, which loads it when it starts.
-
-    Examples:
-      eval "$(a2a-adapters completion bash)"
-      a2a-adapters completion fish > ~/.config/fish/completions/a2a-adapters.fish
-    """
-    echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))

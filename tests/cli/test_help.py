@@ -107,7 +107,8 @@ def test_every_command_has_two_examples_of_itself():
     ("command", "plugin"),
     [
         ("serve", "server"),
-        ("plugins", ""),
+        ("help", ""),
+        ("plugins", "server"),
         ("card get", "client"),
         ("check", "check"),
         ("db upgrade", "sql"),

@@ -1,4 +1,4 @@
-"""The commands that serve agents (`serve`, `config`, `init`), their page and their metrics."""
+"""Commands for operators (`serve`, `config`, `init`, `plugins`), and a page and metrics."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def a2a_commands() -> Mapping[str, str]:
         "serve": "a2a_adapters_server.serve:serve",
         "config": "a2a_adapters_server.config:config",
         "init": "a2a_adapters_server.init:init",
+        "plugins": "a2a_adapters_server.plugins:plugins",
+        "completion": "a2a_adapters_server.completion:completion",
     }
 
 
