@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,7 +40,7 @@ from a2a_adapters.contract.text import quote
 from a2a_adapters_grpc.calling.channel import CountedChannel, connect, open_channel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from a2a.types import StreamResponse
 
@@ -54,6 +54,8 @@ _CODES = {
     grpc.StatusCode.INTERNAL: -32603,
 }
 """The JSON-RPC codes of errors without an A2A reason."""
+
+_UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 
 _LOST = frozenset(
     {
@@ -148,8 +150,18 @@ class GrpcTransport(ClientTransport):
             await self._inner.close()
 
     async def call_once(self, name: str, request: Any, context: ClientCallContext | None) -> Any:
-        """Make a call, and return its answer."""
-        inner, context = await self._ready(context)
+        """Make a call, and return its answer; once more if other credentials are to be had."""
+        sent = await self._credentials()
+        try:
+            return await self._call(name, request, context, sent)
+        except UnauthorizedError as error:
+            other = await self._other_credentials(error, sent)
+        return await self._call(name, request, context, other)
+
+    async def _call(
+        self, name: str, request: Any, context: ClientCallContext | None, sent: Mapping[str, str]
+    ) -> Any:
+        inner, context = await self._ready(context, sent)
         try:
             async with asyncio.timeout(self._options.idle_timeout):
                 return await getattr(inner, name)(request, context=context)
@@ -161,8 +173,27 @@ class GrpcTransport(ClientTransport):
     async def stream_once(
         self, name: str, request: Any, context: ClientCallContext | None
     ) -> AsyncGenerator[StreamResponse]:
-        """Make a call, and yield its answers."""
-        inner, context = await self._ready(context)
+        """Make a call, and yield its answers, as `call_once` does."""
+        sent, has_begun = await self._credentials(), False
+        try:
+            async with aclosing(self._stream(name, request, context, sent)) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+        except UnauthorizedError as error:
+            if has_begun:
+                raise
+            other = await self._other_credentials(error, sent)
+        else:
+            return
+        async with aclosing(self._stream(name, request, context, other)) as events:
+            async for event in events:
+                yield event
+
+    async def _stream(
+        self, name: str, request: Any, context: ClientCallContext | None, sent: Mapping[str, str]
+    ) -> AsyncGenerator[StreamResponse]:
+        inner, context = await self._ready(context, sent)
         left = self._options.answer_bytes
         async with aclosing(getattr(inner, name)(request, context=context)) as events:
             while True:
@@ -182,7 +213,7 @@ class GrpcTransport(ClientTransport):
                 yield event
 
     async def _ready(
-        self, context: ClientCallContext | None
+        self, context: ClientCallContext | None, sent: Mapping[str, str]
     ) -> tuple[SdkTransport | CompatGrpcTransport, ClientCallContext]:
         """Connect if necessary; return a2a-sdk's transport and a context with the credentials."""
         async with self._opening:
@@ -194,11 +225,25 @@ class GrpcTransport(ClientTransport):
                 self._inner = self._kind(cast("grpc.aio.Channel", counted), self._card)
         await connect(self._channel, self._options.connect_timeout)
         parameters = dict(context.service_parameters or {}) if context else {}
-        parameters |= await self._credentials()
+        parameters |= sent
         return self._inner, ClientCallContext(service_parameters=parameters)
 
-    async def _credentials(self) -> dict[str, str]:
-        """Return the headers that the client's authentication adds to a request."""
+    async def _other_credentials(
+        self, error: UnauthorizedError, sent: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Return the credentials after a refusal, or raise it if there are no others."""
+        call = error.__cause__.__cause__ if error.__cause__ else None
+        is_refused = isinstance(call, grpc.aio.AioRpcError) and call.code() is _UNAUTHENTICATED
+        if is_refused and (other := await self._credentials(sent)) != sent:
+            return other
+        raise error
+
+    async def _credentials(self, refused: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the headers that the client's authentication adds to a request.
+
+        Args:
+            refused: Those that the agent refused, which are replaced as after HTTP 401.
+        """
         auth = self._http.auth
         if not isinstance(auth, TrustedHostAuth) or auth.adds_nothing:
             return {}
@@ -210,7 +255,11 @@ class GrpcTransport(ClientTransport):
             while prepared.url != self._url:  # a token is fetched first
                 response = await self._http.send(prepared, auth=None)
                 prepared = await flow.asend(response)
-        headers = {name: v for name, v in prepared.headers.items() if before.get(name) != v}
+            headers = {name: v for name, v in prepared.headers.items() if before.get(name) != v}
+            if headers == refused:
+                with suppress(StopAsyncIteration):
+                    prepared = await flow.asend(httpx.Response(401, request=prepared))
+                headers = {n: v for n, v in prepared.headers.items() if before.get(n) != v}
         if not all(value.isascii() for value in headers.values()):
             raise RemoteAuthError("credentials for gRPC must be ASCII")
         return headers
@@ -225,7 +274,7 @@ def _failure(error: A2AClientError) -> Exception:
     reason = _reason(cause)
     if reason == "SERVER_BUSY":
         return NotBegunError(f"the agent is busy: {text}")
-    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+    if code in (_UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         return UnauthorizedError(f"the agent requires other credentials ({code.name}): {text}")
     is_cut = code in _BROKEN and not reason and _CUT.search(text)
     if code in _LOST or is_cut or reason == "READER_BEHIND":
