@@ -1,7 +1,8 @@
-"""Serves applications over TLS with a certificate that nobody trusts."""
+"""Serves applications over TLS, usually with a certificate that nobody trusts."""
 
 from __future__ import annotations
 
+import ssl
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,14 +12,21 @@ import uvicorn
 
 
 @asynccontextmanager
-async def running_with_tls(app):
-    """Run an application; yield its https URL."""
+async def running_with_tls(app, authority=None):
+    """Run an application; yield its https URL.
+
+    With an authority, which issues its certificate, it admits only clients with one of it (mTLS).
+    """
     with TemporaryDirectory() as folder:
         certificate, key = Path(folder, "certificate.pem"), Path(folder, "key.pem")
-        issued = trustme.CA().issue_cert("127.0.0.1")
+        issued = (authority or trustme.CA()).issue_cert("127.0.0.1")
         issued.cert_chain_pems[0].write_to_path(certificate)
         issued.private_key_pem.write_to_path(key)
         files = {"ssl_certfile": certificate, "ssl_keyfile": key}
+        if authority:
+            clients = Path(folder, "clients.pem")
+            authority.cert_pem.write_to_path(clients)
+            files |= {"ssl_ca_certs": clients, "ssl_cert_reqs": ssl.CERT_REQUIRED}
         config = uvicorn.Config(app, "127.0.0.1", 0, log_config=None, lifespan="on", **files)
         server = uvicorn.Server(config)
         config.load()

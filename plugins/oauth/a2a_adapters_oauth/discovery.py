@@ -132,7 +132,7 @@ async def issuer_metadata(issuer: str, http: httpx.AsyncClient) -> Metadata:
     """Return the metadata of an issuer (OpenID Connect Discovery 1.0 or RFC 8414).
 
     Raises:
-        RemoteAgentError: The issuer is unreachable or serves no metadata of its own.
+        RemoteAgentError: The issuer is unreachable, or serves no metadata of its own.
     """
     *others, last = _metadata_urls(issuer)
     for url in others:
@@ -144,7 +144,8 @@ async def issuer_metadata(issuer: str, http: httpx.AsyncClient) -> Metadata:
 def _of_issuer(issuer: str, found: Metadata) -> Metadata:
     if found.issuer.rstrip("/") != issuer.rstrip("/"):
         raise RemoteAnswerError(f"{issuer} serves metadata of another issuer")
-    check_address(found.token_endpoint)
+    if not is_protected(found.token_endpoint):
+        raise RemoteAnswerError(f"the metadata of {issuer} names no token endpoint with https")
     return found
 
 
@@ -170,7 +171,8 @@ def _metadata_urls(issuer: str) -> list[str]:
         return []
     path = parts.path.rstrip("/")
     host = f"{parts.scheme}://{parts.netloc.decode()}"
-    return [f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}"]
+    found = (f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}")
+    return [*dict.fromkeys(found)]
 
 
 def check_address(url: str) -> None:

@@ -189,6 +189,8 @@ class LoginServer:
         asked: Set once there was a request.
         status: The HTTP status of all answers, 0 for the usual ones.
         issuer: The issuer named by the metadata, "" for the right one.
+        endpoint: The token endpoint named by the metadata, None for the right one.
+        hidden: Paths of metadata that are not served.
     """
 
     url: str = ""
@@ -200,6 +202,8 @@ class LoginServer:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     status: int = 0
     issuer: str = ""
+    endpoint: str | None = None
+    hidden: set[str] = field(default_factory=set)
     headers: list[dict[str, str]] = field(default_factory=list)
     metadata_requests: Counter[str] = field(default_factory=Counter)
 
@@ -233,7 +237,9 @@ class LoginServer:
 
     async def metadata(self, request):
         self.metadata_requests[request.url.path] += 1
-        endpoint = f"{self.url}/token"
+        if request.url.path in self.hidden:
+            return JSONResponse({}, 404)
+        endpoint = f"{self.url}/token" if self.endpoint is None else self.endpoint
         return JSONResponse({"issuer": self.issuer or self.url, "token_endpoint": endpoint})
 
     def token(self, grant_type, client, user=None, scope=None, **_):

@@ -170,3 +170,26 @@ async def test_the_token_itself(login):
     assert login.verified(await credentials(login).token())["sub"] == "agent"
     with pytest.raises(ConfigurationError, match="token_url"):
         await ClientCredentials("agent", SECRET).token()
+
+
+async def test_metadata_may_be_at_either_address(login, place):
+    front = await place()
+    login.hidden.add("/.well-known/openid-configuration")
+    auth = ClientCredentials("agent", SECRET, issuer=login.url)
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        assert (await agent.send("hi")).text == ANSWER
+    assert login.metadata_requests == {
+        "/.well-known/openid-configuration": 1,
+        "/.well-known/oauth-authorization-server": 1,
+    }
+
+
+@pytest.mark.parametrize("endpoint", ["", "http://login.example/token"])
+async def test_metadata_without_a_safe_endpoint(login, place, endpoint):
+    front = await place()
+    login.endpoint = endpoint
+    auth = ClientCredentials("agent", SECRET, issuer=login.url)
+    async with RemoteAgent(front.url, auth=auth) as agent:
+        with pytest.raises(RemoteAnswerError, match="no token endpoint with https"):
+            await agent.send("hi")
+    assert not login.forms
