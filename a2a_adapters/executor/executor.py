@@ -183,6 +183,8 @@ class AdapterExecutor(AgentExecutor):
         """Release the resources of a run that has ended."""
         if run.events is not None and not run.parked and runs_now(run.task):
             await self._close(run, run.events)
+        if not run.parked:
+            run.calls.request = None  # breaks a reference cycle
         if self._running.get(run.request.task_id) is run:
             del self._running[run.request.task_id]
         if run.request.cancelled.is_set:
