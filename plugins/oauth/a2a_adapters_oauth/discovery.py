@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -25,6 +25,7 @@ Flow: TypeAlias = Literal["client-credentials", "device-code"]
 _MAX_BYTES = 256 * 1024
 _OPENID = "/.well-known/openid-configuration"
 _OAUTH = "/.well-known/oauth-authorization-server"
+_HOST = re.compile(r"[\w.:-]+", re.ASCII)
 _Address = Annotated[str, StringConstraints(max_length=2_000)]
 
 
@@ -188,10 +189,9 @@ def check_address(url: str) -> None:
 def is_protected(url: str) -> bool:
     """Return whether secrets may be sent to a URL: it is https, or on loopback."""
     try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
+        parts = httpx.URL(url)  # as the client reads it
+        host = parts.raw_host.decode("ascii")
+    except (httpx.InvalidURL, UnicodeError):  # UnicodeError: international names
         return False
-    return bool(host) and (
-        parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
-    )
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    return is_safe and _HOST.fullmatch(host) is not None

@@ -148,7 +148,17 @@ async def test_an_absent_server_is_reported_to_each_caller_separately(place):
 
 
 @pytest.mark.parametrize("name", ["token_url", "issuer"])
-@pytest.mark.parametrize("url", ["http://login.example/token", "ftp://127.0.0.1", "login.example"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://login.example/token",
+        "http://127.0.0.1\\@login.example/token",
+        "ftp://127.0.0.1",
+        "login.example",
+        "https://login example",
+        "https://[",
+    ],
+)
 def test_secrets_are_sent_over_https_only(name, url):
     with pytest.raises(ConfigurationError, match="neither https"):
         ClientCredentials("agent", SECRET, **{name: url})

@@ -54,7 +54,7 @@ async def test_a_refused_token_is_replaced_once(agent, login, accepted):
 
 
 async def test_a_token_that_is_always_refused(agent, login, accepted):
-    accepted._audience = "agent-c"
+    login.audience = "agent-c"
     for calls, call in ((2, agent.send), (4, agent.start)):
         with pytest.raises(RemoteAuthError, match="UNAUTHENTICATED"):
             await call("hi")
