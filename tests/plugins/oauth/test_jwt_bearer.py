@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextvars import ContextVar
 
 import pytest
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from joserfc.jwk import ECKey
 
-from a2a_adapters import RemoteAgent, RemoteAuthError
+from a2a_adapters import MissingExtraError, RemoteAgent, RemoteAuthError
 from tests.plugins.oauth.authorization import CLIENT_KEY
 
 KEY = SigningKey(CLIENT_KEY.as_pem(private=True), key_id="mine")
@@ -83,3 +84,9 @@ def test_an_rsa_key_signs_as_well():
     key = rsa.generate_private_key(65537, 2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     assert SigningKey(pem).assertion("a", "b", "c").count(".") == 2
+
+
+def test_signing_needs_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "authlib.oauth2.rfc7523", None)
+    with pytest.raises(MissingExtraError, match=r"a2a-adapters\[oauth\]"):
+        SigningKey(CLIENT_KEY.as_pem(private=True))
