@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from a2a_adapters_router.calls import Usage
+
 if TYPE_CHECKING:
     from a2a_adapters import JSON
-    from a2a_adapters_router.calls import Usage
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.joining import How
 
@@ -57,6 +58,14 @@ class Trace:
     _cut: str = ""
     _seconds: float = 0.0
     _is_called: bool = False
+    _spent: dict[str, tuple[Usage, float]] = field(default_factory=dict)
+
+    def spend(self, deployment: Deployment, usage: Usage, cost: float) -> None:
+        """Record the usage of a call and its cost in USD."""
+        self.actual += cost
+        if deployment.agent is None:  # the bill of an agent's task names its models
+            known, paid = self._spent.get(deployment.id, (Usage(), 0.0))
+            self._spent[deployment.id] = (known + usage, paid + cost)
 
     def select(self, deployment: Deployment, cost: float, *, is_retry: bool) -> None:
         """Record a call and the resulting maximum cost in USD."""
@@ -180,12 +189,14 @@ class Trace:
                 "allowed": self.allowed,
                 "reason": self.reason if self.allowed else self.refusal,
             },
-            "usage": {
-                "input_tokens": usage.input,
-                "output_tokens": usage.output,
-                "total_tokens": usage.total,
-            },
+            "usage": _tokens(usage),
         }
+        models: dict[str, JSON] = {
+            name: {**_tokens(used), "usd": round(usd, 9)}
+            for name, (used, usd) in self._spent.items()
+        }
+        if models:
+            values["a2a_adapters.bill"] = {"models": models}
         if self.finish_reason:
             values["finish_reason"] = self.finish_reason
         return {**values, "model": used.id} if used else values
@@ -201,3 +212,11 @@ class Trace:
         price, time = f"${self.actual:.6f}", f"{self._seconds * 1000:.0f} ms"
         cut = f"; {self._cut}" if self._cut else ""
         return f"{used.id} at {used.paid_to} for {price} in {time}: {self.rule}{skipped}{cut}."
+
+
+def _tokens(usage: Usage) -> dict[str, JSON]:
+    return {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "total_tokens": usage.total,
+    }

@@ -9,6 +9,7 @@ from playwright.async_api import expect
 from a2a_adapters import (
     AgentRequest,
     Progress,
+    RemoteAgent,
     ServerOptions,
     TaskMetadata,
     TokenUsage,
@@ -69,6 +70,65 @@ async def test_a_run_belongs_to_the_trace_that_the_page_shows(open_page):
         await page.locator(".timeline summary").first.click()
         shown = await page.locator(".facts code").first.text_content()
         await expect(page.locator(".artifact")).to_have_text(shown)
+
+
+async def test_the_agents_that_an_agent_calls_are_nested(open_page):
+    async def last(request: AgentRequest):
+        """Uses a model."""
+        cost = {"cost_envelope": {"actual": 0.25, "currency": "USD"}, "model": "small-1"}
+        yield TaskMetadata(TokenUsage(900, 100, 1000).as_metadata() | cost)
+        yield "Done."
+
+    def asks(name, url):
+        async def agent(request: AgentRequest):
+            """Asks the next agent."""
+            yield TaskMetadata(TokenUsage(20, 4, 24).as_metadata() | {"model": name})
+            async with RemoteAgent(url) as remote:
+                yield (await remote.send(request.text)).text
+
+        agent.__name__ = name
+        return agent
+
+    async with (
+        running(build_app(last)) as last_url,
+        running(build_app(asks("middle", last_url))) as middle_url,
+    ):
+        app = build_app(asks("first", middle_url), options=ServerOptions(console=True))
+        async with running(app) as url, open_page(url) as page:
+            await say(page, "go")
+            await expect(page.locator(".turn .state.good")).to_be_visible()
+            for _ in range(2):
+                timeline = page.locator(".timeline")
+                summary = timeline.locator("summary").first
+                await expect(summary).to_have_text("1 other agent · 1,048 tokens · $0.25")
+                await summary.click()
+                outer = timeline.locator(".delegates > li").first
+                await expect(outer.locator("strong").first).to_have_text("middle")
+                await expect(outer.locator(".took").first).to_have_text("1,024 tokens · $0.25")
+                inner = outer.locator(".delegates > li")
+                await expect(inner.locator("strong")).to_have_text("last")
+                await expect(inner.locator(".took")).to_have_text("1,000 tokens · $0.25")
+                await expect(inner.locator("code")).to_be_visible()
+                await expect(timeline.locator(".facts")).to_contain_text("small-1")
+                await page.reload()
+
+
+async def test_a_strange_bill_is_left_out(open_page):
+    async def liar(request: AgentRequest):
+        """Reports nonsense."""
+        spent = {"total_tokens": "many", "usd": []}
+        known = {"agent": "<b>x</b>", "task_id": 5, "spent": spent, "delegates": "none"}
+        bill = {"models": ["a"], "delegates": [None, 3, known, {"agent": {"a": 1}}]}
+        yield TaskMetadata({"a2a_adapters.bill": bill})
+        yield "Done."
+
+    app = build_app(liar, options=ServerOptions(console=True))
+    async with running(app) as url, open_page(url) as page:
+        await say(page, "hello")
+        summary = page.locator(".timeline summary").first
+        await expect(summary).to_have_text("2 other agents")
+        await summary.click()
+        await expect(page.locator(".delegates strong").first).to_have_text("<b>x</b>")
 
 
 async def test_strange_usage_is_left_out(open_page):

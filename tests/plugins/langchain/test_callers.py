@@ -98,17 +98,26 @@ async def test_runnables_receive_the_ids_of_the_task():
     chain = RunnableLambda(lambda text, config: seen.append(config["metadata"]) or text)
     await ask(adapt(chain), "hello", owner="alice", task_id="t", context_id="c")
     assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen[0].items()
+    groups = {"session_id": "c", "langfuse_session_id": "c", "langfuse_user_id": "alice"}
+    assert groups.items() <= seen[0].items()
 
 
 async def test_each_request_has_its_own_configuration():
     seen = []
     chain = RunnableLambda(lambda text, config: seen.append(config) or text)
-    served = adapt(chain, config=lambda request: {"tags": [request.text], "metadata": {"plan": 1}})
+    served = adapt(
+        chain,
+        config=lambda request: {
+            "tags": [request.text],
+            "metadata": {"plan": 1, "session_id": "mine"},
+        },
+    )
     await ask(served, "one", owner="alice")
     await ask(served, "two", owner="bob")
     assert [config["tags"] for config in seen] == [["one"], ["two"]]
     assert [config["metadata"]["owner"] for config in seen] == ["alice", "bob"]
     assert seen[0]["metadata"]["plan"] == 1
+    assert seen[0]["metadata"]["session_id"] == "mine"
 
 
 async def test_configurations_cannot_replace_the_thread():

@@ -2,17 +2,21 @@
 import { Copy, html, many, span } from "./ui.js";
 import { Tree } from "./parts.js";
 import { Markdown, shown } from "./text.js";
-import { usageOf } from "./usage.js";
+import { Delegates, delegatesOf, modelsOf } from "./delegates.js";
+import { spentOf, usageOf } from "./usage.js";
 
 export function Timeline({ turn, isOpen }) {
 	const { steps, metadata } = turn;
 	const { tokens, cost } = usageOf(metadata);
 	const tools = steps.filter(({ name }) => name).length;
 	const others = steps.length - tools;
-	const words = [[tools && many(tools, "tool call"), others && many(others, "step")].filter(Boolean).join(", "), tokens, cost];
+	const delegates = delegatesOf(metadata);
+	const counts = [tools && many(tools, "tool call"), others && many(others, "step"), delegates.length && many(delegates.length, "other agent")];
+	const words = [counts.filter(Boolean).join(", "), tokens, cost];
 	return words.some(Boolean) && html`<details class="timeline" open=${isOpen}>
 		<summary>${words.filter(Boolean).join(" · ")}</summary>
 		<ol>${steps.map((step) => html`<${Step} step=${step} turn=${turn} />`)}</ol>
+		<${Delegates} delegates=${delegates} />
 		<${Facts} turn=${turn} />
 	</details>`;
 }
@@ -41,8 +45,10 @@ function Bar({ step: { at, done }, turn: { startedAt, took } }) {
 function Facts({ turn: { metadata, traceId, taskId } }) {
 	const { tokens, split, cost, model } = usageOf(metadata);
 	const facts = { Model: model, Tokens: split ?? tokens, Cost: cost };
+	const models = modelsOf(metadata);
 	return html`<dl class="facts">
 		${Object.entries(facts).map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${shown(value)}</dd></div>`)}
+		${models.length > 1 && models.map(([name, spent]) => html`<div><dt>${shown(name)}</dt><dd>${Object.values(spentOf(spent)).filter(Boolean).join(", ")}</dd></div>`)}
 		${traceId && html`<div><dt>Trace</dt><dd><code>${traceId}</code> <${Copy} label="Copy" text=${() => traceId} /></dd></div>`}
 		${taskId && html`<div><dt>Task</dt><dd><code>${shown(taskId)}</code> <${Copy} label="Copy" text=${() => taskId} /></dd></div>`}
 	</dl>

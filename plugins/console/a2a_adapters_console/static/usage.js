@@ -19,6 +19,16 @@ export function usageOf(metadata) {
 	};
 }
 
+/** Tokens and cost of an entry in a bill. */
+export function spentOf(spent) {
+	const total = number(spent?.total_tokens);
+	const amount = number(spent?.usd);
+	return {
+		tokens: total && `${total.toLocaleString("en")} tokens`,
+		cost: amount === undefined ? undefined : money(amount, "USD"),
+	};
+}
+
 function money(amount, currency) {
 	try {
 		return new Intl.NumberFormat("en", { style: "currency", currency, maximumSignificantDigits: 3 }).format(amount);

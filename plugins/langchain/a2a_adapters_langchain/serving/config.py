@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables.config import merge_configs
 
+from a2a_adapters import installed_plugins
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -30,14 +32,29 @@ def run_config(
     configurable: Mapping[str, Any],
     make: MakeConfig | None,
 ) -> RunnableConfig:
-    """Return the configuration of one run. Its metadata identifies the run's traces."""
+    """Return the configuration of one run.
+
+    Its metadata identifies the run's traces. LangSmith groups them by `session_id`, and Langfuse by
+    the keys that begin with its name; `make` may replace these.
+    """
     ids = {"task_id": request.task_id, "context_id": request.context_id, "owner": request.owner}
+    groups = {
+        "session_id": request.context_id,
+        "langfuse_session_id": request.context_id,
+        "langfuse_user_id": request.owner,
+    }
+    ids["trace_id"] = installed_plugins().telemetry.trace_id()
     ours: RunnableConfig = {
         "callbacks": [watch],
         "configurable": dict(configurable),
-        "metadata": {name: value for name, value in ids.items() if value},
+        "metadata": _known(ids),
     }
-    return merge_configs(make(request), ours) if make else ours
+    made = [make(request)] if make else []
+    return merge_configs({"metadata": _known(groups)}, *made, ours)
+
+
+def _known(ids: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in ids.items() if value}
 
 
 def caller(request: AgentRequest) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class RunWatch(BaseCallbackHandler):
         self._tool_errors: list[BaseException] = []
         # Threads append, which is atomic; readers make the sum.
         self._usages = [cast("UsageMetadata", dict(usage))] if usage else []
+        self._by_model: list[tuple[str, UsageMetadata]] = []
 
     @property
     def usage(self) -> UsageMetadata | None:
@@ -65,7 +66,13 @@ class RunWatch(BaseCallbackHandler):
 
     def metadata(self) -> list[AgentEvent]:
         """Return the event with the token usage, if there is any."""
-        return [TaskMetadata({"usage": cast("JSON", usage)})] if (usage := self.usage) else []
+        if not (usage := self.usage):
+            return []
+        models: dict[str, UsageMetadata | None] = {}
+        for model, spent in tuple(self._by_model):
+            models[model] = add_usage(models.get(model), spent)
+        bill = {"a2a_adapters.bill": {"models": cast("JSON", models)}} if models else {}
+        return [TaskMetadata({"usage": cast("JSON", usage), **bill})]
 
     @contextmanager
     def categorized(self) -> Iterator[None]:
@@ -109,6 +116,13 @@ class RunWatch(BaseCallbackHandler):
             usage = getattr(generation.message, "usage_metadata", None)
             if usage is not None:
                 self._usages.append(usage)
+                self._note_model(generation.message.response_metadata, usage)
+
+    def _note_model(self, about: Mapping[str, Any], usage: UsageMetadata) -> None:
+        """Add the usage to that of its model, unless a task of another agent stands for it."""
+        model = about.get("model_name") or about.get("model")
+        if isinstance(model, str) and "task_id" not in about:
+            self._by_model.append((model, usage))
 
     def on_chain_start(self, *_: Any, **__: Any) -> None:
         """Stop before the next step."""

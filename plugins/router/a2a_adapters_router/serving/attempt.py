@@ -285,8 +285,8 @@ class Attempts:
             usage = await self._used(deployment, admitted, call)
         finally:
             cost = self._router.tariffs[deployment.id].cost(usage) if usage else 0.0
-            self.trace.actual += cost
             used = usage or Usage()
+            self.trace.spend(deployment, used, cost)
             self.usage = self.usage + used
             self.calls.append(
                 {
