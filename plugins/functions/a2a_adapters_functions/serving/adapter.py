@@ -114,7 +114,7 @@ class FunctionAdapter(Adapter):
     def _call(self, request: AgentRequest) -> Callable[[], Any]:
         """Bind the function to the arguments in a request."""
         signature = self._signature
-        if signature.is_plain:
+        if signature.arguments is None and not signature.caller:
             return partial(self._function, request if signature.request else _text(request))
         if signature.arguments is not None:
             values = signature.arguments.read(request)

@@ -61,11 +61,6 @@ class Signature:
     arguments: Arguments | None
     of: inspect.Signature
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the text or the request is the only argument."""
-        return self.arguments is None and not self.caller
-
     def bind(self, values: Mapping[str, Any]) -> inspect.BoundArguments:
         """Return the arguments of a call."""
         bound = self.of.bind_partial()
