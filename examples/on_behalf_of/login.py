@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 from uuid import uuid4
 
 from authlib.oauth2.rfc6749 import (
@@ -131,7 +132,7 @@ class Login:
 
     async def _exchange(self, request: Request) -> Response:
         self.exchanges += 1
-        form = Form(request, dict(await request.form()))
+        form = Form(request, dict(parse_qsl((await request.body()).decode())))
         response: Response = self._endpoint.create_token_response(form)
         return response
 

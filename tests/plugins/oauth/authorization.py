@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
 from uuid import uuid4
 
 from authlib.oauth2.rfc6749 import (
@@ -222,7 +223,7 @@ class LoginServer:
         )
 
     async def answer(self, request):
-        form = dict(await request.form())
+        form = dict(parse_qsl((await request.body()).decode()))
         self.forms.append(form)
         self.headers.append(dict(request.headers))
         self.asked.set()
