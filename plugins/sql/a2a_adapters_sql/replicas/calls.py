@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from a2a.server.context import ServerCallContext
 from a2a.types import (
     Message,
+    SendMessageRequest,
     StreamResponse,
     Task,
     TaskArtifactUpdateEvent,
@@ -88,7 +89,7 @@ class Call:
     is_v03: bool
     params: bytes
     caller: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What is known about the caller besides the name."""
+    """What an agent is told about the sender of a message besides the name."""
 
     @classmethod
     def of(cls, operation: str, params: Proto, context: ServerCallContext) -> Call:
@@ -99,7 +100,7 @@ class Call:
             sorted(context.requested_extensions),
             speaks_v03(context),
             params.SerializeToString(),
-            _known_of(context.state.get(CALLER)),
+            _known_of(context.state.get(CALLER)) if isinstance(params, SendMessageRequest) else {},
         )
 
     def frame(self, call_id: str) -> Frame:
