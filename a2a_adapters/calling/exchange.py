@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -90,6 +90,7 @@ class Exchange:
         self._context = _call_context(connection, options)
         self._answer = Answer(status_text=options.status_text)
         self._observed = ObservedCall()
+        self._step: AbstractContextManager[None] = nullcontext()
         self._continues_task = bool(request.message.task_id)
         self.is_cancelled = False
         self.context_id = ""
@@ -147,6 +148,7 @@ class Exchange:
         sent = self._request.message
         task_id = sent.task_id or self._answer.task_id
         self._observed = self._connection.observed.call(name, sent.context_id, task_id)
+        self._step = self._observed
 
     async def _read(
         self, name: str, responses: AsyncGenerator[StreamResponse], *, cancels: bool
@@ -185,7 +187,8 @@ class Exchange:
         """Return the next response before the deadline, or None at the end."""
         sent_with = call_auth.set(self._credentials)
         try:
-            with self._observed:
+            with self._step:
+                self._step = nullcontext()  # the rest of a stream needs no request
                 return await within(deadline, anext(responses))
         except StopAsyncIteration:
             return None

@@ -144,6 +144,7 @@ class ServedRun(ObservedRun):
         self._answering = answering
         self._span: OpenSpan | None = None
         self._traceparent = telemetry.traceparent()
+        self._told = ""
         self._reported: dict[str, JSON] = {}
         stored = struct_to_dict(task.metadata) if task and task.HasField("metadata") else {}
         self._before = str(stored.get(TRACEPARENT, ""))
@@ -182,7 +183,9 @@ class ServedRun(ObservedRun):
 
     def metadata(self) -> Mapping[str, JSON]:
         """Return the trace and, if the agent has delegates, the bill."""
-        metadata: dict[str, JSON] = {TRACEPARENT: self._traceparent} if self._traceparent else {}
+        metadata: dict[str, JSON] = {}
+        if self._traceparent != self._told:
+            metadata[TRACEPARENT] = self._told = self._traceparent
         ledger = self._ledgers.get(self._answering)
         if ledger is not None and (delegates := ledger.values()):
             own = account_of(self._reported)
