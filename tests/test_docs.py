@@ -65,6 +65,7 @@ class Page:
         self.namespace = vars(module)
         self.served = []
         self.address = "http://127.0.0.1:8000"
+        self.second = "http://127.0.0.1:8001"  # of a server that is started beside another
         self._stack = stack
         self._files = set()
 
@@ -72,16 +73,21 @@ class Page:
         self.served.append(build_app(target, **options))
 
     async def run_python(self, body):
-        code = compile(body.replace("http://127.0.0.1:8000", self.address), "docs", "exec")
+        code = compile(self.addressed(body), "docs", "exec")
         await asyncio.to_thread(exec, code, self.namespace)  # some run an event loop of their own
         for app in self.served:
             await ask(app)
         self.served.clear()
 
+    def addressed(self, text):
+        """Return text with the addresses of the running servers."""
+        text = text.replace("http://127.0.0.1:8000", self.address)
+        return text.replace("http://127.0.0.1:8001", self.second)
+
     def write(self, name, body):
         """Write a file, or compare it if a command of the page has written it."""
         file = Path(name)
-        text = body.replace("http://127.0.0.1:8000", self.address)
+        text = self.addressed(body)
         if file.exists() and name not in self._files:
             assert file.read_text() == text
         else:
@@ -95,7 +101,7 @@ class Page:
             if written.startswith("cd "):
                 os.chdir(written.removeprefix("cd "))
                 continue
-            command = written.replace("http://127.0.0.1:8000", self.address)
+            command = self.addressed(written)
             words = shlex.split(command)
             if words[0] == "a2a-adapters":
                 words = warm("-m", "a2a_adapters", *words[1:])
@@ -103,14 +109,18 @@ class Page:
                 words = warm(*words[1:])
             if "serve" in command:
                 agent = self._stack.enter_context(started([*words, "--port", "0"]))
-                self.address = agent.partition("/agents/")[0]  # the server's, if it has several
+                address = agent.partition("/agents/")[0]  # the server's, if it has several
+                if "--port 8001" in command:
+                    self.second = address
+                else:
+                    self.address = address
                 continue
             typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
             output = subprocess.run(
                 words, capture_output=True, text=True, check=True, input=typed or None
             ).stdout
             printed = [line for line in expected if not line.startswith("> ")]
-            for line in (line.replace("http://127.0.0.1:8000", self.address) for line in printed):
+            for line in map(self.addressed, printed):
                 assert line in output, f"`{command}` does not print {line!r} but:\n{output}"
 
 
