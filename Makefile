@@ -7,7 +7,7 @@ BENCH := .venv-bench
 FRAMEWORKS := .venv-frameworks
 RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
-EXTRAS := acp,ag-ui,autogen,chat,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing
+EXTRAS := acp,ag-ui,autogen,chat,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing
 SEEDS := 20
 # Most tests wait rather than compute.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
@@ -25,7 +25,7 @@ MEETING := bindings/test_bindings.py bindings/test_conformance.py calling/test_a
 	plugins/ag_ui/test_questions.py plugins/ag_ui/test_runs.py plugins/agno/test_serving.py \
 	plugins/autogen/calling plugins/autogen/test_cancel.py plugins/autogen/test_contract.py \
 	plugins/autogen/test_questions.py plugins/autogen/test_streaming.py plugins/check/test_command.py \
-	plugins/client/test_auth.py plugins/client/test_chat.py plugins/functions/test_contract.py plugins/grpc \
+	plugins/client/test_auth.py plugins/client/test_chat.py plugins/files/test_s3.py plugins/functions/test_contract.py plugins/grpc \
 	plugins/jwt plugins/langchain/calling plugins/langchain/test_approvals.py plugins/langchain/test_contract.py \
 	plugins/langchain/test_input.py plugins/langchain/test_interrupts.py plugins/langchain/test_memory.py \
 	plugins/langchain/test_output.py plugins/langchain/test_plugin.py plugins/langchain/test_reasoning.py \

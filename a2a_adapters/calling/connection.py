@@ -45,6 +45,7 @@ class Connection:
         observed: Observes the calls.
         client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
             three relays for interceptors.
+        http: The client of HTTP calls.
     """
 
     card: AgentCard
@@ -52,6 +53,7 @@ class Connection:
     transport: ClientTransport
     observed: ObservedAgent
     client: Client
+    http: httpx.AsyncClient
 
 
 class Connections:
@@ -139,7 +141,7 @@ class Connections:
         client = BaseClient(card, config, transport, [])
         binding = interface.protocol_binding
         observed = installed_plugins().telemetry.agent(interface.url, binding, card)
-        return Connection(card, extensions, transport, observed, client)
+        return Connection(card, extensions, transport, observed, client, http)
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str

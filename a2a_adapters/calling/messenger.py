@@ -21,6 +21,7 @@ from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import user_message
 
@@ -74,8 +75,11 @@ class Messenger:
         """
         if skill is not None:
             metadata = {**(metadata or {}), "skill_id": skill}
+        parts = _parts(message)
+        if any(isinstance(part, File) for part in parts):
+            parts = await self._uploaded(parts, CallAuth(headers, self._auth))
         try:
-            sent = user_message(_parts(message), context_id, task_id, metadata)
+            sent = user_message(parts, context_id, task_id, metadata)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
             raise InvalidInputError(
                 "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
@@ -88,6 +92,16 @@ class Messenger:
             configuration.task_push_notification_config.CopyFrom(notify.push_config())
         request = SendMessageRequest(message=sent, configuration=configuration)
         return Exchange(connection, request, options, CallAuth(headers, self._auth))
+
+    async def _uploaded(self, parts: Sequence[Part], credentials: CallAuth) -> Sequence[Part]:
+        """Upload the files that the agent takes by reference."""
+        connection = await self._connections.get()
+        sent_with = call_auth.set(credentials)
+        try:
+            uploading = installed_plugins().upload(parts, connection.card, connection.http)
+            return await uploading if uploading else parts
+        finally:
+            call_auth.reset(sent_with)
 
     async def follow(
         self,

@@ -15,7 +15,7 @@ from pluggy import HookimplMarker, HookspecMarker
 from a2a_adapters.contract.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     import httpx
     import typer
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.parts import Part
     from a2a_adapters.contract.telemetry import Telemetry
 
 PROJECT = "a2a_adapters"
@@ -108,6 +109,16 @@ def a2a_transport(
 
     Raises:
         RemoteAnswerError: The agent cannot be called over A2A. The text says how to call it.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_upload(
+    parts: Sequence[Part], card: AgentCard, http: httpx.AsyncClient
+) -> Awaitable[Sequence[Part]] | None:
+    """Upload files of a message, and return its parts with references, or None to pass.
+
+    The arguments are as for `a2a_transport`.
     """
 
 

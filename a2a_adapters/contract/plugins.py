@@ -21,7 +21,7 @@ from a2a_adapters.contract.factory import Factory, is_factory, look, name_of
 from a2a_adapters.contract.telemetry import Telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     import httpx
     from a2a.client.transports.base import ClientTransport
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.hooks import AnyRemoteAgent, CommandSource
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.parts import Part
 
 BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
 """Environment variable with a comma-separated list of plugins to skip."""
@@ -247,6 +248,13 @@ class Plugins:
     def telemetry(self) -> Telemetry:
         """The telemetry of this process (`a2a_telemetry`)."""
         return cast("Telemetry | None", self._manager.hook.a2a_telemetry()) or Telemetry()
+
+    def upload(
+        self, parts: Sequence[Part], card: AgentCard, http: httpx.AsyncClient
+    ) -> Awaitable[Sequence[Part]] | None:
+        """Return the upload of a message's files, or None if no plugin does it (`a2a_upload`)."""
+        uploading = self._manager.hook.a2a_upload(parts=parts, card=card, http=http)
+        return cast("Awaitable[Sequence[Part]] | None", uploading)
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
         if made is None:

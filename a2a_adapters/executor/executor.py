@@ -38,8 +38,8 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.conversations import Conversations
 from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
-from a2a_adapters.executor.files import FileFetcher
-from a2a_adapters.executor.history import ConversationKey, History, StoredHistory
+from a2a_adapters.executor.files import FileFetcher, FileService
+from a2a_adapters.executor.history import History, StoredHistory
 from a2a_adapters.executor.run import AdapterEvents, ParkedRuns, Run
 from a2a_adapters.executor.writer import TaskWriter, TextQueue, closes_by_whole, question_parts
 from a2a_adapters.observability.failures import log_failure
@@ -78,6 +78,7 @@ class AdapterExecutor(AgentExecutor):
         limits: Time limits and the bounds of the conversation memory.
         redact: Changes or drops progress events before they are sent.
         extensions: URIs of further extensions beside those of the adapter.
+        store: Stores large files.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class AdapterExecutor(AgentExecutor):
         limits: Limits | None = None,
         redact: Redact | None = None,
         extensions: Sequence[str] = (),
+        store: FileService | None = None,
     ) -> None:
         self.adapter = adapter
         self._extensions = extensions
@@ -97,7 +99,8 @@ class AdapterExecutor(AgentExecutor):
         self._running: dict[str, Run] = {}
         self._clocks = RunClocks(self._limits)
         self._parked = ParkedRuns(self._limits.input_seconds)
-        self._files = FileFetcher(adapter.fetch, self._limits)
+        self._files = FileFetcher(adapter.fetch, self._limits, store)
+        self._store = store
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations in a storage from now on, if that is durable."""
@@ -122,6 +125,8 @@ class AdapterExecutor(AgentExecutor):
         self._running[run.request.task_id] = run
         CURRENT.set(run.calls)
         ANSWERING.set(run.calls)
+        if self._store is not None:
+            self._store.begin(run.request.owner, context.call_context.state.get("scope"))
         try:
             with run.writer.observed:
                 await self._answer(run)
@@ -251,8 +256,11 @@ class AdapterExecutor(AgentExecutor):
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return
-            if self.adapter.uses_history or self.adapter.fetch is not None:
-                await self._complete_request(run, key)
+            if self.adapter.uses_history:
+                said = await self._history.recall(key)
+                run.request = replace(run.request, history=tuple(said))
+            if self._files.are_wanted:
+                run.request = await self._files.fetched(run.request)
             run.calls.request = run.request
             if run.cut_off is not None:
                 run.events = await self._resumed(run, run.cut_off)
@@ -264,14 +272,6 @@ class AdapterExecutor(AgentExecutor):
                 await run.writer.announce(request.message, states.WORKING)
             async with self._clocks.clock(partial(self._stop, run)) as clock:
                 await self._pump(run, run.events, clock)
-
-    async def _complete_request(self, run: Run, key: ConversationKey) -> None:
-        """Add the conversation's history, and the bytes of files sent as URLs."""
-        if self.adapter.uses_history:
-            said = await self._history.recall(key)
-            run.request = replace(run.request, history=tuple(said))
-        if self.adapter.fetch is not None:
-            run.request = await self._files.fetched(run.request)
 
     async def _resumed(self, run: Run, cut: CutOff) -> AdapterEvents:
         run.request = replace(run.request, said=cut.said)
@@ -343,9 +343,11 @@ class AdapterExecutor(AgentExecutor):
             case TextDelta(text=text):
                 await run.writer.text(text)
             case Output():
-                await run.writer.output(event)
+                sent = event if self._store is None else await self._store.sent(event)
+                await run.writer.output(sent)
             case Reply(parts=parts, metadata=metadata, extensions=extensions):
-                await run.writer.output(Output(parts, metadata=metadata, extensions=extensions))
+                output = Output(parts, metadata=metadata, extensions=extensions)
+                await self._write_content(run, output)
             case TaskMetadata(values=values):
                 run.writer.add_metadata(dict(values))
             case Progress() | ToolCall() | ToolResult():

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
@@ -17,7 +17,10 @@ from a2a_adapters.contract.text import clipped
 if TYPE_CHECKING:
     import ssl
 
-    from a2a_adapters.contract.adapter import AgentRequest, FetchPolicy
+    from starlette.types import Scope
+
+    from a2a_adapters.contract.adapter import AgentRequest, Extension, FetchPolicy
+    from a2a_adapters.contract.events import Output
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part
 
@@ -27,15 +30,37 @@ _SECONDS = 30
 logger = logging.getLogger(__name__)
 
 
+class FileService(Protocol):
+    """Keeps large files outside of messages, such as `a2a_adapters_files.FileStore`.
+
+    `extension` tells clients how to upload files.
+    """
+
+    extension: Extension
+
+    def begin(self, owner: str, scope: Scope | None) -> None:
+        """Set the caller for the current context; without `scope` their address is unknown."""
+
+    async def received(self, request: AgentRequest) -> AgentRequest:
+        """Check the request's references to uploaded files, and fetch small ones."""
+
+    async def sent(self, output: Output) -> Output:
+        """Store the large files of an artifact, and replace them by links."""
+
+
 class FileFetcher:
     """Fetches files sent as URLs, so that neither framework nor model has to.
 
     Without a policy it fetches nothing. `part_bytes` limits a file, `body_bytes` all of them.
     """
 
-    def __init__(self, policy: FetchPolicy | None, limits: Limits) -> None:
+    def __init__(
+        self, policy: FetchPolicy | None, limits: Limits, store: FileService | None = None
+    ) -> None:
         self._policy = policy
+        self._store = store
         self._limits = limits
+        self.are_wanted = policy is not None or store is not None
 
     async def fetched(self, request: AgentRequest) -> AgentRequest:
         """Return the request with the files' bytes in place of URLs.
@@ -44,6 +69,8 @@ class FileFetcher:
             InvalidInputError: A file is not available, or too large. The reason is only logged: it
                 would reveal the network here.
         """
+        if self._store is not None:
+            request = await self._store.received(request)
         policy = self._policy
         if policy is None or not any(_is_far(part) for part in request.parts):
             return request

@@ -58,7 +58,7 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
     options = options or ServerOptions()
     adapter = installed_plugins().adapt(target)
     extensions = [each.uri for each in options.extensions]
-    return AdapterExecutor(adapter, options.limits, options.redact, extensions)
+    return AdapterExecutor(adapter, options.limits, options.redact, extensions, options.files)
 
 
 class ServedAgent:
@@ -81,7 +81,8 @@ class ServedAgent:
         self.executor: AgentExecutor = (
             target if isinstance(target, AgentExecutor) else as_executor(target, options)
         )
-        self.about = _describe(self.executor, named, options.extensions)
+        files = [options.files.extension] if options.files else []
+        self.about = _describe(self.executor, named, [*options.extensions, *files])
         self.address = address
         self._options = options
         self.storage = storage.of(address.name or self.about.name)
@@ -202,6 +203,8 @@ class ServedAgents:
             self.is_single = True
         if options.console and CONSOLE not in dialects:
             dialects = [CONSOLE, *dialects]
+        if options.files:
+            dialects = [options.files, *dialects]
         if options.metrics:
             dialects = [self._figures(options.metrics), *dialects]
         self.dialects = Dialects(dialects, self._as_dialect_server(), self.protection)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.executor.executor import Redact
+    from a2a_adapters.executor.files import FileService
     from a2a_adapters.observability.figures import Workers
     from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.runtime.push import PushOptions
@@ -58,6 +59,7 @@ class ServerOptions:
         bus: The message bus between processes that share a `postgresql:` storage:
             `redis://host:6379`, which needs the extra `redis`. By default the environment variable
             `A2A_ADAPTERS_BUS`, or else the storage itself.
+        files: Stores large files, so that messages contain links: `a2a_adapters_files.FileStore`.
         task_store: An a2a-sdk store for the tasks, in place of `storage` and without its
             guarantees.
         redact: Changes or drops events of the progress extension before they are sent.
@@ -95,6 +97,7 @@ class ServerOptions:
     limits: Limits = field(default_factory=Limits)
     storage: str = field(default_factory=_storage)
     bus: str | None = field(default_factory=_bus)
+    files: FileService | None = None
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False

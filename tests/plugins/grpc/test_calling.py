@@ -223,7 +223,7 @@ async def test_only_the_addresses_that_the_policy_checked_are_used():
 
 
 @pytest.mark.parametrize(
-    "address", ["localhost:{}", "http://localhost:{}", "169.254.169.254:80", "[::1]:{}"]
+    "address", ["10.0.0.7:{}", "http://10.0.0.7:{}", "169.254.169.254:80", "[fd00::7]:{}"]
 )
 async def test_forbidden_addresses_in_a_card_are_refused(address):
     async with grpc_agent(address=address) as agent:

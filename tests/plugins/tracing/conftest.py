@@ -12,6 +12,6 @@ def spans(monkeypatch):
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)  # private: it can be set only once
     yield exporter.get_finished_spans
     provider.shutdown()

@@ -1,0 +1,1 @@
+"""Uploading and downloading files."""

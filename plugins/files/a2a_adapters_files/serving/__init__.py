@@ -1,0 +1,1 @@
+"""Storing files on the server."""

@@ -1,0 +1,386 @@
+"""Limits, expiry, and hostile links, uploads and agents."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from a2a_adapters_files import FILES_EXTENSION, FileStore, LocalFile, download, save
+from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from a2a_adapters import (
+    AgentRequest,
+    ConfigurationError,
+    Extension,
+    File,
+    ForbiddenUrlError,
+    InvalidInputError,
+    Output,
+    RemoteAgent,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTaskError,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.plugins.files.support import MEBIBYTE, SECRET, app, content_of, echo, stored
+
+ANN = {"Authorization": "Bearer t0ken-ann"}
+
+
+async def ask(http, url, size=5000, headers=ANN, **asked):
+    return await http.post(f"{url}/files", json={"size": size, **asked}, headers=headers)
+
+
+async def test_uploads_need_credentials_and_links_do_not(tmp_path):
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        assert (await ask(http, url, headers={})).status_code == 401
+        links = (await ask(http, url)).json()
+        put = await http.put(links["upload"].replace("{part}", "0"), content=b"x" * 5000)
+        assert put.status_code == 204
+        assert (await http.get(links["url"])).content == b"x" * 5000
+        async with RemoteAgent(url) as agent:
+            with pytest.raises(RemoteAuthError):
+                await agent.send(File(content=b"x" * 5000))
+
+
+async def test_a_place_that_fails_is_not_available_for_now(tmp_path, caplog):
+    place = tmp_path / "place"
+    store = stored(place)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        links = (await ask(http, url)).json()
+        shutil.rmtree(place)
+        place.touch()
+        put = await http.put(links["upload"].replace("{part}", "0"), content=b"x" * 5000)
+        refused = put, await ask(http, url)
+    for response in refused:
+        assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+        text = response.json()["error"]["message"]
+        assert text.startswith("files are not available at the moment; error id: ")
+        assert str(tmp_path) not in text
+        assert text.rpartition(" ")[2] in caplog.text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"size": 0},
+        {"size": -1},
+        {"size": "5"},
+        {"size": 1.5},
+        {"filename": 3},
+        {"media_type": "x" * 201},
+    ],
+)
+async def test_invalid_requests_for_uploads(tmp_path, asked):
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        answer = await ask(http, url, **{"size": 5, **asked})
+        assert answer.status_code == 400
+        assert next(iter(asked)) in answer.json()["error"]["message"]
+    assert not list(tmp_path.iterdir())
+
+
+async def test_forged_links_and_parts(tmp_path):
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        links = (await ask(http, url, size=4 * MEBIBYTE + 5)).json()
+        other = (await ask(http, url)).json()
+        upload, read = links["upload"].replace("{part}", "0"), links["url"]
+        signature, of_read = (
+            parse_qs(urlsplit(each["url"]).query)["signature"][0] for each in (other, links)
+        )
+        for forged in (
+            upload[:-1] + ("0" if upload[-1] != "0" else "1"),
+            upload.replace("size=4194309", "size=9999999"),
+            upload.replace("size=4194309", "size=x"),
+            upload.partition("?")[0],
+            f"{upload.partition('&')[0]}&signature={of_read}",
+            upload.replace("/files/", "/files/0"),
+        ):
+            assert (await http.put(forged, content=b"x")).status_code == 404, forged
+        for part, size in [(0, 4 * MEBIBYTE + 1), (0, 5), (1, 6), (2, 0), (99999999, 5)]:
+            path = links["upload"].replace("{part}", str(part))
+            assert (await http.put(path, content=b"x" * size)).status_code == 400
+        outside = links["upload"].replace("{part}", "..%2f0")
+        assert (await http.put(outside, content=b"x")).status_code == 401  # no such route
+        outside = f"{url}/files/..%2f..%2fsecret/x?signature={signature}"
+        assert (await http.get(outside)).status_code == 401
+        for forged in (
+            read.partition("?")[0],
+            f"{read.partition('=')[0]}={signature}",
+            f"{read.partition('=')[0]}=ä",
+        ):
+            assert (await http.get(forged)).status_code == 404, forged
+        assert (await http.get(read)).status_code == 404  # not complete
+        async with RemoteAgent(url) as agent:
+            for reference, problem in [
+                (read, "not complete"),
+                (f"{read}0", "invalid"),
+                (read.partition("?")[0], "invalid"),
+                (f"https://evil.example{urlsplit(other['url']).path}?signature=0", "invalid"),
+            ]:
+                with pytest.raises(RemoteRefusedError, match=problem) as refused:
+                    await agent.as_user("t0ken-ann").send(File(url=reference))
+                assert refused.value.code == -32602
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1/secret",
+        "file:///etc/passwd",
+        "http://[::1",
+        "/files/x",
+        "https://a/files/b/c",
+    ],
+)
+async def test_other_urls_are_neither_fetched_nor_read(tmp_path, url):
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as address, RemoteAgent(address) as agent:
+        with pytest.raises(RemoteTaskError, match="uploaded to it"):
+            await agent.as_user("t0ken-ann").send(File(url=url, filename="x"))
+
+
+async def test_the_sizes_of_a_file_and_of_an_owner_are_limited(tmp_path):
+    store = stored(tmp_path, file_bytes=300_000, owner_bytes=500_000)
+    async with running(app(echo(store), store)) as url, RemoteAgent(url) as agent:
+        ann, ben = agent.as_user("t0ken-ann"), agent.as_user("t0ken-ben")
+        with pytest.raises(InvalidInputError, match="at most 300,000 bytes"):
+            await ann.send(File(content=b"x" * 300_001))
+        async with httpx.AsyncClient() as http:
+            refused = await ask(http, url, size=300_001)
+            assert refused.status_code == 413
+            both = await asyncio.gather(*[ask(http, url, size=300_000) for _ in range(4)])
+            granted = [each for each in both if each.status_code == 201]
+            assert len(granted) <= 1
+            while (await ask(http, url, size=1)).status_code == 201:
+                pass  # each counts as 64 KiB
+        assert await store.objects.used(store.links.owner("ann")) <= 500_000
+        with pytest.raises(RemoteRefusedError, match="together"):
+            await ann.send(File(content=b"x" * 200_000))
+        await ben.send(File(content=b"x" * 200_000))
+
+
+async def test_an_agents_files_are_limited(tmp_path):
+    store = stored(tmp_path, file_bytes=300_000)
+
+    async def endless():
+        while True:
+            yield b"x" * 65536
+
+    async def adds(request: AgentRequest):
+        if request.text == "bytes":
+            yield Output([File(content=b"x" * 300_001)])
+        else:
+            content = endless() if request.text == "endless" else b"x" * 300_001
+            yield Output([await store.add(content)])
+
+    async with running(app(adds, store)) as url, RemoteAgent(url) as agent:
+        for text in ("endless", "bytes", "add"):
+            with pytest.raises(RemoteTaskError, match="at most 300,000 bytes") as rejected:
+                await agent.as_user("t0ken-ann").send(text)
+            assert rejected.value.state == "rejected"
+
+
+async def test_files_expire_and_are_deleted(tmp_path, monkeypatch):
+    store = stored(tmp_path, expiry_seconds=100, owner_bytes=200_000)
+    async with running(app(echo(store), store)) as url, RemoteAgent(url) as agent:
+        ann = agent.as_user("t0ken-ann")
+        [file] = (await ann.send(File(content=b"x" * 5000, filename="x"))).files
+        async with httpx.AsyncClient() as http:
+            links = (await ask(http, url)).json()
+            later = time.time() + 101
+            monkeypatch.setattr(time, "time", lambda: later)
+            assert (await http.get(file.url)).status_code == 410
+            upload = links["upload"].replace("{part}", "0")
+            assert (await http.put(upload, content=b"x" * 5000)).status_code == 410
+        with pytest.raises(RemoteRefusedError, match="HTTP 410"):
+            await save(file, tmp_path / "copy", agent=agent)
+        with pytest.raises(RemoteRefusedError, match="has expired") as refused:
+            await ann.send(File(url=file.url))
+        assert refused.value.code == -32602
+        (tmp_path / "unrelated").write_text("kept")
+        [new] = (await ann.send(File(content=b"y" * 5000))).files
+        await store.tidy()
+        assert b"".join([piece async for piece in download(new, agent=agent)]) == b"y" * 5000
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {"unrelated", "meta.5000", "00000"}
+    expired = {path.parent.name.split(".")[0] for path in tmp_path.rglob("00000")}
+    assert all(int(each) > later for each in expired)
+
+
+async def test_several_servers_share_a_place_and_a_secret(tmp_path):
+    first, second, third = stored(tmp_path), stored(tmp_path), FileStore(tmp_path, secret="x" * 32)
+    async with (
+        running(app(echo(first), first)) as one,
+        running(app(echo(second), second)) as two,
+        running(app(echo(third), third)) as three,
+        RemoteAgent(one) as agent,
+        RemoteAgent(two) as other,
+        RemoteAgent(three) as foreign,
+    ):
+        [file] = (await agent.as_user("t0ken-ann").send(File(content=b"x" * 5000))).files
+        [again] = (await other.as_user("t0ken-ann").send(File(url=file.url))).files
+        assert b"".join([piece async for piece in download(again, agent=other)]) == b"x" * 5000
+        with pytest.raises(RemoteRefusedError, match="invalid"):
+            await foreign.as_user("t0ken-ann").send(File(url=file.url))
+
+
+async def test_agents_of_one_server_have_their_own_addresses(tmp_path):
+    store = stored(tmp_path)
+    agents = {"a": echo(store), "b": echo(store)}
+    async with running(app(agents, store, authenticated=False)) as url:
+        for name in agents:
+            async with RemoteAgent(f"{url}/agents/{name}") as agent:
+                [file] = (await agent.send(File(content=b"x" * 5000))).files
+                assert b"".join([p async for p in download(file, agent=agent)]) == b"x" * 5000
+
+
+async def test_too_many_simultaneous_parts_are_refused_with_a_time_to_retry(tmp_path):
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        started, finish = asyncio.Semaphore(0), asyncio.Event()
+
+        async def slow():
+            yield b"x"
+            started.release()
+            await finish.wait()
+            yield b"x" * 4999
+
+        async def put(content):
+            links = (await ask(http, url)).json()
+            path = links["upload"].replace("{part}", "0")
+            return await http.put(path, content=content, headers={"Content-Length": "5000"})
+
+        write = store.objects.write
+
+        async def noting_write(*args):
+            started.release()
+            await finish.wait()
+            await write(*args)
+
+        store.objects.write = noting_write
+        running_puts = [asyncio.create_task(put(b"x" * 5000)) for _ in range(16)]
+        for _ in running_puts:
+            await started.acquire()
+        refused = await put(b"x" * 5000)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        finish.set()
+        assert {each.status_code for each in await asyncio.gather(*running_puts)} == {204}
+
+
+async def test_a_client_obeys_its_policy_and_limits(tmp_path):
+    requests = []
+
+    async def files(request):
+        requests.append(request.headers.get("range"))
+        match request.path_params["name"]:
+            case "large":
+                return Response(b"x" * 2000)
+            case "packed":
+                return Response(b"x", headers={"Content-Encoding": "gzip"})
+            case "moved":
+                return Response(status_code=302, headers={"Location": "/large"})
+
+            case _:
+                return Response(status_code=404)
+
+    async with running(Starlette(routes=[Route("/{name}", files)])) as url:
+        agent = RemoteAgent(url)
+        with pytest.raises(ForbiddenUrlError):
+            await save(File(url=f"{url}/large"), tmp_path / "x")
+        with pytest.raises(ForbiddenUrlError):
+            await save(File(url="file:///etc/passwd"), tmp_path / "x", agent=agent)
+        assert not requests
+        for name, error in [
+            ("packed", RemoteAnswerError),
+            ("moved", RemoteRefusedError),
+            ("none", RemoteRefusedError),
+        ]:
+            with pytest.raises(error):
+                await save(File(url=f"{url}/{name}"), tmp_path / "x", agent=agent)
+        with pytest.raises(RemoteAnswerError, match="over 1,999 bytes"):
+            await save(File(url=f"{url}/large"), tmp_path / "x", agent=agent, max_bytes=1999)
+        assert not list(tmp_path.iterdir())
+
+
+async def test_a_broken_download_is_continued():
+    content, asked = content_of(300_000), []
+
+    async def breaks(request):
+        asked.append(request.headers.get("range"))
+        start = int((asked[-1] or "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        rest = content[start:]
+        if len(asked) > 2:
+            return Response(rest, 206)
+
+        async def half():
+            yield rest[: len(rest) // 2]
+            raise ConnectionAbortedError
+
+        return StreamingResponse(half(), 206 if start else 200, {"Content-Length": str(len(rest))})
+
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    async with running(Starlette(routes=[Route("/x", breaks)])) as url:
+        agent = RemoteAgent(url)
+        found = [piece async for piece in download(File(url=f"{url}/x"), agent=agent)]
+    assert b"".join(found) == content
+    assert asked == [None, "bytes=150000-", "bytes=225000-"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"address": "http://127.0.0.1:1/", "inline_bytes": 0, "file_bytes": 10},
+        {"address": "files", "inline_bytes": 0, "file_bytes": 10},
+    ],
+)
+async def test_a_hostile_card_cannot_redirect_uploads(params):
+    async def nothing(request: AgentRequest):
+        yield "x"
+
+    extension = Extension(uri=FILES_EXTENSION, params=params)
+    target = build_app(nothing, options=ServerOptions(extensions=[extension]))
+    async with running(target) as url, RemoteAgent(url) as agent:
+        with pytest.raises((RemoteConnectionError, RemoteRefusedError, ForbiddenUrlError)):
+            await agent.send(File(content=b"x" * 5))
+
+
+async def test_a_relayed_file_url_is_never_read_from_this_machine(tmp_path):
+    store, secret = stored(tmp_path / "files"), tmp_path / "secret"
+    secret.write_text("s3cret")
+    seen = []
+
+    async def notes(request: AgentRequest):
+        seen.extend(request.parts)
+        yield "x"
+
+    async with running(app(notes, store)) as url, RemoteAgent(url) as agent:
+        await agent.as_user("t0ken-ann").send(File(url=secret.as_uri()))
+        await agent.as_user("t0ken-ann").send(LocalFile(secret))
+    assert [each.content for each in seen] == [None, b"s3cret"]
+
+
+def test_a_store_needs_a_secret_and_a_place(tmp_path, monkeypatch):
+    monkeypatch.delenv("A2A_ADAPTERS_FILES_SECRET", raising=False)
+    for secret in (None, "short"):
+        with pytest.raises(ConfigurationError, match="at least 32 characters"):
+            FileStore(tmp_path, secret=secret)
+    monkeypatch.setenv("A2A_ADAPTERS_FILES_SECRET", SECRET)
+    assert SECRET not in repr(vars(FileStore(tmp_path))) + repr(FileStore(tmp_path))
+    for place in ("nonsense://x", tmp_path / "file" / "x"):
+        (tmp_path / "file").touch()
+        with pytest.raises(ConfigurationError, match="cannot be stored"):
+            FileStore(place)
