@@ -78,8 +78,13 @@ class Telemetry:
         """Observe a request, whose `RequestRecord` is complete at the end."""
         return nullcontext()
 
-    def run(self, adapter: Adapter, answering: Answering, task: Task | None) -> ObservedRun:
-        """Observe the answer to a message; `task` is the stored task that it continues."""
+    def run(
+        self, adapter: Adapter, answering: Answering, task: Task | None, name: str
+    ) -> ObservedRun:
+        """Observe the answer to a message that begins or continues the stored `task`.
+
+        The agent has the adapter's name unless `name` is another one.
+        """
         return ObservedRun()
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:

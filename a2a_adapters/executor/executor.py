@@ -90,6 +90,7 @@ class AdapterExecutor(AgentExecutor):
         store: FileService | None = None,
     ) -> None:
         self.adapter = adapter
+        self.name = ""  # unless the card has another one than the adapter
         self._extensions = extensions
         self._limits = limits or Limits()
         self._redact = redact
@@ -227,7 +228,7 @@ class AdapterExecutor(AgentExecutor):
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
         calls.request = request
-        writer.observed = installed_plugins().telemetry.run(self.adapter, calls, task)
+        writer.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
         run = Run(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)

@@ -83,6 +83,8 @@ class ServedAgent:
         )
         files = [options.files.extension] if options.files else []
         self.about = _describe(self.executor, named, [*options.extensions, *files])
+        if isinstance(self.executor, AdapterExecutor):
+            self.executor.name = named.name or ""
         self.address = address
         self._options = options
         self.storage = storage.of(address.name or self.about.name)

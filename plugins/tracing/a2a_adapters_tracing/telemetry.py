@@ -48,7 +48,7 @@ class ProcessTelemetry(Telemetry):
     def __init__(self) -> None:
         self._traces: Traces | None = None
         self._ledgers = Ledgers()
-        self._agents: WeakKeyDictionary[Adapter, ServedAgent] = WeakKeyDictionary()
+        self._agents: WeakKeyDictionary[Adapter, dict[str, ServedAgent]] = WeakKeyDictionary()
 
     def traces(self, *, is_needed: bool = False) -> Traces | None:
         """Return the traces if OpenTelemetry is installed and used by this process.
@@ -81,11 +81,14 @@ class ProcessTelemetry(Telemetry):
         traces = self.traces()
         return traces.request(verb, path, headers, record) if traces else nullcontext()
 
-    def run(self, adapter: Adapter, answering: Answering, task: Task | None) -> ObservedRun:
+    def run(
+        self, adapter: Adapter, answering: Answering, task: Task | None, name: str
+    ) -> ObservedRun:
         """Observe the answer to a message."""
-        agent = self._agents.get(adapter)
+        by_name = self._agents.setdefault(adapter, {})
+        agent = by_name.get(name)
         if agent is None:
-            agent = self._agents[adapter] = ServedAgent(adapter)
+            agent = by_name[name] = ServedAgent(adapter, name)
         return ServedRun(self, self._ledgers, agent, answering, task)
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
@@ -114,9 +117,9 @@ class ServedAgent:
         attributes: The attributes of its runs.
     """
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, name: str) -> None:
         described = adapter.describe()
-        name = quote(described.name, _NAME_LENGTH)
+        name = quote(name or described.name, _NAME_LENGTH)
         self.packages = [kind.__module__.partition(".")[0] for kind in type(adapter).__mro__]
         self.name = f"invoke_agent {name}"
         self.attributes = {
