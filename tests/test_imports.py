@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS: dict[str, set[str]] = {
-    "contract": set(),
     "concurrency": set(),
+    "contract": {"concurrency"},
     "net": {"contract", "concurrency"},
     "protocol": {"contract"},
     "observability": {"contract", "protocol"},
@@ -74,7 +74,7 @@ BUILT_IN = {
         "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",
         "storage",
     },
-    "tracing": {"contract", "observability", "protocol"},
+    "tracing": {"concurrency", "contract", "observability", "protocol"},
     "v03": {"calling", "contract", "protocol"},
     "webhooks": {"calling", "protocol", "storage"},
 }  # fmt: skip

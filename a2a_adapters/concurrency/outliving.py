@@ -24,9 +24,11 @@ class TaskCalls:
 
     Attributes:
         request: The `AgentRequest` that is being answered.
+        observed: The `ObservedRun` of its answer.
     """
 
     request: Any
+    observed: Any
 
     def __init__(self, task_id: str) -> None:
         self._task_id = task_id
@@ -81,7 +83,7 @@ class _Watched(Generic[P, T]):
 
 
 CURRENT: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
-"""The calls of the current task, if any."""
+"""The calls of the current task, if any; a follow-up of the task has the same ones."""
 
 
 def outliving_calls() -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from a2a_adapters.concurrency.outliving import CURRENT
 from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ResumeError
 from a2a_adapters.contract.parts import JSON, Part, join_text
@@ -86,11 +86,8 @@ class CancelFlag:
             moved on to its next message. The run must no longer write conversation state.
     """
 
-    __slots__ = ("is_set", "left_behind")
-
-    def __init__(self) -> None:
-        self.is_set = False
-        self.left_behind = False
+    is_set = False
+    left_behind = False
 
     def set(self) -> None:
         """Mark the task as cancelled."""
@@ -191,23 +188,14 @@ class Exchange:
     question: InputRequired
 
 
-class Answering(Protocol):
-    """A run that answers messages, one after the other."""
-
-    request: AgentRequest
-
-
-ANSWERING: ContextVar[Answering | None] = ContextVar("a2a_adapters_answering", default=None)
-
-
 def current_request() -> AgentRequest | None:
     """Return the request that the calling code is answering, or None outside of an agent's run.
 
     It works in whatever an agent runs: tools, nodes, callbacks, and threads that inherit context
     variables. After a question it is the caller's answer.
     """
-    answering = ANSWERING.get()
-    return answering.request if answering is not None else None
+    calls = CURRENT.get()
+    return calls.request if calls is not None else None
 
 
 class FetchPolicy(Protocol):

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, Task
 
-    from a2a_adapters.contract.adapter import Adapter, Answering
+    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.contract.parts import JSON
 
 
@@ -26,7 +27,13 @@ class Observed:
 
 
 class ObservedRun(Observed):
-    """The answer to one message."""
+    """The answer to one message.
+
+    Attributes:
+        is_active: Whether there is anything to observe or to add; otherwise only `note` is called.
+    """
+
+    is_active = False
 
     def note(self, values: Mapping[str, JSON]) -> None:
         """Note metadata that the adapter reports."""
@@ -66,7 +73,13 @@ class ObservedAgent:
 
 
 class Telemetry:
-    """Observes a process."""
+    """Observes a process.
+
+    Attributes:
+        is_tracing: Whether the process has been part of a trace, so that `trace_id` may return one.
+    """
+
+    is_tracing = False
 
     def is_needed(self, headers: Mapping[str, str]) -> bool:
         """Return whether a request with these headers is observed."""
@@ -78,9 +91,7 @@ class Telemetry:
         """Observe a request, whose `RequestRecord` is complete at the end."""
         return nullcontext()
 
-    def run(
-        self, adapter: Adapter, answering: Answering, task: Task | None, name: str
-    ) -> ObservedRun:
+    def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
         """Observe the answer to a message that begins or continues the stored `task`.
 
         The agent has the adapter's name unless `name` is another one.

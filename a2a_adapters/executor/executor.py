@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -17,7 +17,7 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
-from a2a_adapters.contract.adapter import ANSWERING, Adapter, AgentRequest, CancelFlag
+from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import InvalidInputError, failure_of
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
@@ -125,11 +125,10 @@ class AdapterExecutor(AgentExecutor):
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
         CURRENT.set(run.calls)
-        ANSWERING.set(run.calls)
         if self._store is not None:
             self._store.begin(run.request.owner, context.call_context.state.get("scope"))
         try:
-            with run.writer.observed:
+            with observed if (observed := run.writer.observed).is_active else nullcontext():
                 await self._answer(run)
         except InvalidInputError as error:
             if not run.writer.has_written:
@@ -190,7 +189,7 @@ class AdapterExecutor(AgentExecutor):
         if run.events is not None and not run.parked and runs_now(run.task):
             await self._close(run, run.events)
         if not run.parked:
-            run.calls.request = None  # breaks a reference cycle
+            run.calls.request = run.calls.observed = None  # breaks reference cycles
         if self._running.get(run.request.task_id) is run:
             del self._running[run.request.task_id]
         if run.request.cancelled.is_set:
@@ -228,7 +227,8 @@ class AdapterExecutor(AgentExecutor):
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
         calls.request = request
-        writer.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
+        calls.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
+        writer.observed = calls.observed
         run = Run(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)

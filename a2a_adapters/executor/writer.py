@@ -134,7 +134,8 @@ class TaskWriter:
         self.announced = True
         if self._text_queue:
             self.has_written = True
-            await self._text_queue.announce(state, self.observed.metadata())
+            observed = self.observed.metadata() if self.observed.is_active else {}
+            await self._text_queue.announce(state, observed)
             return
         task = Task(
             id=self._task_id, context_id=self._context_id, status=status(state), history=[message]
@@ -229,7 +230,8 @@ class TaskWriter:
         """Leave the task waiting for its caller."""
         await self.close_text()
         self.observed.note(event.metadata)
-        self._metadata.update(self.observed.metadata())
+        if self.observed.is_active:
+            self._metadata.update(self.observed.metadata())
         message = self._message(question_parts(event))
         message.extensions.extend(self._activated(event.extensions))
         metadata = dict(event.metadata)
@@ -246,7 +248,8 @@ class TaskWriter:
         message = agent_message(reply.parts, self._context_id)
         message.extensions.extend(self._activated(reply.extensions))
         self.observed.note(reply.metadata)
-        if metadata := {**reply.metadata, **self.observed.metadata()}:
+        observed = self.observed.metadata() if self.observed.is_active else {}
+        if metadata := {**reply.metadata, **observed}:
             message.metadata.CopyFrom(agent_struct(metadata))
         if self._is_timed:
             _stamp(message, _now())
@@ -264,7 +267,8 @@ class TaskWriter:
         """End the task, with a reason if there is one."""
         if self._artifact_id:
             await self.close_text()
-        self._metadata.update(self.observed.metadata())
+        if self.observed.is_active:
+            self._metadata.update(self.observed.metadata())
         await self._status(state, self._message([Text(reason)]) if reason else None)
 
     def _activated(self, extensions: Sequence[str]) -> list[str]:

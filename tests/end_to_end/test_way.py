@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
     "`SendMessage` to a function": 60,
-    "`SendMessage` to a graph": 111,
+    "`SendMessage` to a graph": 110,
     "a stream of two chunks": 91,
     "`A2AChatModel.ainvoke`": 65,
 }

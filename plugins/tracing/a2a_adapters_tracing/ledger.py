@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from a2a_adapters import JSON
-    from a2a_adapters.contract.adapter import Answering
+    from a2a_adapters.concurrency.outliving import TaskCalls
 
 _MOST_DELEGATES = 100
 _DEEPEST = 5
@@ -116,14 +116,14 @@ class Ledgers:
     """The ledgers of the running tasks."""
 
     def __init__(self) -> None:
-        self._by_run: WeakKeyDictionary[Answering, Ledger] = WeakKeyDictionary()
+        self._by_run: WeakKeyDictionary[TaskCalls, Ledger] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def get(self, run: Answering) -> Ledger | None:
+    def get(self, run: TaskCalls) -> Ledger | None:
         """Return the ledger of a run if it has one."""
         return self._by_run.get(run)
 
-    def of(self, run: Answering) -> Ledger:
+    def of(self, run: TaskCalls) -> Ledger:
         """Return the ledger of a run."""
         with self._lock:
             return self._by_run.setdefault(run, Ledger())

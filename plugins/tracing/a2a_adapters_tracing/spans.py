@@ -28,9 +28,19 @@ _INVOKES = frozenset({"SendMessage", "SendStreamingMessage"})
 
 
 class Traces:
-    """The spans of this process, for whatever tracer provider the application has set."""
+    """The spans of this process, for whatever tracer provider the application has set.
+
+    Attributes:
+        provider: Returns the tracer provider.
+        current: Returns the current span.
+        ignored: A provider that makes no spans.
+    """
+
+    provider = staticmethod(trace.get_tracer_provider)
+    current = staticmethod(trace.get_current_span)
 
     def __init__(self) -> None:
+        self.ignored: TracerProvider | None = None
         self._found: tuple[TracerProvider | None, Tracer | None] = (None, None)
 
     @property
@@ -42,6 +52,7 @@ class Traces:
             is_set = not isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
             tracer = provider.get_tracer("a2a_adapters") if is_set else None
             self._found = provider, tracer
+            self.ignored = None if is_set else provider
         return tracer
 
     @contextmanager

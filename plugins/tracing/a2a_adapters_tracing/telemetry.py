@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from a2a.types import Task, TaskState
 
-from a2a_adapters.contract.adapter import ANSWERING
+from a2a_adapters.concurrency.outliving import CURRENT
 from a2a_adapters.contract.telemetry import ObservedAgent, ObservedCall, ObservedRun, Telemetry
 from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.protocol.conversion import struct_to_dict
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
     from a2a_adapters import JSON, Adapter, AgentReply, ReplyState
-    from a2a_adapters.contract.adapter import Answering
+    from a2a_adapters.concurrency.outliving import TaskCalls
     from a2a_adapters.observability.requests import RequestRecord
     from a2a_adapters_tracing.spans import OpenSpan, Traces
 
@@ -81,15 +81,13 @@ class ProcessTelemetry(Telemetry):
         traces = self.traces()
         return traces.request(verb, path, headers, record) if traces else nullcontext()
 
-    def run(
-        self, adapter: Adapter, answering: Answering, task: Task | None, name: str
-    ) -> ObservedRun:
+    def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
         """Observe the answer to a message."""
         by_name = self._agents.setdefault(adapter, {})
         agent = by_name.get(name)
         if agent is None:
             agent = by_name[name] = ServedAgent(adapter, name)
-        return ServedRun(self, self._ledgers, agent, answering, task)
+        return ServedRun(self, self._ledgers, agent, calls, task)
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
         """Observe calls to an agent's interface, or to the address of its card."""
@@ -138,15 +136,18 @@ class ServedRun(ObservedRun):
         telemetry: ProcessTelemetry,
         ledgers: Ledgers,
         agent: ServedAgent,
-        answering: Answering,
+        calls: TaskCalls,
         task: Task | None,
     ) -> None:
         self._telemetry = telemetry
         self._ledgers = ledgers
         self._agent = agent
-        self._answering = answering
+        self._calls = calls
         self._span: OpenSpan | None = None
-        self._traceparent = telemetry.traceparent()
+        traces = telemetry.traces()
+        is_traced = traces is not None and _are_used(traces)
+        telemetry.is_tracing |= is_traced
+        self._traceparent = telemetry.traceparent() if is_traced else ""
         self._told = ""
         self._reported: dict[str, JSON] = {}
         stored = struct_to_dict(task.metadata) if task and task.HasField("metadata") else {}
@@ -154,16 +155,17 @@ class ServedRun(ObservedRun):
         self._earlier = Earlier()
         if BILL in stored:
             self._earlier = earlier_of(stored[BILL], agent.packages[0])
-            ledger = ledgers.of(answering)
+            ledger = ledgers.of(calls)
             if not ledger.values():  # otherwise the run has waited in this process
                 for key, delegate in self._earlier.delegates.items():
                     ledger.add(key, delegate, is_new=True)
+        self.is_active = is_traced or ledgers.get(calls) is not None
 
     def __enter__(self) -> None:
         traces = self._telemetry.traces()
         if traces is None:
             return
-        request = self._answering.request
+        request = self._calls.request
         attributes = {
             **self._agent.attributes,
             "gen_ai.conversation.id": request.context_id,
@@ -189,7 +191,7 @@ class ServedRun(ObservedRun):
         metadata: dict[str, JSON] = {}
         if self._traceparent != self._told:
             metadata[TRACEPARENT] = self._told = self._traceparent
-        ledger = self._ledgers.get(self._answering)
+        ledger = self._ledgers.get(self._calls)
         if ledger is not None and (delegates := ledger.values()):
             own = account_of(self._reported)
             if own.total.usage is None and own.total.usd is None:
@@ -227,7 +229,7 @@ class CalledAgent(ObservedAgent):
 
     def call(self, operation: str, context_id: str = "", task_id: str = "") -> ObservedCall:
         """Begin a call."""
-        run = ANSWERING.get()
+        run = CURRENT.get()
         traces = self._telemetry.traces()
         span: OpenSpan | None = None
         is_invoking = operation in _INVOKES
@@ -250,7 +252,7 @@ class RemoteCall(ObservedCall):
         self,
         agent: str,
         ledgers: Ledgers,
-        run: Answering | None,
+        run: TaskCalls | None,
         span: OpenSpan | None,
         *,
         is_invoking: bool,
@@ -292,6 +294,8 @@ class RemoteCall(ObservedCall):
         if self._run is not None:
             key = (self._agent, task_id) if task_id else object()
             self._ledgers.of(self._run).add(key, delegate, is_new=self._is_invoking)
+            if self._run.observed is not None:  # otherwise the run has ended
+                self._run.observed.is_active = True
         if self._span is not None and not self._has_ended:
             self._span.describe(_ids(context_id, task_id) | {"a2a.task_state": state})
             self._span.count(delegate.account.total.usage)
@@ -302,6 +306,12 @@ class RemoteCall(ObservedCall):
         if self._span is not None and not self._has_ended:
             self._has_ended = True
             self._span.end(error)
+
+
+def _are_used(traces: Traces) -> bool:
+    """Return whether the process makes spans, or works in a trace."""
+    makes_spans = traces.provider() is not traces.ignored and traces.tracer is not None
+    return makes_spans or traces.current().get_span_context().is_valid
 
 
 def _state(state: TaskState) -> ReplyState:

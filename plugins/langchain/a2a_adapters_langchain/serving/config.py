@@ -43,7 +43,9 @@ def run_config(
         "langfuse_session_id": request.context_id,
         "langfuse_user_id": request.owner,
     }
-    ids["trace_id"] = installed_plugins().telemetry.trace_id()
+    telemetry = installed_plugins().telemetry
+    if telemetry.is_tracing:
+        ids["trace_id"] = telemetry.trace_id()
     ours: RunnableConfig = {
         "callbacks": [watch],
         "configurable": dict(configurable),

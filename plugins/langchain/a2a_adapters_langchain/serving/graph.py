@@ -121,6 +121,7 @@ class GraphAdapter(Adapter):
         self._make_context = context
         self._make = make
         self._graph = graph
+        self._limit = step_limit(graph)
         self._threads = Threads(graph, limits or Limits())
         self._remembers = graph.checkpointer is not False
         self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
@@ -133,7 +134,8 @@ class GraphAdapter(Adapter):
     def _thread(self, config: RunnableConfig) -> Iterator[_Thread]:
         graph = self._make(config) if self._make else self._graph
         with self._threads.thread(config["configurable"]["thread_id"], graph) as bound:
-            yield _Thread(bound, {**step_limit(bound), **config})
+            limit = step_limit(bound) if self._make else self._limit
+            yield _Thread(bound, {**limit, **config})
 
     def describe(self) -> AgentDescription:
         """Describe the graph by its name, its tools and its input."""
