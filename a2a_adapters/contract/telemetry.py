@@ -92,10 +92,7 @@ class Telemetry:
         return nullcontext()
 
     def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
-        """Observe the answer to a message that begins or continues the stored `task`.
-
-        The agent has the adapter's name unless `name` is another one.
-        """
+        """Observe the answer to a message; `name` is "" if the agent's name is the adapter's."""
         return ObservedRun()
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:

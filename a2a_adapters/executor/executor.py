@@ -101,7 +101,6 @@ class AdapterExecutor(AgentExecutor):
         self._clocks = RunClocks(self._limits)
         self._parked = ParkedRuns(self._limits.input_seconds)
         self._files = FileFetcher(adapter.fetch, self._limits, store)
-        self._store = store
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations in a storage from now on, if that is durable."""
@@ -125,8 +124,8 @@ class AdapterExecutor(AgentExecutor):
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
         CURRENT.set(run.calls)
-        if self._store is not None:
-            self._store.begin(run.request.owner, context.call_context.state.get("scope"))
+        if self._files.store is not None:
+            self._files.store.begin(run.request.owner, context.call_context.state.get("scope"))
         try:
             with observed if (observed := run.writer.observed).is_active else nullcontext():
                 await self._answer(run)
@@ -344,7 +343,7 @@ class AdapterExecutor(AgentExecutor):
             case TextDelta(text=text):
                 await run.writer.text(text)
             case Output():
-                sent = event if self._store is None else await self._store.sent(event)
+                sent = event if self._files.store is None else await self._files.store.sent(event)
                 await run.writer.output(sent)
             case Reply(parts=parts, metadata=metadata, extensions=extensions):
                 output = Output(parts, metadata=metadata, extensions=extensions)

@@ -31,12 +31,9 @@ logger = logging.getLogger(__name__)
 
 
 class FileService(Protocol):
-    """Keeps large files outside of messages, such as `a2a_adapters_files.FileStore`.
+    """Keeps large files outside of messages, such as `a2a_adapters_files.FileStore`."""
 
-    `extension` tells clients how to upload files.
-    """
-
-    extension: Extension
+    extension: Extension  # tells clients how to upload files
 
     def begin(self, owner: str, scope: Scope | None) -> None:
         """Set the caller for the current context; without `scope` their address is unknown."""
@@ -58,7 +55,7 @@ class FileFetcher:
         self, policy: FetchPolicy | None, limits: Limits, store: FileService | None = None
     ) -> None:
         self._policy = policy
-        self._store = store
+        self.store = store
         self._limits = limits
         self.are_wanted = policy is not None or store is not None
 
@@ -69,8 +66,8 @@ class FileFetcher:
             InvalidInputError: A file is not available, or too large. The reason is only logged: it
                 would reveal the network here.
         """
-        if self._store is not None:
-            request = await self._store.received(request)
+        if self.store is not None:
+            request = await self.store.received(request)
         policy = self._policy
         if policy is None or not any(_is_far(part) for part in request.parts):
             return request
