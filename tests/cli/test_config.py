@@ -96,7 +96,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         A2A_ADAPTERS_BUS="redis://ann:hunter2@host",
     )
     assert settings["bus"] == "redis://ann:***@host"
-    by_code_only = {"extended_description", "task_store", "redact"}
+    by_code_only = {"extended_description", "files", "task_store", "redact"}
     otherwise = {
         "authentication": "bearer_token_file",
         "grpc_host": "host",

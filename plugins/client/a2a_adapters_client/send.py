@@ -68,6 +68,9 @@ def send(
     media_type: Annotated[
         list[str] | None, typer.Option(help="Media type of the preceding part. Default: guessed.")
     ] = None,
+    skill: Annotated[
+        str, typer.Option(help="Id of the skill to use, as in the card.", envvar="A2ACLI_SKILL")
+    ] = "",
     context_id: ContextOption = "",
     task_id: Annotated[
         str,
@@ -123,7 +126,7 @@ def send(
         context_id, task_id = last.context_id, last.task_id if last.is_question else ""
     [*said] = access.take(words, most=1)
     parts = read_parts(said, typed_parts(context))
-    request = _request(access, parts, context_id, task_id)
+    request = _request(access, parts, context_id, task_id, skill)
     is_labelled = access.is_json or access.verbose or is_async
     is_plain = not is_labelled and (quiet or not sys.stdout.isatty())
     state = asyncio.run(
@@ -200,7 +203,7 @@ async def _hint_at_ctrl_c(following: Following, access: Access) -> AsyncGenerato
 
 
 def _request(
-    access: Access, parts: Sequence[Part], context_id: str, task_id: str
+    access: Access, parts: Sequence[Part], context_id: str, task_id: str, skill: str
 ) -> SendMessageRequest:
     from a2a.types import SendMessageRequest  # noqa: PLC0415 - as above
     from google.protobuf.message import Error as ProtocolBufferError  # noqa: PLC0415
@@ -208,7 +211,7 @@ def _request(
     from a2a_adapters.protocol.conversion import to_struct  # noqa: PLC0415
     from a2a_adapters.protocol.messages import user_message  # noqa: PLC0415
 
-    metadata = access.request_metadata()
+    metadata = access.request_metadata() | ({"skill_id": skill} if skill else {})
     try:
         message = user_message(parts, context_id, task_id)
         message.extensions.extend(access.extension or [])

@@ -1,0 +1,26 @@
+"""Serves several targets as the skills of one agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl
+from a2a_adapters_skills.adapter import SkillsAdapter
+from a2a_adapters_skills.target import Skills
+
+if TYPE_CHECKING:
+    from a2a_adapters import Adapter
+
+__all__ = ["Skills", "SkillsAdapter"]
+
+
+@hookimpl
+def a2a_adapt(target: object) -> Adapter | None:
+    """Wrap `Skills`."""
+    return SkillsAdapter(target) if isinstance(target, Skills) else None
+
+
+@hookimpl
+def a2a_accepts() -> str:
+    """Return the kinds of targets that can be served."""
+    return "Skills of several targets"

@@ -1,0 +1,156 @@
+"""Passes each message to the adapter of the skill that it names."""
+
+from __future__ import annotations
+
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentRequest,
+    InputRequired,
+    InvalidInputError,
+    Skill,
+    installed_plugins,
+)
+from a2a_adapters_skills.storage import SkillStorage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+    from a2a_adapters import AgentEvent, StateStorage
+    from a2a_adapters_skills.target import Skills
+
+    _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_CHOICE = "skill_id"
+"""Key in a message's metadata, as `RemoteAgent.send(..., skill=...)` sets it."""
+
+_ASKED = "a2a_adapters.skill"
+"""Key in a question's metadata: the skill that gets the answer."""
+
+
+class _Chosen(NamedTuple):
+    """A skill, and the request as its adapter sees it."""
+
+    id: str
+    adapter: Adapter
+    request: AgentRequest
+
+
+class SkillsAdapter(Adapter):
+    """Makes several targets the skills of one agent.
+
+    Raises:
+        NoAdapterError: No plugin can serve a target.
+        TargetError: A plugin supports a target's type, but cannot serve this object.
+    """
+
+    def __init__(self, skills: Skills) -> None:
+        self._skills = skills
+        self._adapters = {
+            name: installed_plugins().adapt(target) for name, target in skills.targets.items()
+        }
+        every = self._adapters.values()
+        self.may_reply = any(each.may_reply for each in every)
+        self.uses_history = any(each.uses_history for each in every)
+        self.resumes = any(each.resumes for each in every)
+        self.fetch = next((each.fetch for each in every if each.fetch), None)
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent, with a skill for each target."""
+        about = {name: adapter.describe() for name, adapter in self._adapters.items()}
+        extensions = {each.uri: each for one in about.values() for each in one.extensions}
+        return AgentDescription(
+            name=self._skills.name,
+            description=self._skills.description,
+            skills=[_as_skill(name, one) for name, one in about.items()],
+            extensions=list(extensions.values()),
+            input_modes=_joined(one.input_modes for one in about.values()),
+            output_modes=_joined(one.output_modes for one in about.values()),
+        )
+
+    async def open(self, storage: StateStorage) -> None:
+        """Open the targets, each with state of its own."""
+        for name, adapter in self._adapters.items():
+            await adapter.open(SkillStorage(storage, name))
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Let the skill that the message names answer it.
+
+        Raises:
+            InvalidInputError: The message names no skill, or an unknown one.
+        """
+        chosen = self._choose(request)
+        return _answered(chosen, chosen.adapter.stream(chosen.request))
+
+    def resume(self, request: AgentRequest) -> _Events:
+        """Let the skill continue the run of a dead process."""
+        chosen = self._choose(request)
+        return _answered(chosen, chosen.adapter.resume(chosen.request))
+
+    async def had_effect(self, request: AgentRequest) -> bool:
+        """Ask the skill whether the interrupted run did anything."""
+        chosen = self._choose(request)
+        return await chosen.adapter.had_effect(chosen.request)
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Let the skill close its open question."""
+        chosen = self._choose(request)
+        await chosen.adapter.abandon(chosen.request)
+
+    async def aclose(self) -> None:
+        """Close the targets."""
+        for adapter in self._adapters.values():
+            await adapter.aclose()
+
+    def _choose(self, request: AgentRequest) -> _Chosen:
+        asked = request.resume_metadata.get(_ASKED)
+        name = asked or request.metadata.get(_CHOICE, self._skills.default)
+        adapter = self._adapters.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str) or adapter is None:
+            known = ", ".join(self._adapters)
+            problem = "the message names no skill" if name is None else "there is no such skill"
+            raise InvalidInputError(f"{problem}; set {_CHOICE} in its metadata to one of: {known}")
+        return _Chosen(name, adapter, _of_skill(request, adapter))
+
+
+def _of_skill(request: AgentRequest, adapter: Adapter) -> AgentRequest:
+    """Return a request as it would be without other skills."""
+    metadata = {key: value for key, value in request.resume_metadata.items() if key != _ASKED}
+    history = request.history if adapter.uses_history else ()
+    return replace(request, resume_metadata=metadata, history=history)
+
+
+async def _answered(chosen: _Chosen, events: _Events) -> _Events:
+    """Yield the events of a skill; its questions say that they are its own."""
+    answer: AgentRequest | None = None
+    async with aclosing(events):
+        with suppress(StopAsyncIteration):
+            while True:
+                event = await events.asend(answer)
+                if isinstance(event, InputRequired):
+                    event = replace(event, metadata={**event.metadata, _ASKED: chosen.id})
+                answer = yield event
+                if answer is not None:
+                    answer = _of_skill(answer, chosen.adapter)
+
+
+def _as_skill(name: str, about: AgentDescription) -> Skill:
+    only = about.skills[0] if len(about.skills) == 1 else None
+    return Skill(
+        id=name,
+        name=about.name,
+        description=about.description,
+        tags=[tag for skill in about.skills for tag in skill.tags],
+        examples=[example for skill in about.skills for example in skill.examples],
+        input_schema=only.input_schema if only else None,
+        output_schema=only.output_schema if only else None,
+    )
+
+
+def _joined(modes: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(modes)))
