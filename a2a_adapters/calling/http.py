@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -114,7 +115,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
                 if delay > LONGEST_DELAY:
                     return response
                 await response.aclose()
-            await asyncio.sleep(delay)
+            await asyncio.sleep(delay * random.uniform(1, 1.1))  # noqa: S311 - a spread
         return await transport.handle_async_request(request)
 
     async def aclose(self) -> None:
