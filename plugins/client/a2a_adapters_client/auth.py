@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,8 +56,11 @@ def login(
         list[str] | None, typer.Option(help="Scope to request, replacing the card's. Repeatable.")
     ] = None,
     flow: Annotated[
-        Literal["client-credentials", "device-code"] | None,
-        typer.Option(help="Grant. Default: client-credentials with a secret, else device-code."),
+        Literal["authorization-code", "client-credentials", "device-code"] | None,
+        typer.Option(
+            help="Grant. Default: client-credentials with a secret, else authorization-code, in a "
+            "browser on this machine, or device-code."
+        ),
     ] = None,
     trust: Annotated[
         list[str] | None,
@@ -99,6 +104,7 @@ async def _login(
     from a2a_adapters.calling.http import make_client
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
+    from a2a_adapters_client.oauth.browser import BrowserLogin
     from a2a_adapters_client.oauth.device import DeviceLogin
     from a2a_adapters_client.oauth.store import Login, Store, origin_of
     from a2a_adapters_client.reference import find_card
@@ -120,6 +126,8 @@ async def _login(
             scope = " ".join(scopes or chosen.scopes)
             if chosen.flow == "client-credentials":
                 token = await client_credentials_token(http, chosen.token_url, client, scope)
+            elif chosen.flow == "authorization-code":
+                token = await BrowserLogin(http, chosen, client, _open_page).token(scope)
             else:
                 token = await DeviceLogin(http, chosen, client, _show_code).token(scope)
     except TimeoutError as error:
@@ -146,8 +154,18 @@ def _chosen(
     """Return the requested flow, or the best match."""
     if flow is not None:
         return next((each for each in offered if each.flow == flow), None)
-    best = "client-credentials" if has_secret else "device-code"
-    return min(offered, key=lambda each: each.flow != best, default=None)
+    order = ["device-code", "authorization-code", "client-credentials"]
+    if sys.stderr.isatty() and not os.environ.get("SSH_CONNECTION"):
+        order[:2] = reversed(order[:2])  # there is a browser on this machine
+    if has_secret:
+        order.insert(0, "client-credentials")
+    return min(offered, key=lambda each: order.index(each.flow), default=None)
+
+
+def _open_page(address: str) -> None:
+    note(f"open {address}")
+    if sys.stderr.isatty():
+        typer.launch(address)
 
 
 def _show_code(code: DeviceCode) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, OAuthFlows
 
-Flow: TypeAlias = Literal["client-credentials", "device-code"]
+Flow: TypeAlias = Literal["authorization-code", "client-credentials", "device-code"]
 
 _MAX_BYTES = 256 * 1024
 _OPENID = "/.well-known/openid-configuration"
@@ -40,6 +40,7 @@ class LoginFlow:
         device_url: The device authorization endpoint (RFC 8628); "" for other grants.
         scopes: The scopes required by the card.
         issuer: The authorization server's issuer, "" if the card names endpoints only.
+        authorization_url: The authorization endpoint, where users log in; "" for other grants.
 
     Raises:
         RemoteAnswerError: An endpoint is neither https nor on loopback.
@@ -51,9 +52,11 @@ class LoginFlow:
     device_url: str
     scopes: Sequence[str]
     issuer: str = ""
+    authorization_url: str = ""
 
     def __post_init__(self) -> None:
-        for address in filter(None, (self.token_url, self.refresh_url, self.device_url)):
+        addresses = self.token_url, self.refresh_url, self.device_url, self.authorization_url
+        for address in filter(None, addresses):
             check_address(address)
 
 
@@ -63,6 +66,7 @@ class Metadata(BaseModel):
     issuer: _Address
     token_endpoint: _Address = ""
     device_authorization_endpoint: _Address = ""
+    authorization_endpoint: _Address = ""
     grant_types_supported: Annotated[list[str] | None, Field(max_length=100)] = None
 
 
@@ -102,6 +106,11 @@ def _declared_flows(flows: OAuthFlows, scopes: Sequence[str]) -> list[LoginFlow]
             device = flows.device_code
             refresh, begin = device.refresh_url or device.token_url, device.device_authorization_url
             return [LoginFlow("device-code", device.token_url, refresh, begin, scopes)]
+        case "authorization_code":
+            code = flows.authorization_code
+            urls = code.token_url, code.refresh_url or code.token_url, ""
+            page = code.authorization_url
+            return [LoginFlow("authorization-code", *urls, scopes, authorization_url=page)]
         case _:
             return []
 
@@ -116,6 +125,10 @@ async def _discovered_flows(
     offered = []
     if token and device:
         offered.append(LoginFlow("device-code", token, token, device, scopes, found.issuer))
+    page, code = found.authorization_endpoint, "authorization_code"
+    if token and page and (grants is None or code in grants):
+        urls = token, token, ""
+        offered.append(LoginFlow("authorization-code", *urls, scopes, found.issuer, page))
     if token and (grants is None or "client_credentials" in grants):
         offered.append(LoginFlow("client-credentials", token, token, "", scopes, found.issuer))
     return offered

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 
 SECRET = "s3cret/+ü"
@@ -27,12 +28,17 @@ class AuthorizationServer:
     refresh_tokens: set[str] = field(default_factory=set)
     seen: Counter[str] = field(default_factory=Counter)
     scopes: list[str] = field(default_factory=list)
+    pages: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Requests of logins in a browser by their code."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Fields returned to the client in place of a code."""
 
     def app(self) -> Starlette:
         return Starlette(
             routes=[
                 Route("/token", self.token, methods=["POST"]),
                 Route("/device", self.device, methods=["POST"]),
+                Route("/authorize", self.authorize),
                 Route("/.well-known/openid-configuration", self.metadata),
             ]
         )
@@ -52,6 +58,25 @@ class AuthorizationServer:
             }
         )
 
+    async def authorize(self, request):
+        """Send the user, who consents at once, back to the client with a code (RFC 6749, 4.1.2)."""
+        asked = dict(request.query_params)
+        code = f"c0de-{len(self.pages)}"
+        self.pages[code] = asked
+        self.scopes.append(asked.get("scope", ""))
+        fields = {"state": asked["state"], **(self.said or {"code": code})}
+        return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(fields)}", 302)
+
+    def is_proven(self, form) -> bool:
+        """Return whether a code is redeemed as it was asked for, once (RFC 7636, 4.6)."""
+        asked = self.pages.pop(form.get("code", ""), None)
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return asked is not None and (
+            (asked["code_challenge"], asked["code_challenge_method"], asked["redirect_uri"])
+            == (challenge, "S256", form.get("redirect_uri"))
+        )
+
     async def token(self, request):
         form = await read(request)
         grant = form["grant_type"]
@@ -64,9 +89,9 @@ class AuthorizationServer:
         if grant == "refresh_token" and form["refresh_token"] in self.refresh_tokens:
             self.refresh_tokens.remove(form["refresh_token"])
             return self.made(refresh=True)
-        if form.get("device_code") == "d3vice":
-            if self.answers:
-                return error(self.answers.pop(0))
+        if form.get("device_code") == "d3vice" and self.answers:
+            return error(self.answers.pop(0))
+        if form.get("device_code") == "d3vice" or self.is_proven(form):
             return self.made(refresh=self.gives_refresh)
         return error("invalid_grant")
 

@@ -50,7 +50,7 @@ class Login(BaseModel):
         expires_at: Expiry in seconds since 1970; None if unknown.
     """
 
-    flow: Literal["client-credentials", "device-code"]
+    flow: Literal["authorization-code", "client-credentials", "device-code"]
     client_id: str
     client_secret: str = ""
     token_url: str
