@@ -24,6 +24,13 @@ PROMPT = r"^\$ ?\s*\Z"
 SECONDS = 60
 # Without the fonts that rich would load from another site.
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+FROZEN = {
+    r"[0-9a-f]{8}-[0-9a-f-]{27}": "01a21d7f-99ae-7981-b45a-0d482c64e012",
+    r"in [\d.]+ s; request latency [\d,]+ ms; time to first token [\d,]+ ms": (
+        "in 0.2 s; request latency 1 ms; time to first token 14 ms"
+    ),
+}
+"""What differs each time, and what the pictures show instead."""
 URL, OTHER_URL = "http://127.0.0.1:8000", "http://127.0.0.1:8001"
 
 
@@ -65,7 +72,10 @@ class Terminal:
 
     def picture(self, file: Path) -> None:
         """Write the screen, without empty lines at its end, as a picture."""
-        screen = Text.from_ansi(self._screen("-e").rstrip())
+        text = self._screen("-e").rstrip()
+        for pattern, always in FROZEN.items():
+            text = re.sub(pattern, always, text)
+        screen = Text.from_ansi(text)
         console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
         console.print(screen, soft_wrap=True)
         file.write_text(console.export_svg(title="", code_format=FORMAT, unique_id=file.stem))
@@ -95,10 +105,10 @@ def main(pictures: Path) -> None:
         shutil.copy(HERE / "agents.py", folder)
         with Terminal(folder) as server, Terminal(folder) as other, Terminal(folder) as client:
             server.type("a2a-adapters serve agents:travel")
-            server.wait("Ctrl-C stops it")
+            server.wait(rf"{URL}/console(?s:.*)Ctrl-C stops it")
             server.picture(pictures / "terminal-serve.svg")
             other.type("a2a-adapters serve agents:pushy --port 8001")
-            other.wait("Ctrl-C stops it")
+            other.wait(rf"{OTHER_URL}/console(?s:.*)Ctrl-C stops it")
             take(client, pictures)
     print(f"pictures of the command line are in {pictures}")
 
