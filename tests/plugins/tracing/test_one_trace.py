@@ -79,7 +79,7 @@ async def test_a_chain_two_agents_and_a_tool_are_one_trace(monkeypatch):
 
         provider = TracerProvider(resource=Resource.create({"service.name": "client"}))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+        monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)  # private: it can be set only once
         remote = await stack.enter_async_context(RemoteAgent(front))
         chain = A2AChatModel(agent=remote) | StrOutputParser()
         with trace.get_tracer("test").start_as_current_span("trip") as trip:
