@@ -27,7 +27,8 @@ async def running_with_tls(app, authority=None):
             clients = Path(folder, "clients.pem")
             authority.cert_pem.write_to_path(clients)
             files |= {"ssl_ca_certs": clients, "ssl_cert_reqs": ssl.CERT_REQUIRED}
-        config = uvicorn.Config(app, "127.0.0.1", 0, log_config=None, lifespan="on", **files)
+        quiet = {"log_config": None, "lifespan": "on", "ws": "none"}
+        config = uvicorn.Config(app, "127.0.0.1", 0, **quiet, **files)
         server = uvicorn.Server(config)
         config.load()
         server.lifespan = config.lifespan_class(config)
