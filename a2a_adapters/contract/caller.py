@@ -18,8 +18,8 @@ CALLER = "a2a_adapters.caller"
 class Caller:
     """The sender of a message, as the server's authenticator identified it.
 
-    Claims and headers may be personal or secret: they are neither logged nor stored, and `repr`
-    omits them. A run that is resumed after its process died has only the `owner`.
+    Claims, scopes and headers may be personal or secret: they are neither logged nor stored, and
+    `repr` omits them. A run that is resumed after its process died has only the `owner`.
 
     Attributes:
         owner: The authenticated user; empty for anonymous callers.
@@ -31,6 +31,6 @@ class Caller:
 
     owner: str = ""
     claims: Mapping[str, JSON] = field(default_factory=dict, repr=False)
-    scopes: frozenset[str] = frozenset()
+    scopes: frozenset[str] = field(default=frozenset(), repr=False)
     tenant: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -75,15 +74,23 @@ class AnyOf(Authenticator):
         return self._schemes
 
     async def authenticate(self, headers: Mapping[str, str]) -> str:
+        """Return the name of the user whom `identify` returns."""
+        return (await self._first(headers)).owner
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the first authenticator that accepts the request.
 
         Otherwise a `ForbiddenError`, or else another failure, takes precedence.
         """
+        caller, is_own = await self._first(headers), type(self).authenticate is AnyOf.authenticate
+        return caller if is_own else replace(caller, owner=await self.authenticate(headers))
+
+    async def _first(self, headers: Mapping[str, str]) -> Caller:
         errors = []
         refusal: Exception | None = None
         for authenticator in self._authenticators:
             try:
-                return await authenticator.authenticate(headers)
+                return await authenticator.identify(headers)
             except UnauthenticatedError as error:
                 errors.append((str(error), error.challenge or authenticator.challenge))
             except Exception as error:  # a ForbiddenError, or a failing identity provider
@@ -92,11 +99,3 @@ class AnyOf(Authenticator):
             raise refusal
         messages, challenges = (dict.fromkeys(texts) for texts in zip(*errors, strict=True))
         raise UnauthenticatedError("; ".join(messages), challenge=", ".join(challenges))
-
-    async def identify(self, headers: Mapping[str, str]) -> Caller:
-        """Return the user with what the first authenticator that accepts the request knows."""
-        owner = await self.authenticate(headers)
-        for authenticator in self._authenticators:
-            with suppress(Exception):  # it has refused the request
-                return replace(await authenticator.identify(headers), owner=owner)
-        return Caller(owner=owner)

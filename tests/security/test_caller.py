@@ -17,6 +17,7 @@ from a2a_adapters import (
     BearerAuth,
     BearerTokens,
     Caller,
+    ForbiddenError,
     InputRequired,
     RemoteAgent,
     RemoteOptions,
@@ -134,6 +135,29 @@ async def test_an_authenticator_that_only_knows_names_is_enough():
             assert await asked(http) == told(Caller(owner="bob"))
         async with http_client(url) as http:
             assert await asked(http) == EXPECTED | {"headers": {}}
+
+
+async def test_any_of_knows_what_the_one_knows_that_accepts_the_request():
+    """Of a request with two credentials it is the first, and its refusal is not overlooked."""
+
+    class Suspends(Passes):
+        async def authenticate(self, headers):
+            return "ann"  # it knows more about the caller only when it identifies them
+
+        async def identify(self, headers):
+            raise ForbiddenError("the account is suspended")
+
+    both = {"X-API-Key": "key", **HEADERS}
+    first = AnyOf(ApiKeys({"key": "bob"}), Passes())
+    assert await first.identify({"x-api-key": "key", "authorization": f"Bearer {ANN}"}) == Caller(
+        owner="bob"
+    )
+    options = ServerOptions(authentication=AnyOf(Suspends(), ApiKeys({"key": "bob"})))
+    async with running(build_app(who, options=options)) as url:
+        async with http_client(url) as http:
+            assert (await http.post("/", json=rpc("SendMessage", say("hi")))).status_code == 403
+        async with http_client(url, both) as http:
+            assert await asked(http) == told(Caller(owner="bob"))
 
 
 async def test_a_subclass_that_renames_users_keeps_its_word():
