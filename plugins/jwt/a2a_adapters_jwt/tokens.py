@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -104,7 +105,7 @@ class JwtTokens(Authenticator):
     async def identify(self, headers: Mapping[str, str]) -> Caller:
         """Return the user that the token names, with its claims, scopes and tenant."""
         owner = await self.authenticate(headers)
-        claims = await self._verified(bearer_token(headers))
+        claims = deepcopy(await self._verified(bearer_token(headers)))  # agents may change them
         tenant = claims.get(self._tenant_claim, "") if self._tenant_claim else ""
         if not isinstance(tenant, str):
             raise InvalidTokenError("the token does not name its tenant")

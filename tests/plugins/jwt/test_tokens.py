@@ -153,9 +153,13 @@ async def test_an_agent_learns_the_claims_scopes_and_tenant_of_a_token(provider)
     assert caller.tenant == "acme"
     assert caller.claims["email"] == "ann@example.org"
     assert "example.org" not in repr(caller)
+    assert "chat" not in repr(caller)
     assert (await known(token())).tenant == ""
     with pytest.raises(UnauthenticatedError, match="tenant"):
         await known(token(org=["acme"]))
+    same = token(roles={"admin": []})
+    (await known(same)).claims["roles"]["admin"].append("ann")
+    assert (await known(same)).claims["roles"] == {"admin": []}
     with pytest.raises(UnauthenticatedError, match="expired"):
         await known(token(exp=time.time() - 60))
 
