@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from itertools import count
 from typing import TYPE_CHECKING
@@ -155,6 +154,7 @@ class Exchange:
     ) -> AsyncGenerator[NewEvent | AgentReply]:
         self._observe(name)
         answer = self._answer
+        error: BaseException | None = None
         deadline = asyncio.get_running_loop().time() + self._options.timeout
         try:
             while (response := await self._next(responses, deadline)) is not None:
@@ -164,19 +164,21 @@ class Exchange:
             self._observed.note(reply)
             if reply.state in _ENDS:
                 reason = quote(join_text(reply.status_parts)) or "no reason given"
-                raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)
+                raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)  # noqa: TRY301
             for event in news:
                 yield event
-        except (GeneratorExit, asyncio.CancelledError, RemoteTimeoutError):
-            if cancels:
+        except BaseException as ended:
+            error = ended
+            if isinstance(ended, RemoteAgentError):
+                ended.task_id = ended.task_id or answer.task_id
+                ended.context_id = ended.context_id or answer.context_id
+            if cancels and (
+                isinstance(ended, RemoteTimeoutError) or not isinstance(ended, Exception)
+            ):
                 await self._cancel_task()
             raise
-        except RemoteAgentError as error:
-            error.task_id = error.task_id or answer.task_id
-            error.context_id = error.context_id or answer.context_id
-            raise
         finally:
-            self._observed.end(sys.exception())
+            self._observed.end(error)
             self.context_id = answer.context_id
             await responses.aclose()
         yield reply

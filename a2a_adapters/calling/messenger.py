@@ -77,7 +77,7 @@ class Messenger:
             metadata = {**(metadata or {}), "skill_id": skill}
         parts = _parts(message)
         if any(isinstance(part, File) for part in parts):
-            parts = await self._uploaded(parts, CallAuth(headers, self._auth))
+            parts = await self._uploaded(parts, timeout, CallAuth(headers, self._auth))
         try:
             sent = user_message(parts, context_id, task_id, metadata)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
@@ -93,13 +93,18 @@ class Messenger:
         request = SendMessageRequest(message=sent, configuration=configuration)
         return Exchange(connection, request, options, CallAuth(headers, self._auth))
 
-    async def _uploaded(self, parts: Sequence[Part], credentials: CallAuth) -> Sequence[Part]:
+    async def _uploaded(
+        self, parts: Sequence[Part], seconds: float | None, credentials: CallAuth
+    ) -> Sequence[Part]:
         """Upload the files that the agent takes by reference."""
-        connection = await self._connections.get()
+        connection, options = await self._connected(seconds)
         sent_with = call_auth.set(credentials)
         try:
             uploading = installed_plugins().upload(parts, connection.card, connection.http)
-            return await uploading if uploading else parts
+            async with asyncio.timeout(options.timeout):
+                return await uploading if uploading else parts
+        except TimeoutError as error:
+            raise RemoteTimeoutError("the files of the message were not sent in time") from error
         finally:
             call_auth.reset(sent_with)
 
