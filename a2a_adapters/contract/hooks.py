@@ -116,10 +116,7 @@ def a2a_transport(
 def a2a_upload(
     parts: Sequence[Part], card: AgentCard, http: httpx.AsyncClient
 ) -> Awaitable[Sequence[Part]] | None:
-    """Upload files of a message, and return its parts with references, or None to pass.
-
-    The arguments are as for `a2a_transport`.
-    """
+    """Upload files of a message, and return its parts with references, or None to pass."""
 
 
 @hookspec

@@ -63,8 +63,7 @@ class FileFetcher:
         """Return the request with the files' bytes in place of URLs.
 
         Raises:
-            InvalidInputError: A file is not available, or too large. The reason is only logged: it
-                would reveal the network here.
+            InvalidInputError: A file is not available, or too large; the reason is only logged.
         """
         if self.store is not None:
             request = await self.store.received(request)
@@ -79,16 +78,15 @@ class FileFetcher:
                 policy.client(ssl_context=self._trusted) as client,
             ):
                 for part in request.parts:
-                    if not isinstance(part, File) or part.content is not None:
+                    if not isinstance(part, File) or not _is_far(part):
                         parts.append(part)
                         continue
                     file = await _fetch(client, part, min(left, self._limits.part_bytes))
                     left -= len(file.content or b"")
                     parts.append(file)
         except (httpx.HTTPError, httpx.InvalidURL, ForbiddenUrlError, OSError) as error:
-            logger.warning(
-                "a file of task %s was not fetched: %s", request.task_id, clipped(repr(error))
-            )
+            reason = clipped(repr(error).partition("?")[0])  # without the signature of a link
+            logger.warning("a file of task %s was not fetched: %s", request.task_id, reason)
             raise InvalidInputError("a file cannot be fetched from its address") from error
         return replace(request, parts=tuple(parts))
 
@@ -98,7 +96,7 @@ class FileFetcher:
 
 
 def _is_far(part: Part) -> bool:
-    return isinstance(part, File) and part.content is None
+    return type(part) is File and part.content is None  # a store has classes of its own
 
 
 async def _fetch(client: httpx.AsyncClient, file: File, most: int) -> File:

@@ -81,7 +81,8 @@ class ServedAgent:
         self.executor: AgentExecutor = (
             target if isinstance(target, AgentExecutor) else as_executor(target, options)
         )
-        files = [options.files.extension] if options.files else []
+        has_adapter = isinstance(self.executor, AdapterExecutor)
+        files = [options.files.extension] if options.files and has_adapter else []
         self.about = _describe(self.executor, named, [*options.extensions, *files])
         if isinstance(self.executor, AdapterExecutor):
             self.executor.name = named.name or ""

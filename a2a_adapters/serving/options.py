@@ -43,8 +43,7 @@ class ServerOptions:
 
     Attributes:
         authentication: Authenticates callers, as the card announces. Default: none required.
-        caller_headers: Names of request headers that agents may read in `AgentRequest.caller`, such
-            as `authorization` to call others on behalf of the caller.
+        caller_headers: Names of request headers that agents may read in `AgentRequest.caller`.
         extended_description: Returns the description for an authenticated caller, given the public
             one and the caller's name. Needs `authentication`.
         allowed_hosts: Additional host names that requests to a loopback address may have in `Host`

@@ -14,15 +14,18 @@ from a2a_adapters import (
     Data,
     File,
     InvalidInputError,
+    OutboundPolicy,
     Output,
     RemoteAgent,
     RemoteOptions,
     RemoteRefusedError,
     RemoteTaskError,
     Text,
+    TextDelta,
 )
 from a2a_adapters.testing import running
 from tests.plugins.files.support import MEBIBYTE, USERS, app, content_of, echo, stored
+from tests.support.requests import Agent
 
 
 async def whole(file, agent, **options) -> bytes:
@@ -42,6 +45,52 @@ async def test_a_large_file_is_uploaded_and_comes_back_as_a_link(tmp_path, size)
         assert (file.content, file.filename, file.media_type) == (None, path.name, "video/mp4")
         assert await whole(file, agent) == sent
         assert (await save(file, tmp_path / "copy", agent=agent)).read_bytes() == sent
+
+
+async def test_blocking_code_reads_no_further_than_it_needs(tmp_path):
+    read = []
+
+    def first_bytes(request: AgentRequest) -> str:
+        [file] = [part for part in request.parts if isinstance(part, File)]
+        begun = store.read_sync(file)
+        next(begun)
+        whole = b"".join(store.read_sync(file))
+        begun.close()
+        return f"{len(whole)} {read[0]}"
+
+    store = stored(tmp_path, agent_bytes=0)
+    read_objects = store.objects.read
+
+    async def noting_read(*args):
+        number = len(read)
+        read.append(0)
+        async for piece in read_objects(*args):
+            read[number] += 1
+            yield piece
+
+    store.objects.read = noting_read
+    async with running(app(first_bytes, store)) as url, RemoteAgent(url) as agent:
+        sent = File(content=content_of(20 * MEBIBYTE))
+        assert (await agent.as_user("t0ken-ann").send(sent)).text == f"{20 * MEBIBYTE} 1"
+
+
+async def test_a_stored_file_is_not_fetched_by_the_policy_of_the_agent(tmp_path):
+    seen = []
+
+    class Fetches(Agent):
+        fetch = OutboundPolicy(allow_private=True)
+
+        async def answer(self, request):
+            [file] = [part for part in request.parts if isinstance(part, File)]
+            seen.append(file.content)
+            yield TextDelta(str(len(b"".join([piece async for piece in store.read(file)]))))
+
+    store = stored(tmp_path, agent_bytes=2000)
+    async with running(app(Fetches(input_modes=["*/*"]), store)) as url, RemoteAgent(url) as agent:
+        ann = agent.as_user("t0ken-ann")
+        for size, content in [(1500, b"x" * 1500), (2001, None)]:
+            assert (await ann.send(File(content=b"x" * size))).text == str(size)
+            assert seen.pop() == content
 
 
 async def test_bytes_are_uploaded_and_artifacts_are_stored_from_the_size_on(tmp_path):

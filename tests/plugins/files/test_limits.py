@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from a2a_adapters import (
     AgentRequest,
+    BearerTokens,
     ConfigurationError,
     Extension,
     File,
@@ -33,9 +34,10 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.plugins.files.support import MEBIBYTE, SECRET, app, content_of, echo, stored
+from tests.plugins.files.support import MEBIBYTE, SECRET, USERS, app, content_of, echo, stored
 
 ANN = {"Authorization": "Bearer t0ken-ann"}
+BEN = {"Authorization": "Bearer t0ken-ben"}
 
 
 async def ask(http, url, size=5000, headers=ANN, **asked):
@@ -188,10 +190,13 @@ async def test_an_agents_files_are_limited(tmp_path):
             yield Output([await store.add(content)])
 
     async with running(app(adds, store)) as url, RemoteAgent(url) as agent:
-        for text in ("endless", "bytes", "add"):
+        ann = agent.as_user("t0ken-ann")
+        for text in ("endless", "add"):
             with pytest.raises(RemoteTaskError, match="at most 300,000 bytes") as rejected:
-                await agent.as_user("t0ken-ann").send(text)
+                await ann.send(text)
             assert rejected.value.state == "rejected"
+        [file] = (await ann.send("bytes")).files
+        assert len(file.content) == 300_001  # the answer is not lost with the link
 
 
 async def test_files_expire_and_are_deleted(tmp_path, monkeypatch):
@@ -250,7 +255,9 @@ async def test_agents_of_one_server_have_their_own_addresses(tmp_path):
 
 async def test_too_many_simultaneous_parts_are_refused_with_a_time_to_retry(tmp_path):
     store = stored(tmp_path)
-    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+    tokens = BearerTokens(USERS | {"t0ken-eve": "eve"})
+    served = build_app(echo(store), options=ServerOptions(authentication=tokens, files=store))
+    async with running(served) as url, httpx.AsyncClient() as http:
         started, finish = asyncio.Semaphore(0), asyncio.Event()
 
         async def slow():
@@ -259,8 +266,8 @@ async def test_too_many_simultaneous_parts_are_refused_with_a_time_to_retry(tmp_
             await finish.wait()
             yield b"x" * 4999
 
-        async def put(content):
-            links = (await ask(http, url)).json()
+        async def put(content, headers=ANN):
+            links = (await ask(http, url, headers=headers)).json()
             path = links["upload"].replace("{part}", "0")
             return await http.put(path, content=content, headers={"Content-Length": "5000"})
 
@@ -272,11 +279,15 @@ async def test_too_many_simultaneous_parts_are_refused_with_a_time_to_retry(tmp_
             await write(*args)
 
         store.objects.write = noting_write
-        running_puts = [asyncio.create_task(put(b"x" * 5000)) for _ in range(16)]
-        for _ in running_puts:
-            await started.acquire()
-        refused = await put(b"x" * 5000)
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        running_puts = []
+        for headers in (ANN, BEN):
+            running_puts += [asyncio.create_task(put(b"x" * 5000, headers)) for _ in range(8)]
+            for _ in range(8):
+                await started.acquire()
+            refused = await put(b"x" * 5000, headers)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        refused = await put(b"x" * 5000, {"Authorization": "Bearer t0ken-eve"})
+        assert refused.status_code == 503
         finish.set()
         assert {each.status_code for each in await asyncio.gather(*running_puts)} == {204}
 
@@ -323,14 +334,16 @@ async def test_a_broken_download_is_continued():
         asked.append(request.headers.get("range"))
         start = int((asked[-1] or "bytes=0-").removeprefix("bytes=").rstrip("-"))
         rest = content[start:]
+        part = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
         if len(asked) > 2:
-            return Response(rest, 206)
+            return Response(rest, 206, part)
 
         async def half():
             yield rest[: len(rest) // 2]
             raise ConnectionAbortedError
 
-        return StreamingResponse(half(), 206 if start else 200, {"Content-Length": str(len(rest))})
+        length = {"Content-Length": str(len(rest))}
+        return StreamingResponse(half(), 206 if start else 200, length | part if start else length)
 
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     async with running(Starlette(routes=[Route("/x", breaks)])) as url:
@@ -338,6 +351,23 @@ async def test_a_broken_download_is_continued():
         found = [piece async for piece in download(File(url=f"{url}/x"), agent=agent)]
     assert b"".join(found) == content
     assert asked == [None, "bytes=150000-", "bytes=225000-"]
+
+
+async def test_another_part_than_the_missing_one_is_refused():
+    async def restarts(request):
+        async def half():
+            yield b"x" * 500
+            raise ConnectionAbortedError
+
+        if "range" in request.headers:
+            return Response(b"x" * 1000, 206, {"Content-Range": "bytes 0-999/1000"})
+        return StreamingResponse(half(), headers={"Content-Length": "1000"})
+
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    async with running(Starlette(routes=[Route("/x", restarts)])) as url:
+        with pytest.raises(RemoteAnswerError, match="another part"):
+            async for _ in download(File(url=f"{url}/x"), agent=RemoteAgent(url)):
+                pass
 
 
 @pytest.mark.parametrize(

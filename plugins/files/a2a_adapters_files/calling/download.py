@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from asyncio import to_thread
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters import File, RemoteAgent
 
-_ATTEMPTS = 3
+_ATTEMPTS = 10
+_PAUSE_SECONDS = 0.25
 _MOST_BYTES = 1024 * 1024 * 1024
 
 
@@ -58,7 +60,7 @@ async def download(
         yield file.content
         return
     policy = outbound or OutboundPolicy()
-    if agent is not None and (host := httpx.URL(agent.name).host):
+    if agent is not None and (host := _host(agent)):
         policy = replace(policy, allowed_hosts=policy.allowed_hosts | {host})
     received, attempt = 0, 1
     async with policy.client(ssl_context=tls) as client:
@@ -69,16 +71,24 @@ async def download(
                         received += len(piece)
                         if received > max_bytes:
                             raise RemoteAnswerError(f"the file has over {max_bytes:,} bytes")
-                        attempt = 1
                         yield piece
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 if attempt == _ATTEMPTS or not isinstance(error, httpx.TransportError):
                     raise RemoteConnectionError(
                         f"the file cannot be downloaded: {type(error).__name__}"
                     ) from error
+                await asyncio.sleep(_PAUSE_SECONDS * attempt)
                 attempt += 1
             else:
                 return
+
+
+def _host(agent: RemoteAgent) -> str:
+    """Return the host of an agent's URL, or "" if only its card is known."""
+    try:
+        return httpx.URL(agent.name).host
+    except httpx.InvalidURL:
+        return ""
 
 
 async def _pieces(client: httpx.AsyncClient, url: str, start: int) -> AsyncGenerator[bytes]:
@@ -93,6 +103,9 @@ async def _pieces(client: httpx.AsyncClient, url: str, start: int) -> AsyncGener
             )
         if response.headers.get("content-encoding", "identity") != "identity":
             raise RemoteAnswerError("the server compressed the file though it was not asked to")
+        starts_there = response.headers.get("content-range", "").startswith(f"bytes {start}-")
+        if start and not starts_there:
+            raise RemoteAnswerError("the server sends another part of the file than asked for")
         async for piece in response.aiter_raw():
             yield piece
 

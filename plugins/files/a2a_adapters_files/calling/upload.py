@@ -163,7 +163,10 @@ def _address(card: AgentCard, offer: _Offer) -> httpx.URL:
     """Return the address for uploads, which is relative to the agent's URL over HTTP."""
     for interface in card.supported_interfaces:
         if interface.url.startswith(("http://", "https://")):
-            return httpx.URL(interface.url.rstrip("/") + "/").join(offer.address)
+            try:
+                return httpx.URL(interface.url.rstrip("/") + "/").join(offer.address)
+            except httpx.InvalidURL as error:
+                raise RemoteAnswerError("the agent's address for uploads is invalid") from error
     raise RemoteAnswerError("the agent takes uploads, but has no address over HTTP")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from functools import wraps
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _PIECES = 16
 """Maximum number of pieces being received, which are in memory."""
+
+_OWN_PIECES = 8
+"""Maximum number of an owner's pieces, so that others can send as well."""
 
 _PIECE_SECONDS = 60.0
 _ANY_TYPE = "application/octet-stream"
@@ -93,7 +97,8 @@ class _Files:
     def __init__(self, store: FileStore, server: DialectServer) -> None:
         self._store = store
         self._server = server
-        self._pieces = asyncio.Semaphore(_PIECES)
+        self._receiving: Counter[str] = Counter()
+        """The pieces being received, by owner."""
 
     @_if_available
     async def begin(self, request: Request) -> Response:
@@ -137,10 +142,12 @@ class _Files:
         return await self._receive(request, file_id, number)
 
     async def _receive(self, request: Request, file_id: FileId, number: int) -> Response:
-        if self._pieces.locked():
+        receiving, owner = self._receiving, file_id.owner
+        if receiving[owner] >= _OWN_PIECES or receiving.total() >= _PIECES:
             busy = "the server receives many files at the moment; try again later"
             return _refusal(503, busy, {"Retry-After": "1"})
-        async with self._pieces:
+        receiving[owner] += 1
+        try:
             piece = bytearray()
             try:
                 async with asyncio.timeout(_PIECE_SECONDS):
@@ -151,6 +158,10 @@ class _Files:
             except ClientDisconnect:
                 return Response(status_code=400)  # nobody reads it
             await self._store.objects.write(file_id, number, memoryview(piece))
+        finally:
+            receiving[owner] -= 1
+            if not receiving[owner]:
+                del receiving[owner]
         return Response(status_code=204)
 
     @_if_available

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from asyncio import to_thread
@@ -25,7 +26,7 @@ from a2a_adapters_files.serving.links import Links, safe_name
 from a2a_adapters_files.serving.objects import PART_BYTES, Objects
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 
     from obstore.store import ObjectStore
     from starlette.types import Scope
@@ -40,6 +41,15 @@ SECRET_VARIABLE = "A2A_ADAPTERS_FILES_SECRET"  # noqa: S105 - a name
 _MEBIBYTE = 1024 * 1024
 _SECRET_LENGTH = 32
 _TIDY_SECONDS = 600.0
+_COUNTED_BYTES = 64 * _MEBIBYTE
+"""After so many bytes of a stream the owner's other files are counted again."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class _Reference(File):
+    """A received file that stays in the store, so that nothing else fetches its URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,19 @@ class _Place:
 
 
 _place: ContextVar[_Place | None] = ContextVar("a2a_adapters_files_place", default=None)
+
+
+def _reference(file: File) -> _Reference:
+    return _Reference(
+        url=file.url,
+        media_type=file.media_type,
+        filename=file.filename,
+        metadata=file.metadata,
+    )
+
+
+async def _next(pieces: AsyncGenerator[bytes]) -> bytes | None:
+    return await anext(pieces, None)
 
 
 class FileStore:
@@ -159,15 +182,15 @@ class FileStore:
             if stored.size <= left:
                 left -= stored.size
                 content = b"".join([piece async for piece in self._content(stored)])
-                named = replace(named, content=content, url=None)
-            parts.append(named)
+                parts.append(replace(named, content=content, url=None))
+            else:
+                parts.append(_reference(named))
         return replace(request, parts=tuple(parts))
 
     async def sent(self, output: Output) -> Output:
         """Store the large files of an artifact, and replace them by links.
 
-        Raises:
-            InvalidInputError: The file is too large, or its owner has too many.
+        A file that the store refuses stays in the artifact: the answer is not lost with it.
         """
         place = _place.get()
         if not any(self._is_large(part) for part in output.parts) or not (place and place.base):
@@ -181,9 +204,13 @@ class FileStore:
     async def _linked(self, part: Part) -> Part:
         if not isinstance(part, File) or part.content is None or not self._is_large(part):
             return part
-        link = await self.add(
-            part.content, filename=part.filename, media_type=part.guess_media_type()
-        )
+        try:
+            link = await self.add(
+                part.content, filename=part.filename, media_type=part.guess_media_type()
+            )
+        except InvalidInputError as error:
+            logger.warning("a file of an artifact stays in it: %s", error)
+            return part
         return replace(link, metadata=part.metadata)
 
     async def add(
@@ -244,6 +271,8 @@ class FileStore:
             async for piece in pieces:
                 written += len(piece)
                 if size is None:
+                    if written // _COUNTED_BYTES > (written - len(piece)) // _COUNTED_BYTES:
+                        used = await self.objects.used(file_id.owner) - (written - len(piece))
                     self._check(written, used + written)
                 await self.objects.write(file_id, number, piece)
                 number += 1
@@ -320,6 +349,14 @@ class FileStore:
                 async for piece in pieces:
                     await to_thread(target.write, piece)
 
+    def read_sync(self, file: File) -> Iterator[bytes]:
+        """Yield the content of a file that the agent received, as `read` does."""
+        pieces = self.read(file)
+        try:
+            while (piece := blocking.run(_next(pieces))) is not None:
+                yield piece
+        finally:
+            blocking.run(pieces.aclose())
+
     add_sync = blocking.running(add)
-    read_sync = blocking.iterating(read)
     save_sync = blocking.running(save)
