@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -11,6 +11,7 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentRequest,
+    ConfigurationError,
     InputRequired,
     InvalidInputError,
     Skill,
@@ -44,7 +45,11 @@ class _Chosen(NamedTuple):
 class SkillsAdapter(Adapter):
     """Makes several targets the skills of one agent.
 
+    Attributes:
+        inner: The adapters of the targets.
+
     Raises:
+        ConfigurationError: The targets have different policies for fetching files.
         NoAdapterError: No plugin can serve a target.
         TargetError: A plugin supports a target's type, but cannot serve this object.
     """
@@ -55,10 +60,16 @@ class SkillsAdapter(Adapter):
             name: installed_plugins().adapt(target) for name, target in skills.targets.items()
         }
         every = self._adapters.values()
+        self._opened = AsyncExitStack()
         self.may_reply = any(each.may_reply for each in every)
         self.uses_history = any(each.uses_history for each in every)
         self.resumes = any(each.resumes for each in every)
-        self.fetch = next((each.fetch for each in every if each.fetch), None)
+        self.inner = list(every)
+        self.fetch = self.inner[0].fetch
+        if any(each.fetch != self.fetch for each in every):
+            raise ConfigurationError(
+                "skills fetch files by one policy: give all of them the same fetch="
+            )
 
     def describe(self) -> AgentDescription:
         """Describe the agent, with a skill for each target."""
@@ -75,8 +86,11 @@ class SkillsAdapter(Adapter):
 
     async def open(self, storage: StateStorage) -> None:
         """Open the targets, each with state of its own."""
-        for name, adapter in self._adapters.items():
-            await adapter.open(SkillStorage(storage, name))
+        async with AsyncExitStack() as opened:
+            for name, adapter in self._adapters.items():
+                opened.push_async_callback(adapter.aclose)
+                await adapter.open(SkillStorage(storage, name))
+            self._opened = opened.pop_all()
 
     def stream(self, request: AgentRequest) -> _Events:
         """Let the skill that the message names answer it.
@@ -104,8 +118,7 @@ class SkillsAdapter(Adapter):
 
     async def aclose(self) -> None:
         """Close the targets."""
-        for adapter in self._adapters.values():
-            await adapter.aclose()
+        await self._opened.aclose()
 
     def _choose(self, request: AgentRequest) -> _Chosen:
         asked = request.resume_metadata.get(_ASKED)

@@ -22,7 +22,8 @@ class Skills:
         default: The skill for messages that name none; by default these are refused.
 
     Raises:
-        ConfigurationError: There is no target, an id is invalid, or the default is none of them.
+        ConfigurationError: There is no target, an id is invalid, a target is `Skills`, or the
+            default is none of the targets.
     """
 
     targets: Mapping[str, object]
@@ -33,7 +34,9 @@ class Skills:
     def __post_init__(self) -> None:
         if not self.targets:
             raise ConfigurationError("there are no skills to serve")
-        for skill in self.targets:
+        for skill, target in self.targets.items():
+            if isinstance(target, Skills):
+                raise ConfigurationError(f"{skill} is Skills itself: list its targets instead")
             if not _ID.fullmatch(skill):
                 raise ConfigurationError(
                     f"{skill!r} cannot be the id of a skill: use at most 63 letters, digits and "

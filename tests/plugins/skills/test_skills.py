@@ -7,6 +7,7 @@ import subprocess
 
 import httpx
 import pytest
+from a2a_adapters_langchain import adapt
 from a2a_adapters_skills import Skills
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
@@ -17,6 +18,7 @@ from a2a_adapters import (
     AgentRequest,
     ConfigurationError,
     InputRequired,
+    OutboundPolicy,
     RemoteAgent,
     RemoteRefusedError,
     ServerOptions,
@@ -24,7 +26,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.support.requests import old_say, rpc
+from tests.support.requests import Agent, old_say, rpc
 from tests.support.warm import warm
 
 
@@ -159,7 +161,13 @@ async def test_a_tool_for_each_skill_uses_it():
 
 
 @pytest.mark.parametrize(
-    ("targets", "options"), [({}, {}), ({"a b": add}, {}), ({"a": add}, {"default": "b"})]
+    ("targets", "options"),
+    [
+        ({}, {}),
+        ({"a b": add}, {}),
+        ({"a": add}, {"default": "b"}),
+        ({"a": Skills({"b": add}, name="x", description="y")}, {}),
+    ],
 )
 def test_skills_need_targets_and_valid_ids(targets, options):
     with pytest.raises(ConfigurationError):
@@ -172,6 +180,32 @@ def test_a_target_that_cannot_be_served_is_named():
 
     with pytest.raises(TargetError, match="untyped"):
         build_app(Skills({"a": untyped}, name="x", description="y"))
+
+
+def test_skills_cannot_differ_in_what_they_fetch():
+    upper = RunnableLambda(str.upper)
+    targets = {"a": adapt(upper, fetch=OutboundPolicy()), "b": upper}
+    with pytest.raises(ConfigurationError, match="same fetch="):
+        build_app(Skills(targets, name="x", description="y"))
+
+
+async def test_skills_that_cannot_all_be_opened_are_closed_again():
+    closed = []
+
+    class Closes(Agent):
+        async def aclose(self):
+            closed.append(self.description["name"])
+
+    class Fails(Closes):
+        async def open(self, storage):
+            raise ConfigurationError("the database is missing")
+
+    targets = {"a": Closes(name="one"), "b": Fails(name="two"), "c": Closes(name="three")}
+    app = build_app(Skills(targets, name="x", description="y"))
+    with pytest.raises(ConfigurationError, match="database"):
+        async with app.router.lifespan_context(app):
+            pass
+    assert closed == ["two", "one"]
 
 
 async def test_send_takes_the_id_of_a_skill():
