@@ -60,14 +60,14 @@ class Delegate:
         rest = rest_of(self.account.total, sum_of(self.account.models.values()))
         return merged([self.account.models, {UNKNOWN: rest} if rest else {}])
 
-    def as_json(self, *, is_counted: bool) -> dict[str, JSON]:
-        """Return the delegate's entry in a bill."""
+    def as_json(self, *, is_counted: bool, left: Iterator[int]) -> dict[str, JSON]:
+        """Return the delegate's entry in a bill, with at most `left` delegates of its own."""
         entry: dict[str, JSON] = {"agent": self.agent, "task_id": self.task_id, "state": self.state}
         entry |= {"spent": self.account.total.as_json(), "models": _as_json(self.models)}
         if is_counted:
             entry["is_counted"] = True
-        if self.delegates:
-            entry["delegates"] = self.delegates
+        if nested := _shortened(self.delegates, _DEEPEST, left):
+            entry["delegates"] = nested
         return entry
 
 
@@ -194,7 +194,10 @@ def bill_of(
         cost: dict[str, JSON] = {"actual": round(total.usd, 9), "currency": "USD"}
         metadata["cost_envelope"] = {**envelope, **cost}
     models = merged([_own_models(own, counted), *(each.models for each in delegates)])
-    entries: list[JSON] = [each.as_json(is_counted=is_counted[id(each)]) for each in delegates]
+    left = iter(range(_MOST_DELEGATES))
+    entries: list[JSON] = [
+        each.as_json(is_counted=is_counted[id(each)], left=left) for each in delegates
+    ]
     own_json: dict[str, JSON] = {**own.total.as_json(), "models": _as_json(own.models)}
     metadata[BILL] = {"own": own_json, "models": _as_json(models), "delegates": entries}
     return metadata

@@ -7,7 +7,6 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from a2a.types import Task, TaskState
 
@@ -40,6 +39,7 @@ _INVOKES = frozenset({"SendMessage", "SendStreamingMessage", "SubscribeToTask"})
 _RPC = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
 _PORTS = {"https": 443, "http": 80}
 _NAME_LENGTH = 100
+_AGENTS = 1_000
 
 
 class ProcessTelemetry(Telemetry):
@@ -48,7 +48,7 @@ class ProcessTelemetry(Telemetry):
     def __init__(self) -> None:
         self._traces: Traces | None = None
         self._ledgers = Ledgers()
-        self._agents: WeakKeyDictionary[Adapter, dict[str, ServedAgent]] = WeakKeyDictionary()
+        self._agents: dict[tuple[int, str], ServedAgent] = {}
 
     def traces(self, *, is_needed: bool = False) -> Traces | None:
         """Return the traces if OpenTelemetry is installed and used by this process.
@@ -83,10 +83,12 @@ class ProcessTelemetry(Telemetry):
 
     def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
         """Observe the answer to a message."""
-        by_name = self._agents.setdefault(adapter, {})
-        agent = by_name.get(name)
-        if agent is None:
-            agent = by_name[name] = ServedAgent(adapter, name)
+        key = id(adapter), name  # an adapter may be neither hashable nor weakly referable
+        agent = self._agents.get(key)
+        if agent is None or agent.adapter is not adapter:
+            if len(self._agents) >= _AGENTS:
+                self._agents.clear()
+            agent = self._agents[key] = ServedAgent(adapter, name)
         return ServedRun(self, self._ledgers, agent, calls, task)
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
@@ -110,7 +112,8 @@ class ServedAgent:
     """An agent of this process.
 
     Attributes:
-        packages: The packages of its adapter, whose frameworks count tokens.
+        adapter: Its adapter.
+        packages: The packages of its adapters, whose frameworks count tokens.
         name: The name of its runs.
         attributes: The attributes of its runs.
     """
@@ -118,7 +121,11 @@ class ServedAgent:
     def __init__(self, adapter: Adapter, name: str) -> None:
         described = adapter.describe()
         name = quote(name or described.name, _NAME_LENGTH)
-        self.packages = [kind.__module__.partition(".")[0] for kind in type(adapter).__mro__]
+        self.adapter = adapter
+        kinds = [type(each) for each in (adapter, *getattr(adapter, "inner", ()))]
+        self.packages = [
+            each.__module__.partition(".")[0] for kind in kinds for each in kind.__mro__
+        ]
         self.name = f"invoke_agent {name}"
         self.attributes = {
             "gen_ai.operation.name": "invoke_agent",
@@ -294,8 +301,8 @@ class RemoteCall(ObservedCall):
         if self._run is not None:
             key = (self._agent, task_id) if task_id else object()
             self._ledgers.of(self._run).add(key, delegate, is_new=self._is_invoking)
-            if self._run.observed is not None:  # otherwise the run has ended
-                self._run.observed.is_active = True
+            if (observed := self._run.observed) is not None:  # otherwise the run has ended
+                observed.is_active = True
         if self._span is not None and not self._has_ended:
             self._span.describe(_ids(context_id, task_id) | {"a2a.task_state": state})
             self._span.count(delegate.account.total.usage)

@@ -259,3 +259,28 @@ async def test_a_lying_delegate_cannot_spoil_a_bill(lie):
     assert reply.metadata["cost_envelope"]["actual"] == 0.25
     assert len(str(reply.metadata)) < 40_000
     assert len(reply.metadata[BILL]["delegates"][0].get("delegates", ())) <= 100
+
+
+async def test_a_bill_has_at_most_a_hundred_delegates_of_its_delegates():
+    def boaster():
+        async def inner(request: AgentRequest):
+            """Claims to have asked many."""
+            yield TaskMetadata({BILL: {"delegates": [HUGE] * 300}})
+            yield "done"
+
+        return inner
+
+    def outer(remote):
+        async def asks(request: AgentRequest):
+            """Asks another agent three times."""
+            for _ in range(3):
+                await remote.send(request.text)
+            yield "done"
+
+        return asks
+
+    async with chain(boaster, outer) as remote:
+        reply = await remote.send("hello")
+    delegates = reply.metadata[BILL]["delegates"]
+    assert len(delegates) == 3
+    assert sum(len(each.get("delegates", ())) for each in delegates) == 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +13,8 @@ from opentelemetry import baggage, context, trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from a2a_adapters import (
+    Adapter,
+    AgentDescription,
     AgentRequest,
     InputRequired,
     RemoteAgent,
@@ -19,6 +22,7 @@ from a2a_adapters import (
     RemoteTaskError,
     ServerOptions,
     TaskMetadata,
+    TextDelta,
     TokenUsage,
     build_app,
 )
@@ -48,6 +52,24 @@ def named(spans, name, kind=None):
 
 def agent_of(url, binding="JSONRPC"):
     return RemoteAgent(url, options=RemoteOptions(bindings=[binding], trusted_hosts=["127.0.0.1"]))
+
+
+async def test_an_adapter_that_compares_by_value_is_observed(spans):
+    @dataclass
+    class Equal(Adapter):
+        text: str = "hello"
+
+        def describe(self):
+            return AgentDescription(name="equal", description="Equals others.")
+
+        async def stream(self, request):
+            yield TextDelta(self.text)
+
+    async with running(build_app({"a": Equal(), "b": Equal()})) as url:
+        for name in "ab":
+            assert (await RemoteAgent(f"{url}/agents/{name}").send("hi")).text == "hello"
+    for name in "ab":
+        assert len(named(spans, f"invoke_agent {name}", SpanKind.INTERNAL)) == 1
 
 
 @BINDINGS
