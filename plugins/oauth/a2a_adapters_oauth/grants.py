@@ -166,12 +166,14 @@ class TokenExchange(_NamedGrant):
         """Return the request for the user's token.
 
         Raises:
-            RemoteAuthError: There is no subject token.
+            RemoteAuthError: There is no subject token, or no token of the actor.
         """
         subject = await revealed(self._subject_token)
         if not subject:
             raise RemoteAuthError("there is no token of the user to exchange")
         actor = await revealed(self._actor_token)
+        if self._actor_token and not actor:
+            raise RemoteAuthError("there is no token of the program that acts for the user")
         fields = {**self._fields, "subject_token": subject, "actor_token": actor}
         fields["actor_token_type"] = _ACCESS_TOKEN if actor else ""
         return Grant((digest(subject), digest(actor)), lambda _: fields)
