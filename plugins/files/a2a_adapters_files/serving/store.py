@@ -63,19 +63,6 @@ class _Place:
 _place: ContextVar[_Place | None] = ContextVar("a2a_adapters_files_place", default=None)
 
 
-def _reference(file: File) -> _Reference:
-    return _Reference(
-        url=file.url,
-        media_type=file.media_type,
-        filename=file.filename,
-        metadata=file.metadata,
-    )
-
-
-async def _next(pieces: AsyncGenerator[bytes]) -> bytes | None:
-    return await anext(pieces, None)
-
-
 class FileStore:
     """Stores large files in a folder or bucket, for `ServerOptions.files` of one server.
 
@@ -265,14 +252,15 @@ class FileStore:
         if size is not None:
             await self.reserve(file_id, size, filename, media_type)
         used = 0 if size is not None else await self.objects.used(file_id.owner)
-        written = 0
+        written, next_count = 0, _COUNTED_BYTES
         async with aclosing(pieces_of(content, PART_BYTES)) as pieces:
             number = 0
             async for piece in pieces:
                 written += len(piece)
                 if size is None:
-                    if written // _COUNTED_BYTES > (written - len(piece)) // _COUNTED_BYTES:
+                    if written >= next_count:
                         used = await self.objects.used(file_id.owner) - (written - len(piece))
+                        next_count += _COUNTED_BYTES
                     self._check(written, used + written)
                 await self.objects.write(file_id, number, piece)
                 number += 1
@@ -360,3 +348,16 @@ class FileStore:
 
     add_sync = blocking.running(add)
     save_sync = blocking.running(save)
+
+
+def _reference(file: File) -> _Reference:
+    return _Reference(
+        url=file.url,
+        media_type=file.media_type,
+        filename=file.filename,
+        metadata=file.metadata,
+    )
+
+
+async def _next(pieces: AsyncGenerator[bytes]) -> bytes | None:
+    return await anext(pieces, None)
