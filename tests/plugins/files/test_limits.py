@@ -30,6 +30,7 @@ from a2a_adapters import (
     RemoteConnectionError,
     RemoteRefusedError,
     RemoteTaskError,
+    RemoteTimeoutError,
     ServerOptions,
     build_app,
 )
@@ -290,6 +291,22 @@ async def test_too_many_simultaneous_parts_are_refused_with_a_time_to_retry(tmp_
         assert refused.status_code == 503
         finish.set()
         assert {each.status_code for each in await asyncio.gather(*running_puts)} == {204}
+
+
+async def test_an_upload_ends_with_the_time_of_its_message(tmp_path):
+    store = stored(tmp_path)
+    finish = asyncio.Event()
+
+    async def waiting_write(*args):
+        await finish.wait()
+
+    store.objects.write = waiting_write
+    async with running(app(echo(store), store)) as url, RemoteAgent(url) as agent:
+        ann = agent.as_user("t0ken-ann")
+        await ann.send("connects")
+        with pytest.raises(RemoteTimeoutError, match="files of the message"):
+            await ann.send(File(content=b"x" * 5000), timeout=0.2)
+        finish.set()
 
 
 async def test_a_client_obeys_its_policy_and_limits(tmp_path):

@@ -152,3 +152,11 @@ def test_a_card_never_names_the_server_that_gets_tokens_of_users():
     with pytest.raises(ConfigurationError, match="client_id"):
         TokenExchange("token", token_url="https://login.example", client_secret=SECRET)
     assert "t0ken" not in repr(TokenExchange("t0ken", token_url="https://login.example"))
+
+
+async def test_an_exchange_without_the_token_of_its_actor_is_not_sent():
+    exchange = TokenExchange(
+        "user", actor_token=str, audience="b", token_url="https://login.example/token"
+    )
+    with pytest.raises(RemoteAuthError, match="program that acts"):
+        await exchange.grant()
