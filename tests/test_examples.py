@@ -7,12 +7,12 @@ import os
 import re
 import runpy
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.environments import SEPARATE, has
+from tests.support.warm import warm
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -47,7 +47,7 @@ def test_an_example_runs_and_checks_itself(command, tmp_path):
     kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     name, *options = command.split()
     subprocess.run(
-        [sys.executable, EXAMPLES / name, *options],
+        warm(str(EXAMPLES / name), *options),
         check=True,
         timeout=280,
         stdin=subprocess.DEVNULL,

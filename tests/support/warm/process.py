@@ -25,6 +25,7 @@ NEEDED = (
     "aiosqlite",
     "anyio._backends._asyncio",
     "crewai",
+    "langchain.agents",
     "langchain_core.language_models",
     "langchain_core.prompts",
     "langgraph.graph",

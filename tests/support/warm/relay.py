@@ -32,7 +32,8 @@ def main(address, *arguments):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDED_ON)
         code = int(report.readline())
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
 
