@@ -123,7 +123,8 @@ def logging_as_it_was():
     yield
     for logger, (propagate, disabled, level, handlers) in zip(loggers, before, strict=True):
         logger.propagate, logger.disabled = propagate, disabled
-        logger.setLevel(level)
+        if logger.level != level:  # setting it clears the caches of all loggers
+            logger.setLevel(level)
         logger.handlers[:] = handlers
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("a2a_adapters") and isinstance(logger, logging.Logger):

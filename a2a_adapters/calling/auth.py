@@ -21,7 +21,7 @@ from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
 
     from a2a.types import AgentCard, SecurityScheme
 
@@ -98,9 +98,7 @@ class HeadersAuth(httpx.Auth):
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = headers
 
-    async def async_auth_flow(
-        self, request: httpx.Request
-    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
         """Add the headers to the request."""
         request.headers.update(self._headers)
         yield request

@@ -42,7 +42,7 @@ _DISTRIBUTION = "a2a-adapters"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PluginStatus:
     """A plugin found by `Plugins.discover`; `problem` says why it was not loaded."""
 
@@ -79,17 +79,11 @@ class Plugins:
         """
         blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
         for entry_point in sorted(metadata.entry_points(group=specs.PROJECT), key=_order):
-            status = self._load(entry_point, is_blocked=entry_point.name in blocked)
-            self._status.append(status)
+            self._status.append(self._load(entry_point, is_blocked=entry_point.name in blocked))
 
     def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
-        name, dist = entry_point.name, entry_point.dist
-        status = PluginStatus(
-            name=name,
-            value=entry_point.value,
-            distribution=dist.name if dist else "",
-            version=dist.version if dist else "",
-        )
+        name = entry_point.name
+        status = PluginStatus(name, entry_point.value, *_distribution(entry_point.dist))
         if is_blocked:
             return replace(status, problem=f"disabled by {BLOCK_VARIABLE}")
         if self._manager.has_plugin(name):
@@ -379,8 +373,14 @@ def extra_of(module: str) -> str:
 
 def _order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
     """Return a sort key: bundled plugins first, then by name."""
-    dist = entry_point.dist
-    return dist is None or dist.name != _DISTRIBUTION, entry_point.name
+    return _distribution(entry_point.dist)[0] != _DISTRIBUTION, entry_point.name
+
+
+@functools.cache  # each access to the metadata parses the whole file
+def _distribution(dist: metadata.Distribution | None) -> tuple[str, str]:
+    """Return the name and version of a distribution, or two empty texts."""
+    known = dist.metadata if dist else None
+    return (known["Name"], known["Version"]) if known else ("", "")
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import ssl
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import httpcore
@@ -17,8 +17,6 @@ from a2a_adapters.net.backend import AsyncioNetwork, Resolver, system_addresses
 
 _Server: TypeAlias = tuple[bytes, bytes, int | None]
 """The scheme, host and port of a URL."""
-
-_SCHEMES = (b"http", b"https")
 
 _SAME_IN_HTTPX = tuple(
     (getattr(httpcore, name), getattr(httpx, name))
@@ -48,18 +46,18 @@ class ConnectionPool:
     that takes longer than the request. Here the cost of a request does not depend on their number.
 
     Args:
-        ssl_context: Verifies servers.
+        ssl_context: Verifies servers; by default with the CA certificates of httpx.
         limits: Limits on concurrent requests and idle connections.
         network: Opens connections.
     """
 
     def __init__(
         self,
-        ssl_context: ssl.SSLContext,
+        ssl_context: ssl.SSLContext | None,
         limits: httpx.Limits,
         network: httpcore.AsyncNetworkBackend,
     ) -> None:
-        self._ssl_context = ssl_context
+        self._given_context = ssl_context
         self._keepalive_seconds = limits.keepalive_expiry
         self._network = network
         self._free = asyncio.Semaphore(limits.max_connections or sys.maxsize)
@@ -81,7 +79,7 @@ class ConnectionPool:
             httpcore.ProtocolError: The server violates HTTP.
         """
         url = request.url
-        if url.scheme not in _SCHEMES:
+        if url.scheme not in (b"http", b"https"):
             scheme = url.scheme.decode()
             raise httpcore.UnsupportedProtocol(
                 f"a URL with http or https is needed, not {scheme!r}"
@@ -147,10 +145,15 @@ class ConnectionPool:
             stale.append(connection)
         return None
 
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        """Reads certificates for tens of milliseconds, which plain HTTP does not need."""
+        return self._given_context or httpx.create_ssl_context()
+
     def _new(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
         return httpcore.AsyncHTTPConnection(
             origin=origin,
-            ssl_context=self._ssl_context,
+            ssl_context=self._ssl_context if origin.scheme == b"https" else None,
             keepalive_expiry=self._keepalive_seconds,
             network_backend=self._network,
         )
@@ -169,8 +172,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         limits: httpx.Limits,
         addresses: Resolver = system_addresses,
     ) -> None:
-        context = ssl_context or httpx.create_ssl_context()
-        self._pool = ConnectionPool(context, limits, AsyncioNetwork(addresses))
+        self._pool = ConnectionPool(ssl_context, limits, AsyncioNetwork(addresses))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request.

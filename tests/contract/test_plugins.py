@@ -48,11 +48,22 @@ def plugin(name, accepts=Target):
     return SimpleNamespace(a2a_adapt=a2a_adapt)
 
 
+class Distribution(metadata.Distribution):
+    def __init__(self, name):
+        self._metadata = f"Name: {name}\nVersion: 1.2\n"
+
+    def read_text(self, filename):
+        return self._metadata if filename == "METADATA" else None
+
+    def locate_file(self, path):
+        raise NotImplementedError
+
+
 class EntryPoint:
     def __init__(self, name, loaded, dist="third-party"):
         self.name = name
         self.value = f"module_{name}"
-        self.dist = SimpleNamespace(name=dist, version="1.2")
+        self.dist = Distribution(dist)
         self._loaded = loaded
 
     def load(self):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.warm import warm
+from tests.support.warm import NOTED, warm
 
 UV = Path(sys.executable).with_name("uv")
 """The installer from the test group."""
@@ -21,15 +22,41 @@ PATIENCE = 100.0
 
 
 class Server(subprocess.Popen[str]):
-    """A process that serves an agent. Its log is read continuously, so no pipe fills up."""
+    """A process that serves an agent. Its log is read continuously, so no pipe fills up.
+
+    Signals go to the command itself, even if it is a warm one.
+    """
 
     def __init__(self, command: list[str], environment: dict[str, str] | None) -> None:
-        super().__init__(command, env=environment, stderr=subprocess.PIPE, text=True)
+        self._noted = os.memfd_create("pid")
+        super().__init__(
+            command,
+            env={**(os.environ if environment is None else environment), NOTED: str(self._noted)},
+            stderr=subprocess.PIPE,
+            text=True,
+            pass_fds=[self._noted],
+        )
         self._log: list[str] = []
         self._is_ended = False
         self._news = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @property
+    def command_pid(self) -> int:
+        """PID of the command. `pid` is that of its relay if it is a warm one."""
+        return int(os.pread(self._noted, 20, 0) or self.pid)
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # its relay ends next
+                os.kill(self.command_pid, number)
+
+    def close(self) -> None:
+        """Kill the process if it still runs."""
+        self.kill()
+        self.wait()
+        os.close(self._noted)
 
     def _read(self) -> None:
         assert self.stderr is not None
@@ -94,4 +121,4 @@ def launched(
         try:
             server.ended()
         finally:
-            server.kill()
+            server.close()

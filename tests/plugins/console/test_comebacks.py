@@ -42,3 +42,4 @@ async def test_the_command_line_shows_any_agent(open_page, url):
     finally:
         process.terminate()
         process.ended()
+        process.close()

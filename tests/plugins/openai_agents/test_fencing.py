@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 
 import pytest
 from a2a_adapters_openai_agents import adapt
@@ -19,6 +18,7 @@ from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.sql.test_resume import Caller, texts
 from tests.support.processes import launched
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -112,7 +112,7 @@ async def test_only_the_new_owner_finishes_a_run(url):
 
 async def test_processes_with_an_expired_lease_do_not_overwrite_others(url, tmp_path):
     served = "tests.plugins.openai_agents.served_paused"
-    command = [sys.executable, "-m", served, url, str(tmp_path)]  # a warm one gets no signals
+    command = warm("-m", served, url, str(tmp_path))
     with launched(command) as (sleeper, at_sleeper), launched(command) as (_, at_other):
         async with Caller(at_sleeper) as one, Caller(at_other) as other:
             lost = await one.send("slow")

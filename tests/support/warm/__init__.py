@@ -19,6 +19,9 @@ from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).parent
+NOTED = "A2A_ADAPTERS_TESTS_NOTED"
+"""Variable with the number of an open file to which the command's PID is written."""
+
 _SHARED = "A2A_ADAPTERS_TESTS_WARM"
 """Variable shared by all processes of a test run, with its environment and address."""
 _INTERPRETER = """#!/bin/sh

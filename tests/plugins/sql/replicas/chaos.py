@@ -24,6 +24,7 @@ import httpx
 from tests.plugins.sql.replicas.served import LIMITS
 from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.processes import launched
+from tests.support.warm import warm
 
 if TYPE_CHECKING:
     import subprocess
@@ -77,7 +78,7 @@ class Chaos:
         self._random = random.Random(seed)
         self._folder = folder
         (folder / "go").touch()
-        self._command = [sys.executable, "-m", "tests.plugins.sql.replicas.served"]
+        self._command = warm("-m", "tests.plugins.sql.replicas.served")
         self._database = server_of_its_own()
         self._command += [new_database_at(self._database), str(folder)]
         self._tasks = tasks

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
 from tests.support.postgresql import new_database
 from tests.support.processes import PATIENCE, launched
+from tests.support.warm import warm
 
 
 class Replicas:
@@ -17,13 +17,7 @@ class Replicas:
     def __init__(self, work):
         self.database = new_database()
         self._work = work
-        self._command = [
-            sys.executable,
-            "-m",
-            "tests.plugins.sql.replicas.served",
-            self.database,
-            str(work),
-        ]
+        self._command = warm("-m", "tests.plugins.sql.replicas.served", self.database, str(work))
 
     def running(self, *options):
         """Run another process; yield it and its URL."""

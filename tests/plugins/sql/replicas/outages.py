@@ -21,6 +21,7 @@ from a2a_adapters.protocol import states
 from tests.plugins.sql.replicas.chaos import ENDED, HEADERS, REPLICAS
 from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.processes import launched
+from tests.support.warm import warm
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -48,13 +49,7 @@ class Outages:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Outages]:
         """Run the processes with their tasks, and end them."""
-        command = [
-            sys.executable,
-            "-m",
-            "tests.plugins.sql.replicas.served",
-            self._url,
-            str(self._folder),
-        ]
+        command = warm("-m", "tests.plugins.sql.replicas.served", self._url, str(self._folder))
         async with AsyncExitStack() as stack:
             stack.callback(self._server.stop)
             self._http = httpx.AsyncClient(headers=HEADERS, timeout=60)

@@ -13,8 +13,8 @@ async def test_tasks_of_a_killed_process_are_resumed_or_failed(replicas):
         async with Caller(at_first) as one, Caller(at_second) as other:
             counting = await one.send("count", context="a")
             ticking = await one.send("tick", context="b")
-            await replicas.noted(f"count {first.pid}")
-            await replicas.noted(f"tick {first.pid}")
+            await replicas.noted(f"count {first.command_pid}")
+            await replicas.noted(f"tick {first.command_pid}")
             first.kill()
             ticked = await other.ended(ticking["id"])
             replicas.touch("go")
@@ -29,7 +29,7 @@ async def test_a_process_suspended_beyond_its_lease_stops_its_tasks(replicas):
     with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
         async with Caller(at_sleeper) as one, Caller(at_other) as other:
             ticking = await one.send("tick")
-            await replicas.noted(f"tick {sleeper.pid}")
+            await replicas.noted(f"tick {sleeper.command_pid}")
             sleeper.send_signal(signal.SIGSTOP)
             ended = await other.ended(ticking["id"])
             sleeper.send_signal(signal.SIGCONT)
@@ -49,7 +49,7 @@ async def test_a_suspended_process_returns_no_outdated_state(replicas):
     with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
         async with Caller(at_sleeper) as one, Caller(at_other) as other:
             counting = await one.send("count")
-            await replicas.noted(f"count {sleeper.pid}")
+            await replicas.noted(f"count {sleeper.command_pid}")
             sleeper.send_signal(signal.SIGSTOP)
             replicas.touch("go")
             ended = await other.ended(counting["id"])
@@ -63,9 +63,9 @@ async def test_a_stopped_process_releases_its_tasks_at_once(replicas):
     with replicas.running() as (first, at_first), replicas.running() as (second, at_second):
         async with Caller(at_first) as one, Caller(at_second) as other:
             counting = await one.send("count")
-            await replicas.noted(f"count {first.pid}")
+            await replicas.noted(f"count {first.command_pid}")
             first.terminate()
-            await replicas.noted(f"count {second.pid}")
+            await replicas.noted(f"count {second.command_pid}")
             replicas.touch("go")
             counted = await other.ended(counting["id"])
     assert texts(counted) == ["0 1 2 "]
