@@ -154,7 +154,9 @@ async def two_over(carrier):
 
 
 @pytest.fixture(params=CARRIERS)
-async def replicas(request):
+async def replicas(request, monkeypatch):
+    # A slow machine is no outage.
+    monkeypatch.setattr("a2a_adapters_sql.database.PATIENCE_SECONDS", PATIENCE)
     async with two_over(request.param) as both:
         yield both
 
