@@ -7,7 +7,6 @@ import random
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from typing import TYPE_CHECKING
 from weakref import finalize, ref
 
@@ -20,7 +19,6 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from a2a_adapters.calling.options import RemoteOptions
@@ -39,10 +37,9 @@ def make_client(
     limits = httpx.Limits(
         max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
     )
-    tls = options.tls or _ssl_context()
     trust = Trust(origin, options.trusted_hosts)
     return httpx.AsyncClient(
-        transport=_AgentTransport(PooledTransport(tls, limits), trust, tls, options),
+        transport=_AgentTransport(PooledTransport(options.tls, limits), trust, options),
         auth=TrustedHostAuth(auth, trust, options),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
         # The size of a compressed answer says nothing about its real size.
@@ -64,12 +61,6 @@ async def get(client: httpx.AsyncClient, url: httpx.URL | str, max_bytes: int) -
         raise RemoteConnectionError(f"{url} cannot be reached: {error}") from error
 
 
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Share httpx's default context between clients: reading the certificates takes 50 ms."""
-    return httpx.create_ssl_context()
-
-
 class _AgentTransport(httpx.AsyncBaseTransport):
     """Retries requests that the agent cannot have processed, and limits its answers.
 
@@ -80,11 +71,10 @@ class _AgentTransport(httpx.AsyncBaseTransport):
         self,
         direct: httpx.AsyncBaseTransport,
         trust: Trust,
-        tls: ssl.SSLContext,
         options: RemoteOptions,
     ) -> None:
         self._direct = direct
-        self._guarded = options.outbound.transport(ssl_context=tls)
+        self._guarded = options.outbound.transport(ssl_context=options.tls)
         self._trust = trust
         self._options = options
 

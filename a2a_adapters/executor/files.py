@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import httpx
@@ -15,8 +14,6 @@ from a2a_adapters.contract.parts import File
 from a2a_adapters.contract.text import clipped
 
 if TYPE_CHECKING:
-    import ssl
-
     from starlette.types import Scope
 
     from a2a_adapters.contract.adapter import AgentRequest, Extension, FetchPolicy
@@ -75,7 +72,7 @@ class FileFetcher:
         try:
             async with (
                 asyncio.timeout(_SECONDS),
-                policy.client(ssl_context=self._trusted) as client,
+                policy.client() as client,
             ):
                 for part in request.parts:
                     if not isinstance(part, File) or not _is_far(part):
@@ -89,10 +86,6 @@ class FileFetcher:
             logger.warning("a file of task %s was not fetched: %s", request.task_id, reason)
             raise InvalidInputError("a file cannot be fetched from its address") from error
         return replace(request, parts=tuple(parts))
-
-    @cached_property
-    def _trusted(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()  # reads files: once
 
 
 def _is_far(part: Part) -> bool:

@@ -7,7 +7,7 @@ import ssl
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import TypeAlias
 
 import httpcore
@@ -46,7 +46,8 @@ class ConnectionPool:
     that takes longer than the request. Here the cost of a request does not depend on their number.
 
     Args:
-        ssl_context: Verifies servers; by default with the CA certificates of httpx.
+        ssl_context: Verifies servers; by default with httpx's CA certificates, which are read for
+            the first https connection of the process.
         limits: Limits on concurrent requests and idle connections.
         network: Opens connections.
     """
@@ -57,7 +58,7 @@ class ConnectionPool:
         limits: httpx.Limits,
         network: httpcore.AsyncNetworkBackend,
     ) -> None:
-        self._given_context = ssl_context
+        self._ssl_context = ssl_context
         self._keepalive_seconds = limits.keepalive_expiry
         self._network = network
         self._free = asyncio.Semaphore(limits.max_connections or sys.maxsize)
@@ -84,10 +85,11 @@ class ConnectionPool:
             raise httpcore.UnsupportedProtocol(
                 f"a URL with http or https is needed, not {scheme!r}"
             )
+        tls = None if url.scheme == b"http" else self._ssl_context or _default_tls()
         await self._wait(request.extensions.get("timeout", {}).get("pool"))
         server = url.scheme, url.host, url.port
         stale = self._expired()
-        connection = self._kept(server, stale) or self._new(url.origin)
+        connection = self._kept(server, stale) or self._new(url.origin, tls)
         self._busy[connection] = server
         try:
             for old in stale:
@@ -145,18 +147,25 @@ class ConnectionPool:
             stale.append(connection)
         return None
 
-    @cached_property
-    def _ssl_context(self) -> ssl.SSLContext:
-        """Reads certificates for tens of milliseconds, which plain HTTP does not need."""
-        return self._given_context or httpx.create_ssl_context()
-
-    def _new(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
+    def _new(
+        self, origin: httpcore.Origin, tls: ssl.SSLContext | None
+    ) -> httpcore.AsyncHTTPConnection:
         return httpcore.AsyncHTTPConnection(
             origin=origin,
-            ssl_context=self._ssl_context if origin.scheme == b"https" else None,
+            ssl_context=tls,
             keepalive_expiry=self._keepalive_seconds,
             network_backend=self._network,
         )
+
+
+@cache  # reading the certificates takes 50 ms
+def _default_tls() -> ssl.SSLContext:
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise httpcore.ConnectError(
+            f"the CA certificates cannot be read, see SSL_CERT_FILE and SSL_CERT_DIR: {error}"
+        ) from error
 
 
 class PooledTransport(httpx.AsyncBaseTransport):

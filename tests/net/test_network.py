@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 import struct
+import subprocess
+import sys
 import threading
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 
@@ -16,6 +19,7 @@ import uvloop
 
 from a2a_adapters import OutboundPolicy
 from a2a_adapters.net.transport import PooledTransport
+from tests.support.processes import PATIENCE
 
 HOST = "agent.example"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -242,6 +246,50 @@ def test_unresponsive_servers_time_out(run, timeouts, content, error):
             is_over.set()
 
     run(main())
+
+
+CERTIFICATES = """
+import asyncio, httpx
+from a2a_adapters.net.transport import PooledTransport
+
+async def answer(reader, writer):
+    await reader.readuntil(b"\\r\\n\\r\\n")
+    writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+    writer.close()
+
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    place = "127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+    limits = httpx.Limits(max_connections=1)
+    async with server, httpx.AsyncClient(transport=PooledTransport(None, limits)) as client:
+        for _ in range(2):
+            try:
+                await client.get(f"https://{place}")
+            except httpx.ConnectError as error:
+                print(error)
+        print((await client.get(f"http://{place}")).text)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_unreadable_certificates_fail_https_only(content, tmp_path):
+    file = tmp_path / "ca.pem"
+    if content:
+        file.write_text(content)
+    done = subprocess.run(
+        [sys.executable, "-c", CERTIFICATES],
+        env={**os.environ, "SSL_CERT_FILE": str(file)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    *errors, answer = done.stdout.splitlines()
+    assert len(errors) == 2
+    assert all("cannot be read" in error and "SSL_CERT_FILE" in error for error in errors)
+    assert answer == "ok"
 
 
 def test_an_unanswered_handshake_times_out(run, certificates):

@@ -71,7 +71,7 @@ async def test_slow_host_names_block_nothing_else(monkeypatch):
         assert len(system.asked) == len(set(system.asked)) <= 8
     finally:
         system.may_end.set()
-    # asyncio reports a look-up that fails while its loop is closed.
+    # Awaited, because asyncio logs the failures at a later garbage collection otherwise.
     for number in range(20):
         await OutboundPolicy().check(f"http://slow{number}.example/")
 
