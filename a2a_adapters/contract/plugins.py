@@ -42,7 +42,7 @@ _DISTRIBUTION = "a2a-adapters"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginStatus:
     """A plugin found by `Plugins.discover`; `problem` says why it was not loaded."""
 
@@ -79,11 +79,14 @@ class Plugins:
         """
         blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
         for entry_point in sorted(metadata.entry_points(group=specs.PROJECT), key=_order):
-            self._status.append(self._load(entry_point, is_blocked=entry_point.name in blocked))
+            status = self._load(entry_point, is_blocked=entry_point.name in blocked)
+            self._status.append(status)
 
     def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
-        name = entry_point.name
-        status = PluginStatus(name, entry_point.value, *_distribution(entry_point.dist))
+        name, (distribution, version) = entry_point.name, _distribution(entry_point.dist)
+        status = PluginStatus(
+            name=name, value=entry_point.value, distribution=distribution, version=version
+        )
         if is_blocked:
             return replace(status, problem=f"disabled by {BLOCK_VARIABLE}")
         if self._manager.has_plugin(name):
@@ -378,7 +381,7 @@ def _order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
 
 @functools.cache  # each access to the metadata parses the whole file
 def _distribution(dist: metadata.Distribution | None) -> tuple[str, str]:
-    """Return the name and version of a distribution, or two empty texts."""
+    """Return the name and version of a distribution, or two empty strings."""
     known = dist.metadata if dist else None
     return (known["Name"], known["Version"]) if known else ("", "")
 
