@@ -48,10 +48,10 @@ def test_an_example_runs_and_checks_itself(command, tmp_path):
     kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     name, *options = command.split()
     path = EXAMPLES / name
-    # `quiet` has to come before the import of crewai, which a warm process has already imported.
-    is_first = "quiet()" in path.read_text()
+    # A warm process has imported crewai, before which `quiet` must be called.
+    is_quiet = "quiet()" in path.read_text()
     subprocess.run(
-        [sys.executable, path, *options] if is_first else warm(str(path), *options),
+        [sys.executable, path, *options] if is_quiet else warm(str(path), *options),
         check=True,
         timeout=280,
         stdin=subprocess.DEVNULL,

@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.warm import NOTED, warm
+from tests.support.warm import PID_FILE, is_warm, warm
 
 UV = Path(sys.executable).with_name("uv")
 """The installer from the test group."""
@@ -28,14 +29,10 @@ class Server(subprocess.Popen[str]):
     """
 
     def __init__(self, command: list[str], environment: dict[str, str] | None) -> None:
-        self._noted = os.memfd_create("pid")
-        super().__init__(
-            command,
-            env={**(os.environ if environment is None else environment), NOTED: str(self._noted)},
-            stderr=subprocess.PIPE,
-            text=True,
-            pass_fds=[self._noted],
-        )
+        self._noted = tempfile.NamedTemporaryFile()  # noqa: SIM115 - closed by `close`
+        noted = {PID_FILE: self._noted.name} if is_warm(command) else {}
+        environment = {**(os.environ if environment is None else environment), **noted}
+        super().__init__(command, env=environment, stderr=subprocess.PIPE, text=True)
         self._log: list[str] = []
         self._is_ended = False
         self._news = threading.Condition()
@@ -44,19 +41,19 @@ class Server(subprocess.Popen[str]):
 
     @property
     def command_pid(self) -> int:
-        """PID of the command. `pid` is that of its relay if it is a warm one."""
-        return int(os.pread(self._noted, 20, 0) or self.pid)
+        """PID of the command; for a warm one, `pid` is that of its relay."""
+        return int(Path(self._noted.name).read_text() or self.pid)
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            with suppress(ProcessLookupError):  # its relay ends next
+            with suppress(ProcessLookupError):  # already ended
                 os.kill(self.command_pid, number)
 
     def close(self) -> None:
         """Kill the process if it still runs."""
         self.kill()
         self.wait()
-        os.close(self._noted)
+        self._noted.close()
 
     def _read(self) -> None:
         assert self.stderr is not None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 
+import psutil
 import pytest
 
-from tests.support.processes import launched
+from tests.support.processes import PATIENCE, launched
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -19,11 +22,31 @@ time.sleep(600)
 """
 
 
-@pytest.fixture
-def server():
-    with launched([sys.executable, "-c", SERVER]) as (server, url):
+@pytest.fixture(params=["cold", "warm"])
+def server(request, tmp_path):
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    command = [sys.executable, script] if request.param == "cold" else warm(str(script))
+    with launched(command) as (server, url):
         assert url == "http://here"
         yield server
+
+
+def test_a_killed_command_has_ended_with_its_server(server):
+    command = psutil.Process(server.command_pid)
+    server.kill()
+    assert server.wait(PATIENCE) == -signal.SIGKILL
+    assert not command.is_running()
+
+
+def test_the_command_itself_is_suspended(server):
+    command = psutil.Process(server.command_pid)
+    server.send_signal(signal.SIGSTOP)
+    while command.status() != psutil.STATUS_STOPPED:
+        time.sleep(0.01)
+    server.send_signal(signal.SIGCONT)
+    while command.status() == psutil.STATUS_STOPPED:
+        time.sleep(0.01)
 
 
 def test_a_long_log_stops_no_server(server):

@@ -10,7 +10,7 @@ from tests.plugins.openai.served import client, serving
 
 
 async def test_litellm():
-    import litellm  # for seconds, which other workers need not wait
+    import litellm  # takes seconds, which only this test should wait for
 
     async with serving() as url:
         options = {"model": "openai/worker", "api_base": url, "api_key": "none"}

@@ -18,10 +18,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-_HERE = Path(__file__).parent
-NOTED = "A2A_ADAPTERS_TESTS_NOTED"
-"""Variable with the number of an open file to which the command's PID is written."""
+PID_FILE = "A2A_ADAPTERS_TESTS_PID_FILE"
+"""Variable with the file to which a warm command writes its PID before it runs."""
 
+_HERE = Path(__file__).parent
+_RELAY = str(_HERE / "relay.py")
 _SHARED = "A2A_ADAPTERS_TESTS_WARM"
 """Variable shared by all processes of a test run, with its environment and address."""
 _INTERPRETER = """#!/bin/sh
@@ -43,6 +44,11 @@ def warm(*arguments: str, prepared: str = "") -> list[str]:
     of, _, shared = os.environ.get(_SHARED, "").rpartition(os.pathsep)
     address = shared if of == sys.prefix and not prepared else _address(prepared)
     return [*_relay(address), *arguments]
+
+
+def is_warm(command: list[str]) -> bool:
+    """Return whether `warm` returned the command."""
+    return _RELAY in command
 
 
 def share() -> None:
@@ -80,4 +86,4 @@ def _address(prepared: str) -> str:
 
 
 def _relay(address: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(_HERE / "relay.py"), address]
+    return [sys.executable, "-I", "-S", _RELAY, address]

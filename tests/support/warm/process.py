@@ -34,6 +34,7 @@ NEEDED = (
     "rich.logging",
     "uvicorn.loops.uvloop",
 )
+PID_FILE = "A2A_ADAPTERS_TESTS_PID_FILE"
 HIDDEN = "agents"
 """Not imported, because files of users and tests share the name of OpenAI's package."""
 
@@ -158,6 +159,8 @@ def become(files, selector):
 def run(arguments, folder, environment):
     """Run the arguments like an interpreter."""
     os.chdir(folder)
+    if noted := environment.pop(PID_FILE, ""):
+        Path(noted).write_text(str(os.getpid()))
     os.environ.clear()
     os.environ.update(environment)
     sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))

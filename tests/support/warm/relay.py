@@ -10,12 +10,10 @@ import sys
 from contextlib import suppress
 
 HANDED_ON = {signal.SIGINT, signal.SIGTERM}
-NOTED = "A2A_ADAPTERS_TESTS_NOTED"
 
 
 def main(address, *arguments):
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDED_ON)
-    noted = os.environ.pop(NOTED, None)
     order = [arguments, os.getcwd(), dict(os.environ)]  # noqa: PTH109 - pathlib takes its time
     with socket.socket(socket.AF_UNIX) as warm:
         warm.connect(address)
@@ -24,8 +22,6 @@ def main(address, *arguments):
         warm.sendall(body)
         report = warm.makefile()
         pid = int(report.readline())
-        if noted is not None:
-            os.write(int(noted), str(pid).encode())
 
         def hand_on(number, _):
             with suppress(ProcessLookupError):  # already ended
