@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +102,10 @@ def test_every_command_has_two_examples_of_itself():
         examples = (command.help or "").partition("Examples:\n")[2].splitlines()
         assert len(examples) >= 2, path
         for line in examples:
-            assert f"a2a-adapters {' '.join(path)}" in line, line
+            _, own, arguments = line.partition(f"a2a-adapters {' '.join(path)}")
+            assert own, line
+            ours = shlex.split(re.split("[|>)]", arguments)[0])
+            command.make_parser(command.context_class(command)).parse_args(ours)
 
 
 @pytest.mark.parametrize(

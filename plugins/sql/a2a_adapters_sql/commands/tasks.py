@@ -58,7 +58,7 @@ def list_(
 
     Examples:
       a2a-adapters tasks list --storage sqlite:///tasks.db
-      a2a-adapters tasks list --storage sqlite:///tasks.db --status failed
+      a2a-adapters tasks list --storage sqlite:///tasks.db --state failed
     """
     wanted = {
         "agent": agent,
@@ -86,7 +86,7 @@ def show(
 
     Examples:
       a2a-adapters tasks show TASK --storage sqlite:///tasks.db
-      a2a-adapters tasks show TASK | jq .status
+      a2a-adapters tasks show TASK | jq .task.status
     """
     from a2a_adapters.protocol.wire import to_dict
 
