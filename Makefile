@@ -35,7 +35,7 @@ MEETING := bindings/test_bindings.py bindings/test_conformance.py calling/test_a
 	plugins/router/test_file.py plugins/router/test_ledger.py plugins/router/test_routing.py \
 	plugins/server plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py \
 	plugins/sql/test_contract.py plugins/sql/test_database.py plugins/sql/test_released.py plugins/webhooks \
-	protocol/test_wire_format.py serving/test_stopping.py
+	protocol/test_encoding.py serving/test_stopping.py
 # Of the contract tests on databases, one of each kind.
 ON_DATABASES := OnSqlite or OnPostgresql
 ONE_OF_EACH := not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or ProxiesOnSqlite

@@ -15,15 +15,11 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp, event_data
 from a2a_adapters.calling.transports import rpc_call, rpc_refusal
-from a2a_adapters.contract.dialects import (
-    DialectAgent,
-    DialectRoutes,
-    DialectServer,
-    as_response,
-)
+from a2a_adapters.contract.dialects import DialectAgent, DialectRoutes, DialectServer, as_response
 from a2a_adapters.contract.hooks import lazy_names
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
+from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.errors import is_busy
 from a2a_adapters.protocol.messages import (
     agent_message,
@@ -32,13 +28,12 @@ from a2a_adapters.protocol.messages import (
     status_response,
     user_message,
 )
-from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:
     from a2a_adapters.bindings.http import PageRoute, read_json
     from a2a_adapters.calling.dialect import DialectTransport
     from a2a_adapters.observability.failures import log_failure
-    from a2a_adapters.security.shares import share_of_caller
+    from a2a_adapters.security.rates import share_of_caller
     from a2a_adapters.storage.quota import Room
 
 __all__ = [
@@ -58,6 +53,6 @@ __getattr__ = lazy_names(
         "read_json": "bindings.http",
         "PageRoute": "bindings.http",
         "Room": "storage.quota",
-        "share_of_caller": "security.shares",
+        "share_of_caller": "security.rates",
     },
 )

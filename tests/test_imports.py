@@ -22,7 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "observability": {"contract", "protocol"},
     "security": {"contract", "concurrency", "net", "observability", "protocol"},
     "executor": {"contract", "concurrency", "observability", "protocol"},
-    "storage": {"contract", "concurrency"},
+    "storage": {"contract", "concurrency", "protocol"},
     "runtime": {
         "contract", "concurrency", "net", "observability", "protocol", "executor", "storage",
     },

@@ -50,7 +50,7 @@ LEFT = {
     "plugins/sql/test_outage.py": 1,
     "plugins/sql/test_push.py": 1,
     "plugins/sql/test_takeover.py": 2,
-    "protocol/test_wire.py": 1,
+    "bindings/test_wire.py": 1,
     "runtime/push/test_delivery.py": 1,
     "runtime/test_robustness.py": 2,
     "runtime/test_slots.py": 6,

@@ -26,8 +26,8 @@ from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, pars
 from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.headers import V03, V1, VERSION_STATE, requested_version, unsupported
-from a2a_adapters.protocol.wire import one_line
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ class JsonRpcEndpoint:
 
     async def _answer(self, call: _Call, context: ServerCallContext) -> Response:
         operation, params = call.method.operation, call.params
-        if params.tenant:
-            context.tenant = params.tenant
+        context.tenant = params.tenant
         context.state[VERSION_STATE] = call.version.name
         if operation.large_bytes:
             self._answers.check_room(operation.large_bytes)

@@ -13,8 +13,8 @@ from pydantic_core import from_json
 
 from a2a_adapters.bindings import operations, v03_jsonrpc
 from a2a_adapters.bindings.operations import Method
+from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.parsing import parse_send
-from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:
     from a2a_adapters.bindings.operations import Params

@@ -26,8 +26,8 @@ from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.contract.errors import violations
+from a2a_adapters.protocol.encoding import message_to_dict, task_to_dict, to_dict
 from a2a_adapters.protocol.parsing import parse_send
-from a2a_adapters.protocol.wire import message_to_dict, task_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,20 +10,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
 from a2a.utils.errors import A2AError, InvalidParamsError, InvalidRequestError
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.json_format import ParseDict
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from a2a_adapters.bindings import operations, v03, v03_jsonrpc
 from a2a_adapters.bindings.http import A2A_JSON, JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
+from a2a_adapters.bindings.v03_rest import CALLS as V03_CALLS
+from a2a_adapters.bindings.v03_rest import CONFIGS_PATH, Calls
 from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.headers import (
     HEADERS,
     V03,
@@ -32,26 +32,16 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.protocol.parsing import check_bytes
-from a2a_adapters.protocol.wire import one_line, to_dict
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from a2a.server.events import Event
-    from a2a.types import ListTasksResponse
     from google.protobuf.message import Message
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.http import HttpAgent
     from a2a_adapters.bindings.operations import Operation
-    from a2a_adapters.runtime.updates import AnyUpdate
-
-_CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
-
-Calls = dict[str, dict[str, Method]]
-"""By path, then by HTTP method."""
 
 _V1: Calls = {
     "/message:send": {"POST": METHODS["SendMessage"]},
@@ -61,11 +51,11 @@ _V1: Calls = {
     # The specification's text has POST, its protobuf schema GET.
     "/tasks/{id}:subscribe": dict.fromkeys(("GET", "POST"), METHODS["SubscribeToTask"]),
     "/tasks/{id}": {"GET": METHODS["GetTask"]},
-    _CONFIGS: {
+    CONFIGS_PATH: {
         "GET": METHODS["ListTaskPushNotificationConfigs"],
         "POST": METHODS["CreateTaskPushNotificationConfig"],
     },
-    _CONFIGS + "/{id:path}": {
+    CONFIGS_PATH + "/{id:path}": {
         "GET": METHODS["GetTaskPushNotificationConfig"],
         "DELETE": METHODS["DeleteTaskPushNotificationConfig"],
     },
@@ -73,84 +63,9 @@ _V1: Calls = {
 }
 
 
-def _parse_old_send(params: Params) -> Message:
-    for field in ("fileWithBytes", "file_with_bytes"):
-        check_bytes(params, field)
-    request = ParseDict(params, pb.SendMessageRequest(), ignore_unknown_fields=True)
-    return v03.to_core_send(request)
-
-
-def _parse_old_get(params: Params) -> Message:
-    # In 0.3, 0 means all.
-    if params.get("historyLength") in ("", "0"):
-        del params["historyLength"]
-    return METHODS["GetTask"].parse(params)
-
-
-def _parse_old_push(params: Params) -> Message:
-    task_id = params.pop("taskId")
-    request = ParseDict(
-        params, pb.CreateTaskPushNotificationConfigRequest(), ignore_unknown_fields=True
-    )
-    return v03.to_core_push(request.config, task_id)
-
-
-def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
-    return lambda result: to_json(to_dict(to_wire(result)))
-
-
-def _encode_streamed(event: Event) -> bytes:
-    return one_line(to_dict(v03.from_event(event)))
-
-
-def _encode_update(update: AnyUpdate) -> bytes:
-    return update.once(_encode_streamed)
-
-
-def _by_path(operation: Operation, encode: Callable[[Any], bytes]) -> Method:
-    """Return a method whose request is all in its path, as in 1.0."""
-    return Method(operation, METHODS[operation.name].parse, encode)
-
-
-def _parse_old_list(params: Params) -> Message:
-    if params.get("status") == "TASK_STATE_CANCELLED":  # as 0.3 spells it
-        params["status"] = "TASK_STATE_CANCELED"
-    return METHODS["ListTasks"].parse(params)
-
-
-def _encode_old_page(page: ListTasksResponse) -> bytes:
-    tasks = [to_dict(v03.from_task(task)) for task in page.tasks]
-    return to_json({"tasks": tasks, "nextPageToken": page.next_page_token})
-
-
-def _encode_nothing(_result: object) -> bytes:
-    return b"{}"
-
-
-_V03: Calls = {
-    "/message:send": {"POST": Method(operations.SEND, _parse_old_send, _encoder(v03.from_sent))},
-    "/message:stream": {"POST": Method(operations.STREAM, _parse_old_send, _encode_update)},
-    "/tasks": {"GET": Method(operations.LIST, _parse_old_list, _encode_old_page)},
-    "/tasks/{id}:cancel": {"POST": _by_path(operations.CANCEL, _encoder(v03.from_task))},
-    "/tasks/{id}:subscribe": dict.fromkeys(
-        ("GET", "POST"), _by_path(operations.SUBSCRIBE, _encode_update)
-    ),
-    "/tasks/{id}": {"GET": Method(operations.GET, _parse_old_get, _encoder(v03.from_task))},
-    _CONFIGS: {
-        "GET": _by_path(operations.LIST_PUSH, _encoder(v03.from_pushes)),
-        "POST": Method(operations.CREATE_PUSH, _parse_old_push, _encoder(v03.from_push)),
-    },
-    _CONFIGS + "/{id:path}": {
-        "GET": _by_path(v03.GET_PUSH, _encoder(v03.from_push)),
-        "DELETE": _by_path(operations.DELETE_PUSH, _encode_nothing),
-    },
-    "/card": {"GET": _by_path(v03.EXTENDED_CARD, v03_jsonrpc.encode_card)},
-}
-
-
 def rest_routes(agent: HttpAgent) -> list[BaseRoute]:
     """Return the routes of both versions; those of 1.0 also for tenants."""
-    groups = (("", _V1, V1), ("/v1", _V03, V03), ("/{tenant}", _V1, V1))
+    groups = (("", _V1, V1), ("/v1", V03_CALLS, V03), ("/{tenant}", _V1, V1))
     routes: list[BaseRoute] = []
     for prefix, calls, version in groups:
         for path, verbs in calls.items():

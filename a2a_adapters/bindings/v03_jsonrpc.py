@@ -11,8 +11,8 @@ from pydantic_core import from_json
 from a2a_adapters.bindings import operations, v03
 from a2a_adapters.bindings.operations import Method, Params, encode_page, parse_list
 from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.encoding import escaped, model_to_json
 from a2a_adapters.protocol.parsing import standard_base64
-from a2a_adapters.protocol.wire import escaped, model_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +186,6 @@ METHODS |= {
         "agent/getExtendedCard": "agent/getAuthenticatedExtendedCard",
     }.items()
 }
-"""The methods of A2A 0.3 by name."""
 
 EARLIER = {
     "tasks/send": "message/send",

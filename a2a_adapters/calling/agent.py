@@ -106,11 +106,7 @@ class RemoteAgent:
 
     @classmethod
     async def discover(
-        cls,
-        host: str,
-        *,
-        auth: httpx.Auth | None = None,
-        options: RemoteOptions | None = None,
+        cls, host: str, *, auth: httpx.Auth | None = None, options: RemoteOptions | None = None
     ) -> list[ListedAgent]:
         """Return the agents in a host's AI Catalog, or the single agent at the host.
 

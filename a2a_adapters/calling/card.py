@@ -12,11 +12,7 @@ from a2a.types import SecurityScheme
 from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
-from a2a_adapters.calling.errors import (
-    RemoteAnswerError,
-    RemoteAuthError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.calling.failures import UNAUTHORIZED
 from a2a_adapters.calling.http import get
 from a2a_adapters.contract.adapter import AgentDescription, Skill

@@ -13,11 +13,7 @@ from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.calling.errors import (
-    NoCardError,
-    RemoteAnswerError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.calling.errors import NoCardError, RemoteAnswerError, RemoteTimeoutError
 from a2a_adapters.calling.http import get, make_client
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.text import quote

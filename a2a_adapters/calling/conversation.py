@@ -43,11 +43,7 @@ class Conversation:
         self.task_id = ""
 
     async def send(
-        self,
-        message: MessageInput,
-        *,
-        task_id: str | None = None,
-        **options: Unpack[SendOptions],
+        self, message: MessageInput, *, task_id: str | None = None, **options: Unpack[SendOptions]
     ) -> AgentReply:
         """Send a message and return the complete answer.
 
@@ -66,11 +62,7 @@ class Conversation:
         return reply
 
     async def stream(
-        self,
-        message: MessageInput,
-        *,
-        task_id: str | None = None,
-        **options: Unpack[SendOptions],
+        self, message: MessageInput, *, task_id: str | None = None, **options: Unpack[SendOptions]
     ) -> AsyncGenerator[RemoteEvent]:
         """Send a message, yield the answer as it arrives, and finally the complete `AgentReply`.
 

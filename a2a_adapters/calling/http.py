@@ -68,10 +68,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(
-        self,
-        direct: httpx.AsyncBaseTransport,
-        trust: Trust,
-        options: RemoteOptions,
+        self, direct: httpx.AsyncBaseTransport, trust: Trust, options: RemoteOptions
     ) -> None:
         self._direct = direct
         self._guarded = options.outbound.transport(ssl_context=options.tls)

@@ -28,7 +28,6 @@ _DECIDED_BY_STATUS = UNAUTHORIZED | BUSY
 _EVENT_STREAM = "text/event-stream"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_EXTENSIONS = "A2A-Extensions"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,7 @@ from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageReq
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling.auth import CallAuth, call_auth
-from a2a_adapters.calling.errors import (
-    RemoteAgentError,
-    RemoteConnectionError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.calling.errors import RemoteAgentError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import checked_timeout

@@ -22,8 +22,8 @@ from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.parsing import CURRENT
 from a2a_adapters.contract.text import quote
+from a2a_adapters.protocol.encoding import send_to_dict, to_dict
 from a2a_adapters.protocol.messages import new_id
-from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -45,8 +45,7 @@ Verbose = Annotated[
 
 
 OutputForm: TypeAlias = Annotated[
-    Literal["text", "json"],
-    typer.Option("--output", "-o", help="Text, or one JSON document."),
+    Literal["text", "json"], typer.Option("--output", "-o", help="Text, or one JSON document.")
 ]
 """The output format of commands that print data."""
 

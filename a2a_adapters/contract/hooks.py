@@ -158,7 +158,7 @@ def a2a_binding(runtime: RequestHandler, options: Any, rates: Any) -> Binding | 
     Args:
         runtime: Performs the A2A operations of the agent.
         options: The server's `ServerOptions`, which say whether and where to listen.
-        rates: Rate limits per caller (`a2a_adapters.security.shares.RequestRates`).
+        rates: Rate limits per caller (`a2a_adapters.security.rates.RequestRates`).
 
     Raises:
         MissingExtraError: The options request the binding, but its library is not installed.

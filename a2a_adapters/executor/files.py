@@ -70,10 +70,7 @@ class FileFetcher:
         parts: list[Part] = []
         left = self._limits.body_bytes
         try:
-            async with (
-                asyncio.timeout(_SECONDS),
-                policy.client() as client,
-            ):
+            async with asyncio.timeout(_SECONDS), policy.client() as client:
                 for part in request.parts:
                     if not isinstance(part, File) or not _is_far(part):
                         parts.append(part)

@@ -89,8 +89,7 @@ def build_card(
         for binding, address in addresses
     ]
     progress = AgentExtension(
-        uri=PROGRESS_EXTENSION,
-        description="Steps, tool calls and tool results of a running task.",
+        uri=PROGRESS_EXTENSION, description="Steps, tool calls and tool results of a running task."
     )
     extensions = [progress, *([_DEDUPLICATION] if deduplicates else [])]
     schemes = security_schemes or {}

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
 
     from a2a_adapters.contract.adapter import Adapter
-    from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.storage.interface import AgentStorage
+    from a2a_adapters.storage.journal import Journal
 
 _UNUSED = UUIDGenerator()
 

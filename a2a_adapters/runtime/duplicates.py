@@ -218,12 +218,16 @@ class Duplicates:
     async def _follow(
         self, first: Duplicate, context: ServerCallContext, subscriber: Subscriber
     ) -> Subscription:
-        live = first.run.live if first.run else await self._begun(first, context)
-        if first.run and first.run.has_answered:
-            await live.page.written()
-            if live.page.is_lost:
-                raise StorageUnavailableError
-        if first.run.has_answered if first.run else _is_answered(live, until_begun=False):
+        if first.run is None:
+            live = await self._begun(first, context)
+            is_answered = _is_answered(live, until_begun=False)
+        else:
+            live, is_answered = first.run.live, first.run.has_answered
+            if is_answered:
+                await live.page.written()
+                if live.page.is_lost:
+                    raise StorageUnavailableError
+        if is_answered:
             last = Update(live.reply) if live.reply else live.snapshot()
             assert last is not None  # noqa: S101 - an answered message has one of the two
             subscriber.push(last)

@@ -26,21 +26,22 @@ from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.admission import Admission, speaks_v03
+from a2a_adapters.runtime.cancelling import Cancellation
 from a2a_adapters.runtime.duplicates import Duplicate, Duplicates
-from a2a_adapters.runtime.endings import Endings, end_runs
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.interface import Recovery, StreamingHandler
-from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.memory import MemoryTaskStore, validate_listing
 from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.run import terminal_error
+from a2a_adapters.runtime.shutdown import end_runs
 from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.interface import AgentStorage
+from a2a_adapters.storage.journal import Journal
 from a2a_adapters.storage.memory import MemoryAgentStorage
+from a2a_adapters.storage.tasks import validate_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,18 +118,19 @@ class Runtime(StreamingHandler):
         storage: AgentStorage | None = None,
     ) -> None:
         self.executor = executor
-        self._endings = Endings(executor)
+        self._cancellation = Cancellation(executor)
         self._extended_card = extended_card
         self.limits = limits or Limits()
         self.admission = Admission(card, self.limits)
-        own = storage or MemoryAgentStorage(self.limits, MemoryTaskStore(self.limits))
+        own = storage or MemoryAgentStorage(self.limits)
         self._storage = own
         self._journal = Journal(task_store or own.tasks, namespace)
         self.figures = Figures(lambda: self.live.owned)
         self._push = PushNotifier(push, own, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
         report = partial(report_end, self.figures)
-        self.live = LiveTasks(self._journal, self.limits, self._endings.give_up, report, attach)
+        give_up = self._cancellation.give_up
+        self.live = LiveTasks(self._journal, self.limits, give_up, report, attach)
         self.messages = Messages(executor, self.admission, own, self.live, self.figures, self._push)
         self.recovery = own.recovery(self) if isinstance(own, RecoverableStorage) else Recovery()
         self.messages.recovery = self.recovery
@@ -237,7 +239,7 @@ class Runtime(StreamingHandler):
 
     async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
         try:
-            await self._endings.cancel(live, context)
+            await self._cancellation.cancel(live, context)
         except ConcurrentTaskModificationError as error:
             raise ConversationElsewhereError from error
 

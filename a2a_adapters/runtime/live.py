@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.contract.parts import JSON
-    from a2a_adapters.runtime.journal import Page
     from a2a_adapters.runtime.subscriber import Receiver, Subscriber
     from a2a_adapters.storage.interface import State
+    from a2a_adapters.storage.journal import Page
 
 _UPDATES_PER_TURN = 32
 

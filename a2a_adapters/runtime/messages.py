@@ -20,7 +20,6 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
 from a2a_adapters.runtime.context import MessageContext, SentRequests
 from a2a_adapters.runtime.duplicates import (
-    UNRECOGNIZABLE,
     Arrival,
     Duplicate,
     check_digest,
@@ -126,12 +125,9 @@ class Messages:
         if self.is_closed:
             raise ServerBusyError(STOPPED)
         self._admission.check(params, context.requested_extensions)
-        message = params.message
-        identity, extensions = UNRECOGNIZABLE, self._admission.offered
-        if not message.task_id:
-            identity = identify(params, context, extensions)
         if not self._capacity.has(caller, 1):
             raise ServerBusyError
+        message, extensions = params.message, self._admission.offered
         if message.task_id:
             live = await self._task_of(message, context)
             identity = identify(params, context, extensions)
@@ -143,6 +139,7 @@ class Messages:
                 _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)
         else:
+            identity = identify(params, context, extensions)
             live = self._live.begin(message, context)
         try:
             run = Run(live, message, self._storage, identity.name, caller, subscriber)

@@ -19,8 +19,8 @@ from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.messages import new_uuid, status
-from a2a_adapters.runtime.journal import Owner
 from a2a_adapters.runtime.live import LiveTask
+from a2a_adapters.storage.journal import Owner
 from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from a2a.types import Message
 
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.storage.journal import Journal
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""

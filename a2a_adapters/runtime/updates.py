@@ -19,7 +19,7 @@ from a2a.types import (
 )
 from a2a.utils.task import apply_history_length
 
-from a2a_adapters.protocol.wire import (
+from a2a_adapters.protocol.encoding import (
     artifact_update_to_dict,
     message_to_dict,
     one_line,

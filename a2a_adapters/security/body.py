@@ -44,9 +44,7 @@ class Bodies:
             close,
         )
         self.too_many_values = Refusal(
-            413,
-            "INVALID_ARGUMENT",
-            f"a request may have at most {limits.values} JSON values",
+            413, "INVALID_ARGUMENT", f"a request may have at most {limits.values} JSON values"
         )
         self.too_slow = Refusal(
             408,

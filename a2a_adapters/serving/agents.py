@@ -24,7 +24,7 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.observability.figures import ProcessFigures, Workers
 from a2a_adapters.protocol.card import build_card
-from a2a_adapters.runtime import MemoryTaskStore, Runtime
+from a2a_adapters.runtime import Runtime
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
 from a2a_adapters.serving.discovery import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.entrance import Protection, mount, not_found
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.contract.bindings import Binding
     from a2a_adapters.runtime import StreamingHandler
-    from a2a_adapters.security.shares import RequestRates
+    from a2a_adapters.security.rates import RequestRates
     from a2a_adapters.storage import Storage
 
 _STORAGE_SECONDS = 3.0
@@ -182,8 +182,7 @@ class ServedAgents:
                 "signature would vouch for any host that a client names"
             )
         self.is_draining = False
-        make_tasks = partial(MemoryTaskStore, options.limits)
-        self.storage = open_storage(options.storage, options.limits, make_tasks, options.bus)
+        self.storage = open_storage(options.storage, options.limits, options.bus)
         self._root = Address(url or "", options.trust_forwarded)
         self.protection = Protection(options)
         if isinstance(target, Mapping):

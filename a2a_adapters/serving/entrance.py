@@ -13,8 +13,8 @@ from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate, CallerHeaders
+from a2a_adapters.security.rates import RateLimit, RequestRates
 from a2a_adapters.security.refusals import Refusal, refuse
-from a2a_adapters.security.shares import RateLimit, RequestRates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

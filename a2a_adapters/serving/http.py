@@ -160,9 +160,7 @@ class Connections:
         if now >= self._silent_until.get(is_total, -math.inf):
             self._silent_until[is_total] = now + _LOG_SECONDS
             logger.warning(
-                "%d connections %sare open, the maximum: closing idle ones for new ones",
-                count,
-                of,
+                "%d connections %sare open, the maximum: closing idle ones for new ones", count, of
             )
 
 

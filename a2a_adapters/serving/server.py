@@ -8,7 +8,6 @@ import math
 import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -19,7 +18,6 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.net.addresses import is_loopback, listen
 from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.dialects import CONSOLE
 from a2a_adapters.serving.http import IDLE_SECONDS, http_protocol
@@ -151,9 +149,7 @@ async def check_storage(options: ServerOptions) -> None:
         ConfigurationError: The storage cannot be used.
         MissingExtraError: Its driver is not installed.
     """
-    limits = options.limits
-    make_tasks = partial(MemoryTaskStore, limits)
-    storage = open_storage(options.storage, limits, make_tasks, options.bus)
+    storage = open_storage(options.storage, options.limits, options.bus)
     await storage.start()
     await storage.aclose(1)
 

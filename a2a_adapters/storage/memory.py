@@ -14,31 +14,30 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.storage.interface import REPLY, AgentStorage, State, Storage, UsedMessage
 from a2a_adapters.storage.states import ProcessStates, state_key
+from a2a_adapters.storage.tasks import MemoryTaskStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from a2a.server.context import ServerCallContext
-    from a2a.server.tasks import TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.contract.limits import Limits
 
 
 class MemoryStorage(Storage):
-    """Keeps everything in this process; `make_tasks` makes the task store of an agent."""
+    """Keeps everything in this process."""
 
     is_durable = False
 
-    def __init__(self, limits: Limits, make_tasks: Callable[[], TaskStore]) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._make_tasks = make_tasks
         self._agents: dict[str, MemoryAgentStorage] = {}
 
     def of(self, agent: str) -> MemoryAgentStorage:
         """Return the storage of one agent."""
         if agent not in self._agents:
-            self._agents[agent] = MemoryAgentStorage(self._limits, self._make_tasks(), agent)
+            self._agents[agent] = MemoryAgentStorage(self._limits, agent)
         return self._agents[agent]
 
 
@@ -47,9 +46,9 @@ class MemoryAgentStorage(ProcessStates, AgentStorage):
 
     push_configs: MemoryPushStore
 
-    def __init__(self, limits: Limits, tasks: TaskStore, agent: str = "") -> None:
+    def __init__(self, limits: Limits, agent: str = "") -> None:
         super().__init__(limits)
-        self.tasks = tasks
+        self.tasks = MemoryTaskStore(limits)
         self.agent = agent
         self.push_configs = MemoryPushStore(limits.finished_tasks)
         kept = limits.runs + limits.waiting_tasks + limits.finished_tasks
@@ -178,16 +177,13 @@ class MemoryPushStore(PushNotificationConfigStore):
 _MEMORY = ("memory:", "memory")
 
 
-def open_storage(
-    url: str, limits: Limits, make_tasks: Callable[[], TaskStore], bus: str | None = None
-) -> Storage:
+def open_storage(url: str, limits: Limits, bus: str | None = None) -> Storage:
     """Return the storage at a URL; `Storage.start` connects it.
 
     Args:
         url: `memory:`, or a URL that a plugin knows: `sqlite:///file.db`,
             `postgresql://user:password@host/database`.
         limits: The bounds of memory, and the length of leases.
-        make_tasks: Makes a task store in memory.
         bus: The URL of a message bus between processes that share the storage, `redis://...`; by
             default the storage itself.
 
@@ -199,7 +195,7 @@ def open_storage(
     if url in _MEMORY:
         if bus is not None:
             raise ConfigurationError("a bus is for processes that share a postgresql: storage")
-        return MemoryStorage(limits, make_tasks)
+        return MemoryStorage(limits)
     opened = installed_plugins().storage(url, limits, bus)
     if opened is None:
         raise ConfigurationError(

@@ -10,15 +10,7 @@ from uuid import uuid4
 import httpx
 import uvicorn
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
-from a2a.types import (
-    GetTaskRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageRequest,
-    StreamResponse,
-    Task,
-)
+from a2a.types import GetTaskRequest, Message, Part, Role, SendMessageRequest, StreamResponse, Task
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from starlette.middleware.authentication import AuthenticationMiddleware
 

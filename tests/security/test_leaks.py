@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+from contextlib import closing
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.security.test_memory import ANN, KIB, TOKENS, echo, limited
+from tests.support.processes import PATIENCE
 from tests.support.requests import V1, call, say, serving
 
 
@@ -75,16 +77,16 @@ async def test_a_reader_that_stops_keeps_no_task_that_has_ended(running_bytes, l
 
     options = limited(subscriber_seconds=0.01, finished_tasks=0, running_bytes=running_bytes)
     app = build_app(talk, options=options)
-    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
         body = json.dumps(say("x")).encode()
         reader, writer = await asyncio.open_connection(
             http.base_url.host, http.base_url.port, limit=1024
         )
         head = b"POST /message:stream HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
-        writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        assert b"200" in await reader.readline()
+        with closing(writer):
+            writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            assert b"200" in await reader.readline()
 
-        async with asyncio.timeout(60):
-            while (await http.get("/tasks", headers=V1)).json().get("tasks") or live_tasks():
-                pass
-        writer.close()
+            async with asyncio.timeout(PATIENCE):
+                while (await http.get("/tasks", headers=V1)).json().get("tasks") or live_tasks():
+                    pass

@@ -17,8 +17,8 @@ from a2a.types import Message, Task, TaskArtifactUpdateEvent
 
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.encoding import model_to_json
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.protocol.wire import model_to_json
 from a2a_adapters.runtime.push.delivery import Outcome
 from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
 from a2a_adapters.storage.interface import Undelivered, number_of

@@ -101,7 +101,7 @@ def _validate(card: AgentCard) -> None:
     from a2a_adapters_check.schema import missing
 
     from a2a_adapters.calling.card import InvalidCardError
-    from a2a_adapters.protocol.wire import to_dict
+    from a2a_adapters.protocol.encoding import to_dict
 
     if lacking := list(missing(to_dict(card), card.DESCRIPTOR)):
         raise InvalidCardError(f"the card lacks fields required by A2A 1.0: {', '.join(lacking)}")
@@ -111,7 +111,7 @@ async def _extended(access: Access) -> tuple[AgentCard, Any]:
     from a2a.types import GetExtendedAgentCardRequest
 
     from a2a_adapters import RemoteRefusedError
-    from a2a_adapters.protocol.wire import to_dict
+    from a2a_adapters.protocol.encoding import to_dict
     from a2a_adapters_client.connect import connected
 
     async with connected(access) as agent:

@@ -12,7 +12,7 @@ from a2a_adapters.calling.task import as_reply
 from a2a_adapters.cli.terminal import echo, escaped, note, one_line
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import from_value
-from a2a_adapters.protocol.wire import to_dict
+from a2a_adapters.protocol.encoding import to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from a2a_adapters import ServerOptions
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.runtime import StreamingHandler
-    from a2a_adapters.security.shares import RequestRates
+    from a2a_adapters.security.rates import RequestRates
 
 PROTOCOL = "GRPC"
 """The binding's name in cards."""

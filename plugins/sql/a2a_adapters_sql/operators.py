@@ -15,8 +15,8 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import new_id
 from a2a_adapters_sql.lease import is_alive
-from a2a_adapters_sql.records import ATTEMPT
 from a2a_adapters_sql.schema import processes, tasks
+from a2a_adapters_sql.takeover import ATTEMPT
 from a2a_adapters_sql.task_rows import ANY_PROCESS, HANDED_OVER, stored
 
 if TYPE_CHECKING:

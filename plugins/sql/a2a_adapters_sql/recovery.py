@@ -15,7 +15,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.interface import Recovery
-from a2a_adapters.runtime.journal import Owner
+from a2a_adapters.storage.journal import Owner
 from a2a_adapters_sql.lease import process_name
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters_sql.records import LeftTask
+    from a2a_adapters_sql.takeover import LeftTask
     from a2a_adapters_sql.tasks import SqlTaskStore
 
 _STOPPED = "The server was stopped while it worked on this task; please start a new one."

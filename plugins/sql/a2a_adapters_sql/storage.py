@@ -23,20 +23,15 @@ from a2a_adapters_sql.database import Database
 from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
 from a2a_adapters_sql.detached import DetachedWrite
 from a2a_adapters_sql.lease import LEASE_SECONDS
+from a2a_adapters_sql.messages import AcceptMessage, ForgetMessage
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
-from a2a_adapters_sql.records import (
-    AcceptMessage,
-    CountAttempt,
-    ForgetMessage,
-    LeftTask,
-    TakeOver,
-)
 from a2a_adapters_sql.recovery import OrphanRecovery
 from a2a_adapters_sql.replicas.locations import Directory
 from a2a_adapters_sql.replicas.replica import Replica
 from a2a_adapters_sql.retention import names_elsewhere, prune_agent
 from a2a_adapters_sql.schema import states
 from a2a_adapters_sql.state_rows import SaveState, SwapState
+from a2a_adapters_sql.takeover import CountAttempt, LeftTask, TakeOver
 from a2a_adapters_sql.tasks import SqlTaskStore
 from a2a_adapters_sql.turns import Joining
 

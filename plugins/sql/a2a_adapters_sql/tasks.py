@@ -20,12 +20,12 @@ from sqlalchemy import func, select, tuple_
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.runtime.journal import PagedStore, StoredPage
 from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
+from a2a_adapters.storage.journal import PagedStore, StoredPage
 from a2a_adapters_sql.alarm import fair_timeout
-from a2a_adapters_sql.records import LeftTask
 from a2a_adapters_sql.schema import is_task, is_unowned, key, tasks
 from a2a_adapters_sql.state_rows import SaveState
+from a2a_adapters_sql.takeover import LeftTask
 from a2a_adapters_sql.task_rows import (
     ANY_PROCESS,
     HANDED_OVER,

@@ -8,8 +8,6 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
-from a2a.server.tasks import InMemoryTaskStore
-
 from a2a_adapters import Limits
 from a2a_adapters.storage import open_storage
 
@@ -119,7 +117,7 @@ class StorageTable:
             await (await opening).aclose(_CLOSE_SECONDS)
 
     def _new(self) -> Storage:
-        return open_storage(self._url, Limits(), InMemoryTaskStore)
+        return open_storage(self._url, Limits())
 
     async def _storage(self) -> AgentStorage:
         if self._memory is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from sqlalchemy import event
 from sqlalchemy.util import greenlet_spawn
 
 from a2a_adapters import Limits
-from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.storage import open_storage
 
 
@@ -24,7 +21,7 @@ def new_url(engine, tmp_path):
 
 def storage_at(url, limits=None, bus=None):
     limits = limits or Limits()
-    return open_storage(url, limits, partial(MemoryTaskStore, limits), bus)
+    return open_storage(url, limits, bus)
 
 
 def before_statements(database, listener):

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.runtime.updates import AnyUpdate
     from a2a_adapters.security import Authenticator
-    from a2a_adapters.security.shares import RequestRates
+    from a2a_adapters.security.rates import RequestRates
 
 _SHOWN_CHARACTERS = 500
 """The longest error text: it is sent in headers, which are small."""

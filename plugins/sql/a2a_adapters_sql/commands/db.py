@@ -115,7 +115,7 @@ def export(storage: StorageOption) -> None:
 async def _lines(database: Database) -> AsyncGenerator[str]:
     from a2a.types import Task  # noqa: PLC0415 - it costs a second that --help need not wait
 
-    from a2a_adapters.protocol.wire import to_dict  # noqa: PLC0415
+    from a2a_adapters.protocol.encoding import to_dict  # noqa: PLC0415
 
     async for agent, owner, body in database.every_task():
         task = to_dict(Task.FromString(body))

@@ -46,7 +46,8 @@ def list_(
     agent: AgentOption = None,
     owner: OwnerOption = None,
     state: Annotated[
-        str | None, typer.Option(help="Only tasks in this state, such as working or failed.")
+        str | None,
+        typer.Option("--status", "--state", help="Only tasks in this state, such as failed."),
     ] = None,
     unchanged: Annotated[
         str | None, typer.Option(help="Only tasks unchanged for at least this long, such as 1h30m.")
@@ -58,7 +59,7 @@ def list_(
 
     Examples:
       a2a-adapters tasks list --storage sqlite:///tasks.db
-      a2a-adapters tasks list --storage sqlite:///tasks.db --state failed
+      a2a-adapters tasks list --storage sqlite:///tasks.db --status failed
     """
     wanted = {
         "agent": agent,
@@ -88,7 +89,7 @@ def show(
       a2a-adapters tasks show TASK --storage sqlite:///tasks.db
       a2a-adapters tasks show TASK | jq .task.status
     """
-    from a2a_adapters.protocol.wire import to_dict
+    from a2a_adapters.protocol.encoding import to_dict
 
     kept = _only(asyncio.run(_found(storage, task_id=task, agent=agent, owner=owner)), task)
     whole = {**_as_dict(kept), "task": to_dict(kept.task)}

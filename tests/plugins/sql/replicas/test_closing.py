@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a_adapters_sql.records import AcceptMessage, ForgetMessage
+from a2a_adapters_sql.messages import AcceptMessage, ForgetMessage
 from a2a_adapters_sql.schema import tasks
 from a2a_adapters_sql.task_rows import HANDED_OVER
 from sqlalchemy import select

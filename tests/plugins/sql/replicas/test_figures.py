@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from a2a_adapters_sql.figures import StorageFigures
 from a2a_adapters_sql.lease import process_name
-from a2a_adapters_sql.records import ATTEMPT
+from a2a_adapters_sql.takeover import ATTEMPT
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import connect, running, send, user_message

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from a2a.types import ListTasksRequest
-from a2a_adapters_sql.records import TakeOver
+from a2a_adapters_sql.takeover import TakeOver
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import StorageUnavailableError

@@ -51,7 +51,7 @@ async def test_usage_at_one_process_reduces_the_quota_at_another():
 
 async def test_rate_limits_apply_across_processes(monkeypatch):
     minute = SimpleNamespace(time=lambda: 30.0)
-    monkeypatch.setattr("a2a_adapters.security.shares.time", minute)
+    monkeypatch.setattr("a2a_adapters.security.rates.time", minute)
     limits = replace(LIMITS, requests_per_minute=100, lease_seconds=4)
     options = ServerOptions(authentication=TOKENS, storage=new_database(), limits=limits)
 

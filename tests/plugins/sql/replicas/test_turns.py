@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from a2a_adapters_functions import adapt
-from a2a_adapters_sql.records import AcceptMessage
+from a2a_adapters_sql.messages import AcceptMessage
 from a2a_adapters_sql.task_rows import SaveTask
 from a2a_adapters_sql.turns import runners
 from sqlalchemy import literal

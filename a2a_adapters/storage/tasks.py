@@ -23,7 +23,7 @@ from a2a.utils.task import (
 
 from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
-from a2a_adapters.runtime.journal import Page, PagedStore
+from a2a_adapters.storage.journal import Page, PagedStore
 from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:

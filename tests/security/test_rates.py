@@ -16,7 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.net.addresses import share_of
-from a2a_adapters.security.shares import RequestRates
+from a2a_adapters.security.rates import RequestRates
 from a2a_adapters.testing import running
 from tests.plugins.ag_ui.served import asked
 from tests.support.grpc_agents import refusal
@@ -41,9 +41,7 @@ WAYS = {
 def one_minute(monkeypatch):
     """Stop the clock ten seconds before the next minute."""
     clock = SimpleNamespace(now=50.0)
-    monkeypatch.setattr(
-        "a2a_adapters.security.shares.time", SimpleNamespace(time=lambda: clock.now)
-    )
+    monkeypatch.setattr("a2a_adapters.security.rates.time", SimpleNamespace(time=lambda: clock.now))
     return clock
 
 

@@ -18,14 +18,14 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.protocol.parsing import parse_event, parse_send
-from a2a_adapters.protocol.wire import (
+from a2a_adapters.protocol.encoding import (
     artifact_update_to_dict,
     message_to_dict,
     send_to_dict,
     status_update_to_dict,
     task_to_dict,
 )
+from a2a_adapters.protocol.parsing import parse_event, parse_send
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 STRUCT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-9, 9) | TEXT, max_size=2)
