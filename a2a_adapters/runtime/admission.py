@@ -1,4 +1,4 @@
-"""Checks incoming messages against an agent's card and limits."""
+"""Checks messages against an agent's card and limits, and requests for lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.id_generator import UUIDGenerator
-from a2a.types import Role
+from a2a.types import Role, TaskState
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     ExtensionSupportRequiredError,
@@ -14,7 +14,11 @@ from a2a.utils.errors import (
     PushNotificationNotSupportedError,
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
-from a2a.utils.task import validate_history_length
+from a2a.utils.task import (
+    decode_list_tasks_cursor,
+    validate_history_length,
+    validate_page_size,
+)
 
 from a2a_adapters.protocol.card import ANY, overlap
 from a2a_adapters.protocol.headers import V03, VERSION_STATE
@@ -23,7 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import AgentCard, Message, Part, SendMessageConfiguration, SendMessageRequest
+    from a2a.types import (
+        AgentCard,
+        ListTasksRequest,
+        Message,
+        Part,
+        SendMessageConfiguration,
+        SendMessageRequest,
+    )
     from google.protobuf.struct_pb2 import Struct, Value
 
     from a2a_adapters.contract.limits import Limits
@@ -34,6 +45,8 @@ _UNUSED = UUIDGenerator()
 _USER = Role.ROLE_USER
 _MAX_DEPTH = 30
 _SHOWN_CHARACTERS = 100
+
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 class Admission:
@@ -163,3 +176,28 @@ def _check_fields(struct: Struct, depth: int) -> None:
 def speaks_v03(context: ServerCallContext) -> bool:
     """Return whether a call uses A2A 0.3."""
     return context.state.get(VERSION_STATE) == V03
+
+
+def validate_listing(params: ListTasksRequest) -> None:
+    """Check a request's filters, page token and sizes.
+
+    Every storage compares times as nanoseconds since 1970 in 64 bits.
+
+    Raises:
+        InvalidParamsError: A time is not between the years 1678 and 2261, the state is unknown,
+            the page token is malformed, or a size is out of range.
+    """
+    validate_history_length(params)
+    if params.HasField("page_size"):
+        validate_page_size(params.page_size)
+    if params.status not in TaskState.values():
+        raise InvalidParamsError("status is unknown")
+    after = params.status_timestamp_after
+    if after.seconds * 1_000_000_000 + after.nanos not in _INT64:
+        raise InvalidParamsError("statusTimestampAfter must be between the years 1678 and 2261")
+    try:
+        cursor = decode_list_tasks_cursor(params.page_token)
+    except RecursionError as error:
+        raise InvalidParamsError("the page token is malformed") from error
+    if cursor is not None and (cursor.timestamp_ns or 0) not in _INT64:
+        raise InvalidParamsError("the page token is malformed")

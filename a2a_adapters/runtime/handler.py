@@ -25,7 +25,7 @@ from a2a_adapters.contract.limits import Limits
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
-from a2a_adapters.runtime.admission import Admission, speaks_v03
+from a2a_adapters.runtime.admission import Admission, speaks_v03, validate_listing
 from a2a_adapters.runtime.cancelling import Cancellation
 from a2a_adapters.runtime.duplicates import Duplicate, Duplicates
 from a2a_adapters.runtime.guard import OperationGuard
@@ -41,7 +41,6 @@ from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.interface import AgentStorage
 from a2a_adapters.storage.journal import Journal
 from a2a_adapters.storage.memory import MemoryAgentStorage
-from a2a_adapters.storage.tasks import validate_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.storage.interface import REPLY, AgentStorage, State, Storage, UsedMessage
+from a2a_adapters.storage.memory_tasks import MemoryTaskStore
 from a2a_adapters.storage.states import ProcessStates, state_key
-from a2a_adapters.storage.tasks import MemoryTaskStore
 
 if TYPE_CHECKING:
     from collections.abc import Collection

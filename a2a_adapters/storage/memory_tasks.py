@@ -1,4 +1,4 @@
-"""The default task store: in memory, bounded."""
+"""The task store in memory, which is bounded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from a2a.utils.task import (
     decode_list_tasks_cursor,
     decode_page_token,
     encode_list_tasks_cursor,
-    validate_history_length,
-    validate_page_size,
 )
 
 from a2a_adapters.concurrency.threads import LARGE_BYTES
@@ -178,33 +176,6 @@ def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
 
 _Place: TypeAlias = "tuple[bool, int, str, TaskState]"
 """Sort key of a task: whether it has a time, the nanoseconds, the id; then its state."""
-
-_INT64 = range(-(1 << 63), 1 << 63)
-
-
-def validate_listing(params: ListTasksRequest) -> None:
-    """Check a request's filters, page token and sizes.
-
-    Every storage compares times as nanoseconds since 1970 in 64 bits.
-
-    Raises:
-        InvalidParamsError: A time is not between the years 1678 and 2261, the state is unknown,
-            the page token is malformed, or a size is out of range.
-    """
-    validate_history_length(params)
-    if params.HasField("page_size"):
-        validate_page_size(params.page_size)
-    if params.status not in TaskState.values():
-        raise InvalidParamsError("status is unknown")
-    after = params.status_timestamp_after
-    if after.seconds * 1_000_000_000 + after.nanos not in _INT64:
-        raise InvalidParamsError("statusTimestampAfter must be between the years 1678 and 2261")
-    try:
-        cursor = decode_list_tasks_cursor(params.page_token)
-    except RecursionError as error:
-        raise InvalidParamsError("the page token is malformed") from error
-    if cursor is not None and (cursor.timestamp_ns or 0) not in _INT64:
-        raise InvalidParamsError("the page token is malformed")
 
 
 class TaskIndex:
