@@ -28,7 +28,7 @@ from a2a_adapters import (
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
-from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_images, hand_back
+from a2a_adapters_autogen.serving.input import answer_text, check_images, hand_back, read_task
 from a2a_adapters_autogen.serving.memory import (
     Memory,
     MemoryStateStore,
@@ -112,7 +112,7 @@ class AutoGenAdapter(Adapter):
         self._target = target
         self._final = final
         self._strip_terminate = strip_terminate
-        self._read = TaskReader(input_type)
+        self._input_type = input_type
         self._memory = Memory(store or MemoryStateStore(limits))
         self._has_own_store = store is not None
         self._suspends = False
@@ -142,7 +142,7 @@ class AutoGenAdapter(Adapter):
         Raises:
             InvalidInputError: The agent does not accept the message.
         """
-        messages = self._read(request)
+        messages = read_task(request, self._input_type)
         if self._source.example is not None:
             check_images(messages, self._source.example)
         return self._answer(request, messages)

@@ -30,36 +30,30 @@ USER = "user"
 _MAX_PIXELS = 50_000_000
 
 
-class TaskReader:
-    """Converts a request to messages.
+def read_task(request: AgentRequest, input_type: type[BaseModel] | None) -> list[BaseChatMessage]:
+    """Convert a request to messages.
 
     Args:
+        request: The request.
         input_type: The type of data parts, which become a `StructuredMessage`. Without it they
             become JSON text.
+
+    Raises:
+        InvalidInputError: The message is empty, or has a part that no agent accepts.
     """
-
-    def __init__(self, input_type: type[BaseModel] | None) -> None:
-        self._input_type = input_type
-
-    def __call__(self, request: AgentRequest) -> list[BaseChatMessage]:
-        """Return the messages.
-
-        Raises:
-            InvalidInputError: The message is empty, or has a part that no agent accepts.
-        """
-        messages: list[BaseChatMessage] = []
-        said: list[str | Image] = []
-        for part in request.parts:
-            if isinstance(part, Data) and self._input_type:
-                messages += _spoken(said)
-                messages.append(_structured(part, self._input_type))
-                said = []
-            else:
-                said.append(_image(part) if isinstance(part, File) else as_text([part]))
-        messages += _spoken(said)
-        if not messages:
-            raise InvalidInputError("the message is empty")
-        return messages
+    messages: list[BaseChatMessage] = []
+    said: list[str | Image] = []
+    for part in request.parts:
+        if isinstance(part, Data) and input_type:
+            messages += _spoken(said)
+            messages.append(_structured(part, input_type))
+            said = []
+        else:
+            said.append(_image(part) if isinstance(part, File) else as_text([part]))
+    messages += _spoken(said)
+    if not messages:
+        raise InvalidInputError("the message is empty")
+    return messages
 
 
 def check_images(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
@@ -77,12 +71,9 @@ def hand_back(messages: Sequence[BaseChatMessage], question: Question) -> Sequen
     """Return the answer to a handoff for a `Swarm`: handed back to the asking agent."""
     *others, last = messages
     is_text = isinstance(last, TextMessage)
-    back = HandoffMessage(
-        source=question.addressee,
-        target=question.asker,
-        content=last.to_text() if is_text else "",
-    )
-    return [*others, back] if is_text else [*messages, back]
+    content = last.to_text() if is_text else ""
+    back = HandoffMessage(source=question.addressee, target=question.asker, content=content)
+    return [*(others if is_text else messages), back]
 
 
 def answer_text(parts: Sequence[Part]) -> str:
@@ -117,16 +108,11 @@ def _structured(part: Data, kind: type[BaseModel]) -> BaseChatMessage:
 def _image(file: File) -> Image:
     if file.media_type and not file.media_type.startswith("image/"):
         raise InvalidInputError(f"this agent takes text, data and images, not {file.media_type}")
-    return _read_image(file.received())
-
-
-def _read_image(content: bytes) -> Image:
+    content = file.received()
     try:
         picture = Picture.open(BytesIO(content))
-        is_too_large = picture.width * picture.height > _MAX_PIXELS
-        image = None if is_too_large else Image(picture)
+        if picture.width * picture.height <= _MAX_PIXELS:
+            return Image(picture)
     except Exception as error:  # decoders raise anything
         raise InvalidInputError("the image cannot be read") from error
-    if image is None:
-        raise InvalidInputError("the image is too large")
-    return image
+    raise InvalidInputError("the image is too large")
