@@ -24,14 +24,15 @@ from autogen_agentchat.conditions import (
     TextMessageTermination,
 )
 from autogen_agentchat.messages import BaseChatMessage
-from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, SelectorGroupChat, Swarm
+from autogen_agentchat.teams import GraphFlow
 
 from a2a_adapters_autogen.serving.runners import (
+    TURN_TAKING,
     conditions_in,
     ending_of,
     graph_of,
+    manager_state,
     participants,
-    turns_in,
 )
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters_autogen.serving.memory import State
     from a2a_adapters_autogen.serving.runners import Runner
-
-_ONE_AT_A_TIME = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 
 
 class Ending:
@@ -65,9 +64,9 @@ class Ending:
         self._members = {member.name for member in participants(runner)}
         self._leaves = _last_in_graph(graph_of(runner)) if isinstance(runner, GraphFlow) else set()
         self._condition, self._max_turns = (
-            ending_of(runner) if isinstance(runner, _ONE_AT_A_TIME) else (None, None)
+            ending_of(runner) if isinstance(runner, TURN_TAKING) else (None, None)
         )
-        self._turns = turns_in(state)
+        self._turns = manager_state(state).get("current_turn", 0)
         self._messages = sum(isinstance(message, BaseChatMessage) for message in seen)
 
     def count(self, message: BaseChatMessage) -> None:

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage, TextMessage
-from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import CancellationToken
 
 from a2a_adapters import AgentRequest, InvalidInputError, model_failure
 from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.runners import (
+    TURN_TAKING,
     Runner,
     current_ask,
+    manager_state,
     participants,
     running_tasks,
     state_of,
@@ -161,32 +162,25 @@ class Run:
         return await pending.answer
 
 
-_ONE_AFTER_THE_OTHER = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
-
-
 async def suspended_state(runner: Runner, proxy: str) -> tuple[State, str] | None:
     """Return the state of a team that waits for a user proxy, and the agent that handed over.
 
-    The proxy blocks its run, which ends with the process. But if agents speak one at a time, all
-    others are idle: the state is complete except for the proxy's own turn.
+    The proxy blocks its run, which ends with the process. But if all others are idle, the state is
+    complete except for the proxy's own turn.
 
     Returns:
         The state and the agent's name, "" without a handoff; None if the team cannot continue
         in another process.
     """
     members = {member.name: member for member in participants(runner)}
-    if not isinstance(runner, _ONE_AFTER_THE_OTHER) or not isinstance(
-        members.get(proxy), UserProxyAgent
-    ):
+    is_proxy = isinstance(members.get(proxy), UserProxyAgent)
+    if not isinstance(runner, TURN_TAKING) or not is_proxy:
         return None
     state = await state_of(runner)
-    team: dict[str, Any] = state["state"]["agent_states"]
-    unread = team[proxy]["message_buffer"]
+    own = state["state"]["agent_states"][proxy]
+    unread, own["message_buffer"] = own["message_buffer"], []
     handoff = unread[-1] if unread and unread[-1]["type"] == HandoffMessage.__name__ else {}
-    team[proxy]["message_buffer"] = []
-    for member in team.values():
-        if "current_turn" in member:  # the team's manager: the proxy's turn is over with the answer
-            member["current_turn"] += 1
+    manager_state(state)["current_turn"] += 1  # the proxy's turn is over with the answer
     return state, handoff.get("source", "")
 
 

@@ -15,7 +15,14 @@ from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.conditions import MaxMessageTermination
 from autogen_agentchat.messages import StructuredMessage
-from autogen_agentchat.teams import BaseGroupChat, GraphFlow, MagenticOneGroupChat
+from autogen_agentchat.teams import (
+    BaseGroupChat,
+    GraphFlow,
+    MagenticOneGroupChat,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
 from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CancellationToken, SingleThreadedAgentRuntime
 from autogen_core.models import ChatCompletionClient
@@ -24,7 +31,7 @@ from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 from a2a_adapters import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from autogen_agentchat.base import (
         AndTerminationCondition,
@@ -55,6 +62,9 @@ def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaita
 
 Runner: TypeAlias = ChatAgent | Team
 """An agent or a team."""
+
+TURN_TAKING = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
+"""The teams in which one agent speaks at a time, and all others are idle."""
 
 _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
@@ -192,7 +202,8 @@ def messages_since(
 ) -> list[BaseAgentEvent | BaseChatMessage]:
     """Return the messages and events that a team's thread gained between two of its states."""
     create = runner._message_factory.create  # type: ignore[union-attr]  # noqa: SLF001
-    return [create(message) for message in _thread(after)[len(_thread(before)) :]]
+    known = len(manager_state(before).get("message_thread", ()))
+    return [create(message) for message in manager_state(after)["message_thread"][known:]]
 
 
 async def replay_to_termination(
@@ -243,21 +254,16 @@ def graph_of(team: GraphFlow) -> DiGraph:
     return team._graph  # noqa: SLF001
 
 
-def turns_in(state: State | None) -> int:
-    """Return the number of turns of a team in the run of this state."""
+def manager_state(state: State | None) -> dict[str, Any]:
+    """Return the part of a team's state that has its thread and turns; empty if there is none."""
     agents = state["state"].get("agent_states", {}).values() if state else ()
-    return next((agent["current_turn"] for agent in agents if "current_turn" in agent), 0)
+    return next((agent for agent in agents if "message_thread" in agent), {})
 
 
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
     """Return the asyncio tasks of the agents of all teams."""
     runtimes = (getattr(member, "_runtime", None) for member in runners_in(runner))
     return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
-
-
-def _thread(state: State | None) -> Sequence[Mapping[str, Any]]:
-    agents = state["state"]["agent_states"].values() if state else ()
-    return next((agent["message_thread"] for agent in agents if "message_thread" in agent), ())
 
 
 def _hidden(runner: Runner) -> dict[str, Runner]:
