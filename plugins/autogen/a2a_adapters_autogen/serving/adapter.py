@@ -168,16 +168,17 @@ class AutoGenAdapter(Adapter):
         try:
             while (event := await run.next()) is not None:
                 translator = translator or self._translator(run, request, start)
-                for output in translator.take(event):
-                    if isinstance(event, PendingQuestion):
-                        if durable := await self._suspend(run, event, request, translator):
-                            yield durable
-                            return
-                        with self._parking(_key(request)):
-                            reply = yield output
-                        event.take(reply)
-                    else:
+                if not isinstance(event, PendingQuestion):
+                    for output in translator.take(event):
                         yield output
+                    continue
+                if durable := await self._suspend(run, event, request, translator):
+                    yield durable
+                    return
+                while not event.answer.done():
+                    with self._parking(_key(request)):
+                        reply = yield translator.question(event)
+                    event.take(reply)
         except BusyError:
             yield _BUSY
         finally:
@@ -274,7 +275,7 @@ class AutoGenAdapter(Adapter):
         if found is None:
             return None
         state, asker = found
-        event = next(translator.questions(pending))
+        event = translator.question(pending)
         question = Question(
             request.task_id, asker, pending.asker, state, translator.usage, prompt=event.prompt
         )

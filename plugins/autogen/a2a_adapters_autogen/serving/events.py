@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from autogen_agentchat.base import ChatAgent, TaskResult, Team
+from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import (
     BaseAgentEvent,
     BaseChatMessage,
@@ -29,13 +29,13 @@ from a2a_adapters import (
     Speech,
     TaskMetadata,
     TextDelta,
+    TokenUsage,
     ToolCall,
     ToolResult,
     tool_arguments,
 )
 from a2a_adapters_autogen.serving.input import USER
 from a2a_adapters_autogen.serving.output import TerminateFilter, output_of, text_of
-from a2a_adapters_autogen.serving.run import PendingQuestion, RunEvent
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     inner_names,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from a2a_adapters_autogen.serving.ending import Ending
+    from a2a_adapters_autogen.serving.run import PendingQuestion, RunEvent
 
 
 _SILENT = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
@@ -133,7 +134,8 @@ class Translator:
         self._speakers = {
             member.name for member in runners_in(runner) if not returns_data(member)
         } - self._inner
-        self._voices = self._initial_voices(runner)
+        voices = ending.speakers() if ending else self._named or self._speakers
+        self._voices = voices & self._speakers
         self._speech = Speech[str](
             labelled=self._says_all or len(self._named) > 1,
             new_filter=TerminateFilter if strip_terminate else ReasoningFilter,
@@ -143,11 +145,8 @@ class Translator:
         self._source = ""
         self._stop_reason = ""
 
-    def take(self, event: RunEvent | PendingQuestion) -> Iterator[AgentEvent]:
+    def take(self, event: RunEvent) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of AutoGen."""
-        if isinstance(event, PendingQuestion):
-            yield from self.questions(event)
-            return
         if isinstance(event, TaskResult):
             self._stop_reason = event.stop_reason or ""
             return
@@ -171,15 +170,13 @@ class Translator:
         self.usage, self._ending = usage, ending
         self._speech.begin_anew()
 
-    def questions(self, pending: PendingQuestion) -> Iterator[InputRequired]:
-        """Yield an agent's question, with the message before it, until it is answered."""
+    def question(self, pending: PendingQuestion) -> InputRequired:
+        """Return an agent's question, with the message before it; the answer is another text."""
+        self._speech.begin_anew()
         said = text_of(self._last) if self._last else ""
         output = output_of(self._last) if self._last else None
-        question = "\n\n".join(filter(None, (said, pending.prompt.strip())))
-        while not pending.answer.done():
-            prompt = "\n\n".join(filter(None, (pending.complaint, question)))
-            yield InputRequired(prompt, output.parts if output else ())
-        self._speech.begin_anew()
+        prompt = "\n\n".join(filter(None, (pending.complaint, said, pending.prompt.strip())))
+        return InputRequired(prompt, output.parts if output else ())
 
     def handoff_to_user(self) -> HandoffMessage | None:
         """Return the handoff that ended the run, if its target is outside the team."""
@@ -198,8 +195,9 @@ class Translator:
     def metadata(self) -> Iterator[AgentEvent]:
         """Yield the token usage, the stop reason and the last speaker."""
         given, made = self.usage
+        usage = TokenUsage(given, made, given + made)
         values: dict[str, JSON] = {
-            **({"usage": _usage(given, made)} if given or made else {}),
+            **(usage.as_metadata() if usage.total_tokens else {}),
             **({"stop_reason": self._stop_reason} if self._stop_reason else {}),
             **({"source": self._source} if self._source else {}),
         }
@@ -245,13 +243,6 @@ class Translator:
         if self._wants_progress:
             yield message_progress(message)
 
-    def _initial_voices(self, runner: Runner) -> set[str]:
-        if isinstance(runner, ChatAgent):
-            return {runner.name} & self._speakers
-        if self._ending:
-            return self._ending.speakers() & self._speakers
-        return self._named & self._speakers if self._named else self._speakers
-
     def _count(self, event: BaseAgentEvent | BaseChatMessage) -> None:
         if event.models_usage and event.id not in self._counted:
             self._counted.add(event.id)
@@ -260,10 +251,6 @@ class Translator:
                 given + event.models_usage.prompt_tokens,
                 made + event.models_usage.completion_tokens,
             )
-
-
-def _usage(given: int, made: int) -> dict[str, int]:
-    return {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
 
 
 def _delta(text: str) -> Iterator[TextDelta]:
