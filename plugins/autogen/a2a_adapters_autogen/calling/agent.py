@@ -221,13 +221,11 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
 def _without_question(batch: Sequence[RemoteEvent]) -> Sequence[RemoteEvent]:
     """Drop the text of a question: the handoff contains it."""
-    *before, last = batch
-    if isinstance(last, AgentReply) and last.is_question and before:
-        question = "\n".join(p.text for p in last.status_parts if isinstance(p, Text))
-        text = before[-1].text if isinstance(before[-1], TextDelta) else ""
-        if text.strip() == question.strip():
-            return [*before[:-1], last]
-    return batch
+    match batch:
+        case [*before, TextDelta(text=text), AgentReply(is_question=True) as asks]:
+            return [*before, asks] if text.strip() == asks.question.strip() else batch
+        case _:
+            return batch
 
 
 def _identifier(name: str) -> str:

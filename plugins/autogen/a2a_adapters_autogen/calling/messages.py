@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from contextlib import aclosing
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from autogen_agentchat.messages import (
-    BaseChatMessage,
-    MultiModalMessage,
-    StructuredMessage,
-)
+from autogen_agentchat.messages import BaseChatMessage, MultiModalMessage, StructuredMessage
 from autogen_core import FunctionCall, Image
 from autogen_core.models import (
     AssistantMessage,
@@ -25,7 +20,8 @@ from autogen_core.models import (
 )
 from PIL import Image as Picture
 
-from a2a_adapters import AgentReply, Data, File, Part, Text, dialogue
+from a2a_adapters import AgentReply, Data, Part, Text, dialogue
+from a2a_adapters_autogen.serving.output import image_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -66,28 +62,26 @@ def _model_parts(message: LLMMessage) -> list[Part]:
     if isinstance(message, FunctionExecutionResultMessage):
         return [Text(f"{result.name}: {result.content}") for result in message.content]
     content = message.content
-    return _content_parts([content] if isinstance(content, str) else content)
+    return [Text(content)] if isinstance(content, str) else [_part(item) for item in content]
 
 
 def _chat_parts(message: BaseChatMessage) -> list[Part]:
     if isinstance(message, MultiModalMessage):
-        return _content_parts(message.content)
+        return [_part(item) for item in message.content]
     if isinstance(message, StructuredMessage):
         content = message.content
         return [Data(content, schema=type(content).model_json_schema())]
     return [Text(message.to_model_text())]
 
 
-def _content_parts(content: Sequence[str | Image | FunctionCall]) -> list[Part]:
-    return [_part(item) for item in content]
-
-
 def _part(item: str | Image | FunctionCall) -> Part:
-    if isinstance(item, Image):
-        return File(content=base64.b64decode(item.to_base64()), media_type="image/png")
-    if isinstance(item, FunctionCall):
-        return Text(f"(calls {item.name} with {item.arguments})")
-    return Text(item)
+    match item:
+        case Image():
+            return image_file(item)
+        case FunctionCall(name=name, arguments=arguments):
+            return Text(f"(calls {name} with {arguments})")
+        case _:
+            return Text(item)
 
 
 def images_of(reply: AgentReply) -> list[Image]:

@@ -16,6 +16,7 @@ from a2a_adapters import (
     ReplyState,
     ToolDescription,
     ToolInput,
+    blocking,
     tool_answer,
 )
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
@@ -91,8 +92,7 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The card cannot be read.
         """
-        about = RemoteAgent.of(agent, **options).describe_sync()
-        return cls._of(agent, ToolDescription.of_agent(about), options)
+        return blocking.run(cls.afrom_agent(agent, **options))
 
     @classmethod
     async def afrom_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
@@ -107,8 +107,7 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The card cannot be read.
         """
-        skills = RemoteAgent.of(agent, **options).describe_sync().skills
-        return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
+        return blocking.run(cls.aper_skill(agent, **options))
 
     @classmethod
     async def aper_skill(

@@ -11,6 +11,7 @@ from autogen_agentchat.messages import (
     StructuredMessage,
     ToolCallSummaryMessage,
 )
+from autogen_core import Image
 from pydantic import BaseModel
 
 from a2a_adapters import Data, File, Output, Part, ReasoningFilter, without_reasoning
@@ -47,12 +48,13 @@ def output_of(message: BaseChatMessage) -> Output | None:
         schema = type(content).model_json_schema()
         parts.append(Data(content.model_dump(mode="json"), schema=schema))
     elif isinstance(message, MultiModalMessage):
-        parts += [
-            File(content=base64.b64decode(item.to_base64()), media_type="image/png")
-            for item in message.content
-            if not isinstance(item, str)
-        ]
+        parts += [image_file(item) for item in message.content if isinstance(item, Image)]
     return Output(parts, metadata={"source": message.source}) if parts else None
+
+
+def image_file(image: Image) -> File:
+    """Return an image as a file."""
+    return File(content=base64.b64decode(image.to_base64()), media_type="image/png")
 
 
 class TerminateFilter:
