@@ -31,7 +31,7 @@ from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 from a2a_adapters import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from autogen_agentchat.base import (
         AndTerminationCondition,
@@ -63,6 +63,9 @@ def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaita
 Runner: TypeAlias = ChatAgent | Team
 """An agent or a team."""
 
+Resource: TypeAlias = ChatAgent | Workbench | ChatCompletionClient
+"""An object that may hold connections or processes."""
+
 TURN_TAKING = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 """The teams in which one agent speaks at a time, and all others are idle."""
 
@@ -86,22 +89,24 @@ def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
     return found
 
 
-def resources(runner: Runner) -> Iterator[Workbench | ChatCompletionClient]:
-    """Yield the workbenches, then the model clients, which may hold connections or processes."""
-    workbenches = [workbench for member in runners_in(runner) for workbench in _workbenches(member)]
+def resources(runner: Runner) -> Iterator[Resource]:
+    """Yield the agents, then the workbenches, then the model clients."""
+    members = list(runners_in(runner))
+    workbenches = [workbench for member in members for workbench in _workbenches(member)]
+    yield from (member for member in members if isinstance(member, ChatAgent))
     yield from workbenches
-    for owner in (*runners_in(runner), *workbenches):
-        client = getattr(owner, "_model_client", None)
-        if isinstance(client, ChatCompletionClient):
-            yield client
+    yield from _model_clients((*members, *workbenches))
 
 
-async def stop_workbench(workbench: Workbench) -> None:
-    """Stop a workbench and the process of its MCP server, in any state."""
-    if (actor := getattr(workbench, "_actor", workbench)) is None:  # it was never started
+async def close(resource: Resource) -> None:
+    """Close a resource; of a workbench in any state, the process of its MCP server, too."""
+    if not isinstance(resource, Workbench):
+        await resource.close()
+        return
+    if (actor := getattr(resource, "_actor", resource)) is None:  # it was never started
         return
     try:
-        await workbench.stop()
+        await resource.stop()
     except asyncio.CancelledError:
         # While its server does not answer, the session ignores the stop.
         if (session := getattr(actor, "_actor_task", None)) is not None:
@@ -116,9 +121,8 @@ def participants(runner: Runner) -> list[Runner]:
 
 def accepts_images(runner: Runner) -> bool:
     """Whether a model in it accepts images. Agents without a model are assumed to accept them."""
-    clients = [getattr(member, "_model_client", None) for member in runners_in(runner)]
-    known = [client for client in clients if isinstance(client, ChatCompletionClient)]
-    return not known or any(client.model_info["vision"] for client in known)
+    clients = list(_model_clients(runners_in(runner)))
+    return not clients or any(client.model_info["vision"] for client in clients)
 
 
 def returns_data(runner: Runner) -> bool:
@@ -321,6 +325,11 @@ def _workbenches(runner: Runner) -> list[Workbench]:
     workbenches = getattr(runner, "_workbench", None) or ()
     found = workbenches if isinstance(workbenches, list | tuple) else [workbenches]
     return [workbench for workbench in found if isinstance(workbench, Workbench)]
+
+
+def _model_clients(owners: Iterable[Runner | Workbench]) -> Iterator[ChatCompletionClient]:
+    clients = (getattr(owner, "_model_client", None) for owner in owners)
+    return (client for client in clients if isinstance(client, ChatCompletionClient))
 
 
 def _asks_console(agent: UserProxyAgent) -> bool:

@@ -5,62 +5,34 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
 from autogen_agentchat.base import ChatAgent, Team
-from autogen_core.tools import Workbench
 
 from a2a_adapters import Factory, TargetError
 from a2a_adapters.concurrency import Background
 from a2a_adapters_autogen.serving.runners import (
     Runner,
+    close,
     prepare,
     replace_runtimes,
     reset,
     resources,
     restore,
-    runners_in,
     state_of,
     stateful_parts,
-    stop_workbench,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from pydantic import BaseModel
 
     from a2a_adapters_autogen.serving.memory import State
 
-
 _SECONDS = 10.0
-
-
-async def _close(runner: Runner, example: Runner) -> None:
-    for member in runners_in(runner):
-        if isinstance(member, ChatAgent):
-            await _finish(member.close(), member)
-    shared = {id(resource) for resource in resources(example)}
-    own = {id(resource): resource for resource in resources(runner) if id(resource) not in shared}
-    for resource in own.values():
-        if isinstance(resource, Workbench):
-            await _finish(stop_workbench(resource), resource)
-        else:
-            await _finish(resource.close(), resource)
-
-
-async def _finish(closing: Coroutine[None, None, None], what: object) -> None:
-    """Close a resource within a time limit. A failure is logged, so that the others are closed."""
-    try:
-        async with asyncio.timeout(_SECONDS):
-            await closing
-    except Exception:
-        logger.warning("a %s of a run could not be closed", type(what).__name__, exc_info=True)
-
+"""The time limit for closing a resource."""
 
 _LATER = object()
 """Stands for an object that only an event loop can make."""
@@ -72,43 +44,19 @@ class BusyError(Exception):
     """The shared object waits for the answer of another caller."""
 
 
-class Source(ABC):
-    """Gives each run exclusive use of an agent or team.
-
-    Attributes:
-        example: An object to describe; None if one cannot be made without running code.
-    """
-
-    example: Runner | None
-
-    @abstractmethod
-    def use(self, state: State | None) -> AbstractAsyncContextManager[Runner]:
-        """Provide a runner in `state`, or in its initial state, for one run.
-
-        Raises:
-            BusyError: The object waits for another caller's answer.
-            TargetError: The factory did not return a new agent or team.
-        """
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Mark the current run as waiting for its caller."""
-        yield
-
-    async def aclose(self) -> None:  # noqa: B027 - one object belongs to its creator
-        """Wait until the resources of all runs are closed."""
-
-
-class Shared(Source):
+class Shared:
     """One object, which answers one request at a time.
 
     Its state is replaced before each run, so that runs do not see each other's.
+
+    Attributes:
+        example: The object, to describe.
     """
 
     def __init__(
         self, runner: Runner, max_messages: int, input_type: type[BaseModel] | None
     ) -> None:
-        self.example = self._runner = runner
+        self.example = runner
         _log_limited(prepare(runner, max_messages, input_type), max_messages)
         logger.warning(
             "one object serves all callers, so %s answers one request at a time; "
@@ -121,7 +69,11 @@ class Shared(Source):
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
-        """Wait until the object is free, and provide it."""
+        """Wait until the object is free, and provide it in `state`, or in its initial state.
+
+        Raises:
+            BusyError: The object waits for another caller's answer.
+        """
         while self._in_use:
             if self._waits:
                 raise BusyError
@@ -130,7 +82,7 @@ class Shared(Source):
         try:
             await self._load(state)
             self._was_cut_off = True
-            yield self._runner
+            yield self.example
             self._was_cut_off = False
         finally:
             self._in_use = False
@@ -146,15 +98,18 @@ class Shared(Source):
         finally:
             self._waits = False
 
+    async def aclose(self) -> None:
+        """Do nothing: the object belongs to its creator."""
+
     async def _load(self, state: State | None) -> None:
         if self._pristine is None:
-            self._pristine = await state_of(self._runner)
+            self._pristine = await state_of(self.example)
         if self._was_cut_off:
-            replace_runtimes(self._runner)
-        await reset(self._runner)
-        await restore(self._runner, self._pristine)
+            replace_runtimes(self.example)
+        await reset(self.example)
+        await restore(self.example, self._pristine)
         if state is not None:
-            await restore(self._runner, state)
+            await restore(self.example, state)
 
     def _wake_all(self) -> None:
         """Wake all waiting runs, in the order of arrival."""
@@ -162,11 +117,14 @@ class Shared(Source):
         self._changed = asyncio.Event()
 
 
-class Fresh(Source):
+class Fresh:
     """A function that makes a new object for every run, which is closed after it.
 
     Model clients and workbenches that the function makes for each run are closed. Those that its
     results share are left open, because they belong to the function's owner.
+
+    Attributes:
+        example: An object to describe; None if one cannot be made without running code.
     """
 
     def __init__(
@@ -181,7 +139,7 @@ class Fresh(Source):
         self._seen: WeakSet[Any] = WeakSet()
         self._closing = Background()  # no answer waits for it, and no cancel cuts it short
         self._example_lock = asyncio.Lock()
-        self.example = None
+        self.example: Runner | None = None
         made = build.example if isinstance(build, Factory) else self._make_now()
         if made is not _LATER:
             self._set_example(made)
@@ -190,7 +148,11 @@ class Fresh(Source):
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
-        """Make an object, and close its own resources afterwards."""
+        """Make an object in `state`, or in its initial state, and close its resources afterwards.
+
+        Raises:
+            TargetError: The function did not return a new agent or team.
+        """
         async with self._example_lock:
             if self.example is None:
                 self._set_example(await self._make())
@@ -203,6 +165,10 @@ class Fresh(Source):
         finally:
             assert self.example is not None  # noqa: S101 - it was looked at above
             self._closing.begin(_close(runner, self.example))
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Do nothing: a run that waits for its caller holds up no other one."""
+        return nullcontext()
 
     async def aclose(self) -> None:
         """Wait until the resources of all runs are closed."""
@@ -241,6 +207,19 @@ class Fresh(Source):
         return made
 
 
+async def _close(runner: Runner, example: Runner) -> None:
+    """Close what only this run has. Failures are logged, so that everything else is closed."""
+    shared = {id(resource) for resource in resources(example)}
+    own = {id(resource): resource for resource in resources(runner) if id(resource) not in shared}
+    for resource in own.values():
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await close(resource)
+        except Exception:
+            kind = type(resource).__name__
+            logger.warning("a %s of a run could not be closed", kind, exc_info=True)
+
+
 def _log_limited(names: list[str], max_messages: int) -> None:
     for name in names:
         logger.warning(
@@ -248,6 +227,10 @@ def _log_limited(names: list[str], max_messages: int) -> None:
             name,
             max_messages,
         )
+
+
+Source: TypeAlias = Shared | Fresh
+"""Gives each run exclusive use of an agent or team."""
 
 
 def source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:
