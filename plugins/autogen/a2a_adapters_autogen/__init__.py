@@ -17,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from a2a_adapters import hookimpl, lazy_names
-from a2a_adapters_autogen.serving.classic import ConversableAdapter
+from a2a_adapters_autogen.serving.classic import ConversableAdapter, adapt_classic
 from a2a_adapters_autogen.serving.memory import MemoryStateStore, StateKey, StateStore
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ def a2a_adapt(target: object) -> Adapter | None:
 
         if (adapter := adapt_if_ours(target)) is not None:
             return adapter
-    if hasattr(type(target), "a_generate_reply"):
-        from a2a_adapters_autogen.serving.classic import adapt_classic  # noqa: PLC0415
-
-        return adapt_classic(target)
-    return None
+    return adapt_classic(target)
 
 
 @hookimpl

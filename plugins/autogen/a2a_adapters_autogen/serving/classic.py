@@ -71,9 +71,8 @@ class ConversableAdapter(Adapter):
 
 def adapt_classic(target: object) -> Adapter | None:
     """Wrap an agent of the classic API, pass on anything else."""
-    if hasattr(target, "on_messages") or not hasattr(target, "name"):
-        return None
-    return ConversableAdapter(target)
+    is_classic = hasattr(type(target), "a_generate_reply") and hasattr(target, "name")
+    return ConversableAdapter(target) if is_classic else None
 
 
 def _message(role: str, parts: Any) -> dict[str, str]:
