@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _MAX_BYTES = 256 * 2**20
 _MAX_STORED_BYTES = 32 * 2**20
 _KIND = "autogen"
-_TOO_LONG = "this conversation has become too long; please start a new one"
 
 
 class StateKey(NamedTuple):
@@ -68,16 +67,11 @@ class MemoryStateStore(StateStore):
 
     @override
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
-        if (encoded := self._saved.get(key)) is None:
-            return None
-        return cast("Mapping[str, JSON]", from_json(encoded))
+        return _decoded(self._saved.get(key))
 
     @override
     async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
-        encoded = to_json(value)
-        if len(encoded) > self._max_bytes:
-            raise InvalidInputError(_TOO_LONG)
-        self._saved[key] = encoded
+        self._saved[key] = _encoded(value, self._max_bytes)
 
     @override
     async def delete(self, key: StateKey) -> None:
@@ -92,19 +86,26 @@ class ServerStateStore(StateStore):
 
     @override
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
-        encoded = await self._storage.read_state(*key, _KIND)
-        return None if encoded is None else cast("Mapping[str, JSON]", from_json(encoded))
+        return _decoded(await self._storage.read_state(*key, _KIND))
 
     @override
     async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
-        encoded = to_json(value)
-        if len(encoded) > _MAX_STORED_BYTES:
-            raise InvalidInputError(_TOO_LONG)
-        await self._storage.write_state(*key, _KIND, encoded)
+        await self._storage.write_state(*key, _KIND, _encoded(value, _MAX_STORED_BYTES))
 
     @override
     async def delete(self, key: StateKey) -> None:
         await self._storage.write_state(*key, _KIND, None)
+
+
+def _encoded(value: Mapping[str, Any], max_bytes: int) -> bytes:
+    encoded = to_json(value)
+    if len(encoded) > max_bytes:
+        raise InvalidInputError("this conversation has become too long; please start a new one")
+    return encoded
+
+
+def _decoded(encoded: bytes | None) -> Mapping[str, JSON] | None:
+    return None if encoded is None else cast("Mapping[str, JSON]", from_json(encoded))
 
 
 State = Mapping[str, Any]
