@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, get_args, get_type_hints
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, get_args, get_type_hints
 
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
@@ -63,11 +64,13 @@ _UNSPECIFIC = (None, Any, object)
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
 
 
-class _Start(NamedTuple):
-    """The stored conversation and the new messages of a run."""
+@dataclass
+class _Turn:
+    """The stored conversation and the new messages of a run, and what translates its events."""
 
     known: Remembered
     messages: Sequence[BaseChatMessage]
+    translator: Translator = field(init=False)
 
 
 class AutoGenAdapter(Adapter):
@@ -159,38 +162,36 @@ class AutoGenAdapter(Adapter):
         await self._source.aclose()
 
     async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
-        start = await self._prepare(request, messages)
-        if not isinstance(start, _Start):
-            yield start
+        turn = await self._prepare(request, messages)
+        if not isinstance(turn, _Turn):
+            yield turn
             return
-        run = self._new_run(start)
-        translator: Translator | None = None
+        run = Run(self._source, turn.known.start_state, partial(self._begin, request, turn))
         try:
             while (event := await run.next()) is not None:
-                translator = translator or self._translator(run, request, start)
                 if not isinstance(event, PendingQuestion):
-                    for output in translator.take(event):
+                    for output in turn.translator.take(event):
                         yield output
                     continue
-                if durable := await self._suspend(run, event, request, translator):
+                if durable := await self._suspend(run, event, request, turn.translator):
                     yield durable
                     return
                 while not event.answer.done():
                     with self._parking(_key(request)):
-                        reply = yield translator.question(event)
+                        reply = yield turn.translator.question(event)
                     event.take(reply)
         except BusyError:
             yield _BUSY
+            return
         finally:
             await run.stop()
-        if translator is not None:
-            async for output in self._finish(run, translator, request):
-                yield output
+        async for output in self._finish(run, turn.translator, request):
+            yield output
 
     async def _prepare(
         self, request: AgentRequest, messages: Sequence[BaseChatMessage]
-    ) -> _Start | Rejected | InputRequired:
-        """Return the start of a run, or the event of the answer if there is nothing to run."""
+    ) -> _Turn | Rejected | InputRequired:
+        """Return the turn, or the event of the answer if there is nothing to run."""
         key = _key(request)
         known = await self._memory.recall(key)
         if known.question and not request.resuming and not await request.others_wait():
@@ -198,14 +199,14 @@ class AutoGenAdapter(Adapter):
         if refusal := self._refusal(request, known):
             return refusal
         if (question := known.question) is None:
-            return _Start(known, messages)
+            return _Turn(known, messages)
         if question.prompt:
             try:
                 messages = [proxy_message(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
                 return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
         await self._memory.keep(key, known.state)  # the question is closed, even if this run fails
-        return _Start(known, messages)
+        return _Turn(known, messages)
 
     async def _finish(self, run: Run, translator: Translator, request: AgentRequest) -> _Events:
         """Yield the rest of the answer and keep the state, or yield the run's question."""
@@ -226,35 +227,27 @@ class AutoGenAdapter(Adapter):
         is_open = known.question is not None and known.question.task_id == request.task_id
         return None if is_open else QUESTION_CLOSED
 
-    def _new_run(self, start: _Start) -> Run:
-        (known, messages), question = start, start.known.question
-
-        async def task(runner: Runner) -> Task:
-            check_images(messages, runner)
-            await replay_to_termination(runner, _messages_before(runner, known))
-            if question and not question.prompt and isinstance(runner, Swarm):
-                return hand_back(messages, question)
-            return messages
-
-        return Run(self._source, known.start_state, task)
-
-    def _translator(self, run: Run, request: AgentRequest, start: _Start) -> Translator:
-        (known, messages), runner = start, run.runner
-        assert runner is not None  # noqa: S101 - it has yielded an event
+    async def _begin(self, request: AgentRequest, turn: _Turn, runner: Runner) -> Task:
+        """Prepare a runner, and the translation of its events; return the messages of its task."""
+        known, messages, question = turn.known, turn.messages, turn.known.question
+        check_images(messages, runner)
         said = _messages_before(runner, known)
+        await replay_to_termination(runner, said)
         ending = None
         if self._final == "last" and isinstance(runner, Team):
             ending = Ending(runner, known.start_state, seen=(*said, *messages))
-        translator = Translator(
+        turn.translator = Translator(
             runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
             wants_progress=request.wants_progress,
             ending=ending,
-            usage=known.question.usage if known.question else (0, 0),
+            usage=question.usage if question else (0, 0),
         )
-        translator.catch_up(said)
-        return translator
+        turn.translator.catch_up(said)
+        if question and not question.prompt and isinstance(runner, Swarm):
+            return hand_back(messages, question)
+        return messages
 
     async def _ask(
         self, request: AgentRequest, handoff: HandoffMessage, run: Run, translator: Translator

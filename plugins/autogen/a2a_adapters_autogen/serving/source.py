@@ -57,7 +57,7 @@ class Shared:
         self, runner: Runner, max_messages: int, input_type: type[BaseModel] | None
     ) -> None:
         self.example = runner
-        _log_limited(prepare(runner, max_messages, input_type), max_messages)
+        _prepare_example(runner, max_messages, input_type)
         logger.warning(
             "one object serves all callers, so %s answers one request at a time; "
             "serve a function that returns a new one to answer in parallel",
@@ -190,8 +190,7 @@ class Fresh:
 
     def _set_example(self, made: object) -> None:
         example = self._checked(made)
-        limited = prepare(example, self._max_messages, self._input_type)
-        _log_limited(limited, self._max_messages)
+        _prepare_example(example, self._max_messages, self._input_type)
         self.example = example
 
     def _checked(self, made: object) -> Runner:
@@ -220,8 +219,8 @@ async def _close(runner: Runner, example: Runner) -> None:
             logger.warning("a %s of a run could not be closed", kind, exc_info=True)
 
 
-def _log_limited(names: list[str], max_messages: int) -> None:
-    for name in names:
+def _prepare_example(runner: Runner, max_messages: int, input_type: type[BaseModel] | None) -> None:
+    for name in prepare(runner, max_messages, input_type):
         logger.warning(
             "the team %s has no termination condition, it stops after %d messages",
             name,
