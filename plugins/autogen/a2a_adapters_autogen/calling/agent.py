@@ -26,6 +26,7 @@ from a2a_adapters import (
     AgentDescription,
     AgentOptions,
     AgentReply,
+    Question,
     RemoteAgent,
     RemoteEvent,
     Text,
@@ -36,7 +37,7 @@ from a2a_adapters import (
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
 from a2a_adapters_autogen.calling.messages import (
     USER,
-    batches,
+    answer_events,
     chat_parts,
     images_of,
     json_text,
@@ -134,16 +135,16 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         message_id = str(uuid4())
         parts = chat_parts(messages) or [_GO_ON]
         inner: list[BaseAgentEvent | BaseChatMessage] = []
-        async with aclosing(batches(self._conversation, parts, cancellation_token)) as several:
-            async for batch in several:
-                for event in _without_question(batch):
-                    for news in self._news(event, message_id):
-                        if not isinstance(news, ModelClientStreamingChunkEvent):
-                            inner.append(news)
-                        yield news
-                    if isinstance(event, AgentReply):
-                        message = self._message(event, message_id)
-                        yield Response(chat_message=message, inner_messages=inner)
+        answer = answer_events(self._conversation, parts, cancellation_token)
+        async with aclosing(answer):
+            async for event in answer:
+                for news in self._news(event, message_id):
+                    if not isinstance(news, ModelClientStreamingChunkEvent):
+                        inner.append(news)
+                    yield news
+                if isinstance(event, AgentReply):
+                    message = self._message(event, message_id)
+                    yield Response(chat_message=message, inner_messages=inner)
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:  # noqa: ARG002
         """Begin a new conversation."""
@@ -186,6 +187,8 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
     def _news(self, event: RemoteEvent, message_id: str) -> Iterator[BaseAgentEvent]:
         match event:
+            case Question():
+                return  # the handoff contains it
             case TextDelta(text=text):
                 yield self._chunk(text, message_id)
             case AgentReply(is_question=False) if rest := event.rest_text:
@@ -217,15 +220,6 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
             user=config.user,
             **config.options(),
         )
-
-
-def _without_question(batch: Sequence[RemoteEvent]) -> Sequence[RemoteEvent]:
-    """Drop the text of a question: the handoff contains it."""
-    match batch:
-        case [*before, TextDelta(text=text), AgentReply(is_question=True) as asks]:
-            return [*before, asks] if text.strip() == asks.question.strip() else batch
-        case _:
-            return batch
 
 
 def _identifier(name: str) -> str:

@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from a2a_adapters import AgentOptions, AgentReply, RemoteAgent, SendOptions, TextDelta
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters_autogen.calling.messages import batches, model_parts, usage_of
+from a2a_adapters_autogen.calling.messages import answer_events, model_parts, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -167,20 +167,19 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         conversation, new = self._dialogues.take(messages)
         said: list[str] = []
         parts = self._parts(new)
-        several = batches(conversation, parts, cancellation_token, **options)
-        async with aclosing(several):
-            async for batch in several:
-                for event in batch:
-                    if isinstance(event, AgentReply):
-                        if rest := event.rest_text:
-                            said.append(f"\n{rest}" if said else rest)
-                            yield said[-1]
-                        text = "".join(said)
-                        self._dialogues.keep(conversation, messages, text)
-                        yield self._result(event, text)
-                    elif isinstance(event, TextDelta):
-                        said.append(event.text)
-                        yield event.text
+        answer = answer_events(conversation, parts, cancellation_token, **options)
+        async with aclosing(answer):
+            async for event in answer:
+                if isinstance(event, TextDelta):
+                    said.append(event.text)
+                    yield event.text
+                elif isinstance(event, AgentReply):
+                    if rest := event.rest_text:
+                        said.append(f"\n{rest}" if said else rest)
+                        yield said[-1]
+                    text = "".join(said)
+                    self._dialogues.keep(conversation, messages, text)
+                    yield self._result(event, text)
 
     async def close(self) -> None:
         """Close the agent's connections; the next call opens them again."""

@@ -21,10 +21,11 @@ from autogen_core.models import (
 from PIL import Image as Picture
 
 from a2a_adapters import AgentReply, Data, Part, Text, dialogue
+from a2a_adapters.concurrency import produced
 from a2a_adapters_autogen.serving.output import image_file
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from typing import Unpack
 
     from autogen_core import CancellationToken
@@ -110,13 +111,13 @@ def json_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-async def batches(
+def answer_events(
     conversation: Conversation,
     parts: Sequence[Part],
     token: CancellationToken | None,
     **options: Unpack[SendOptions],
-) -> AsyncGenerator[Sequence[RemoteEvent]]:
-    """Send a message and yield the events of its answer, in batches of those that are ready.
+) -> AsyncGenerator[RemoteEvent]:
+    """Send a message and yield the events of its answer.
 
     The last event is the whole `AgentReply`. A separate task reads them, because a token can
     only cancel a future. Closing the generator early cancels the remote task.
@@ -125,30 +126,16 @@ async def batches(
         RemoteAgentError: The agent does not answer.
         asyncio.CancelledError: The token was cancelled.
     """
-    ready: list[RemoteEvent] = []
-    changed = asyncio.Event()
 
-    async def read() -> None:
+    async def produce(put: Callable[[RemoteEvent], Awaitable[None]]) -> None:
+        reading = asyncio.current_task()
+        if token is not None and reading is not None:
+            token.link_future(reading)
         async with aclosing(conversation.stream(parts, **options)) as stream:
             async for event in stream:
-                ready.append(event)
-                changed.set()
+                await put(event)
 
-    reading = asyncio.create_task(read())
-    reading.add_done_callback(lambda _: changed.set())
-    if token is not None:
-        token.link_future(reading)
-    try:
-        while ready or not reading.done():
-            await changed.wait()
-            changed.clear()
-            batch, ready = ready, []
-            if batch:
-                yield batch
-        await reading
-    finally:
-        reading.cancel()
-        await asyncio.wait({reading})
+    return produced(produce)
 
 
 def saved(conversation: Conversation) -> Mapping[str, str]:
