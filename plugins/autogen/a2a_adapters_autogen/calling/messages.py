@@ -8,7 +8,7 @@ from contextlib import aclosing
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from autogen_agentchat.messages import BaseChatMessage, MultiModalMessage, StructuredMessage
+from autogen_agentchat.messages import BaseChatMessage, StructuredMessage
 from autogen_core import FunctionCall, Image
 from autogen_core.models import (
     AssistantMessage,
@@ -67,12 +67,10 @@ def _model_parts(message: LLMMessage) -> list[Part]:
 
 
 def _chat_parts(message: BaseChatMessage) -> list[Part]:
-    if isinstance(message, MultiModalMessage):
-        return [_part(item) for item in message.content]
     if isinstance(message, StructuredMessage):
         content = message.content
         return [Data(content, schema=type(content).model_json_schema())]
-    return [Text(message.to_model_text())]
+    return _model_parts(message.to_model_message())
 
 
 def _part(item: str | Image | FunctionCall) -> Part:
