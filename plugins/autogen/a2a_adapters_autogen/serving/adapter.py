@@ -66,8 +66,9 @@ _BUSY = Rejected("This agent waits for the answer of another caller; please try 
 
 @dataclass
 class _Turn:
-    """The stored conversation and the new messages of a run, and what translates its events."""
+    """A request, its stored conversation and new messages, and what translates the run's events."""
 
+    request: AgentRequest
     known: Remembered
     messages: Sequence[BaseChatMessage]
     translator: Translator = field(init=False)
@@ -166,14 +167,14 @@ class AutoGenAdapter(Adapter):
         if not isinstance(turn, _Turn):
             yield turn
             return
-        run = Run(self._source, turn.known.start_state, partial(self._begin, request, turn))
+        run = Run(self._source, turn.known.start_state, partial(self._begin, turn))
         try:
             while (event := await run.next()) is not None:
                 if not isinstance(event, PendingQuestion):
                     for output in turn.translator.take(event):
                         yield output
                     continue
-                if durable := await self._suspend(run, event, request, turn.translator):
+                if durable := await self._suspend(turn, run, event):
                     yield durable
                     return
                 while not event.answer.done():
@@ -185,7 +186,7 @@ class AutoGenAdapter(Adapter):
             return
         finally:
             await run.stop()
-        async for output in self._finish(run, turn.translator, request):
+        async for output in self._finish(turn, run):
             yield output
 
     async def _prepare(
@@ -194,44 +195,40 @@ class AutoGenAdapter(Adapter):
         """Return the turn, or the event of the answer if there is nothing to run."""
         key = _key(request)
         known = await self._memory.recall(key)
-        if known.question and not request.resuming and not await request.others_wait():
-            known = Remembered(known.state)  # the task of the question no longer exists
-        if refusal := self._refusal(request, known):
-            return refusal
-        if (question := known.question) is None:
-            return _Turn(known, messages)
+        if not request.resuming:
+            if known.question and not await request.others_wait():
+                known = Remembered(known.state)  # the task of the question no longer exists
+            waits = known.question is not None or key in self._parked
+            return ANOTHER_TASK_WAITS if waits else _Turn(request, known, messages)
+        question = known.question
+        if question is None or question.task_id != request.task_id:
+            return QUESTION_CLOSED
         if question.prompt:
             try:
                 messages = [proxy_message(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
                 return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
         await self._memory.keep(key, known.state)  # the question is closed, even if this run fails
-        return _Turn(known, messages)
+        return _Turn(request, known, messages)
 
-    async def _finish(self, run: Run, translator: Translator, request: AgentRequest) -> _Events:
+    async def _finish(self, turn: _Turn, run: Run) -> _Events:
         """Yield the rest of the answer and keep the state, or yield the run's question."""
-        if question := translator.handoff_to_user():
-            for output in translator.metadata():
+        if handoff := turn.translator.handoff_to_user():
+            for output in turn.translator.metadata():
                 yield output
-            yield await self._ask(request, question, run, translator)
+            yield await self._ask(turn, run, handoff)
             return
-        for output in translator.end():
+        for output in turn.translator.end():
             yield output
-        await self._memory.keep(_key(request), run.state)
+        await self._memory.keep(_key(turn.request), run.state)
 
-    def _refusal(self, request: AgentRequest, known: Remembered) -> Rejected | None:
-        key = _key(request)
-        if not request.resuming:
-            waits = known.question is not None or key in self._parked
-            return ANOTHER_TASK_WAITS if waits else None
-        is_open = known.question is not None and known.question.task_id == request.task_id
-        return None if is_open else QUESTION_CLOSED
-
-    async def _begin(self, request: AgentRequest, turn: _Turn, runner: Runner) -> Task:
+    async def _begin(self, turn: _Turn, runner: Runner) -> Task:
         """Prepare a runner, and the translation of its events; return the messages of its task."""
         known, messages, question = turn.known, turn.messages, turn.known.question
         check_images(messages, runner)
-        said = _messages_before(runner, known)
+        said: Sequence[BaseAgentEvent | BaseChatMessage] = ()
+        if question and question.prompt:  # the team was suspended for a user proxy
+            said = messages_since(runner, known.state, question.state)
         await replay_to_termination(runner, said)
         ending = None
         if self._final == "last" and isinstance(runner, Team):
@@ -240,7 +237,7 @@ class AutoGenAdapter(Adapter):
             runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
-            wants_progress=request.wants_progress,
+            wants_progress=turn.request.wants_progress,
             ending=ending,
             usage=question.usage if question else (0, 0),
         )
@@ -249,18 +246,16 @@ class AutoGenAdapter(Adapter):
             return hand_back(messages, question)
         return messages
 
-    async def _ask(
-        self, request: AgentRequest, handoff: HandoffMessage, run: Run, translator: Translator
-    ) -> InputRequired:
+    async def _ask(self, turn: _Turn, run: Run, handoff: HandoffMessage) -> InputRequired:
         """Store the ended run, and return its question."""
-        asker, addressee = handoff.source, handoff.target
-        question = Question(request.task_id, asker, addressee, run.state or {}, translator.usage)
-        await self._memory.ask(_key(request), question)
+        asker, addressee, usage = handoff.source, handoff.target, turn.translator.usage
+        question = Question(turn.request.task_id, asker, addressee, run.state or {}, usage)
+        await self._memory.ask(_key(turn.request), question)
         metadata = {"source": asker, "target": addressee}
         return InputRequired(handoff.content, metadata=metadata, durable=True)
 
     async def _suspend(
-        self, run: Run, pending: PendingQuestion, request: AgentRequest, translator: Translator
+        self, turn: _Turn, run: Run, pending: PendingQuestion
     ) -> InputRequired | None:
         """Store a run that waits for a user proxy, and return its question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks
@@ -268,11 +263,11 @@ class AutoGenAdapter(Adapter):
         if found is None:
             return None
         state, asker = found
-        event = translator.question(pending)
+        event, usage = turn.translator.question(pending), turn.translator.usage
         question = Question(
-            request.task_id, asker, pending.asker, state, translator.usage, prompt=event.prompt
+            turn.request.task_id, asker, pending.asker, state, usage, prompt=event.prompt
         )
-        await self._memory.ask(_key(request), question)
+        await self._memory.ask(_key(turn.request), question)
         return replace(event, durable=True)
 
     @contextmanager
@@ -288,16 +283,6 @@ class AutoGenAdapter(Adapter):
 
 def _key(request: AgentRequest) -> StateKey:
     return StateKey(request.owner, request.context_id)
-
-
-def _messages_before(
-    runner: Runner, known: Remembered
-) -> Sequence[BaseAgentEvent | BaseChatMessage]:
-    """Return a team's messages in this run from before it was suspended for a user proxy."""
-    question = known.question
-    if question is None or not question.prompt:
-        return ()
-    return messages_since(runner, known.state, question.state)
 
 
 def _check_names(final: Final, example: Runner | None) -> None:
