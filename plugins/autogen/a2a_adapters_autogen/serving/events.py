@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import (
     BaseAgentEvent,
@@ -42,7 +43,6 @@ from a2a_adapters_autogen.serving.runners import (
     participants,
     returns_data,
     runners_in,
-    user_names,
 )
 
 if TYPE_CHECKING:
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters_autogen.serving.ending import Ending
     from a2a_adapters_autogen.serving.run import PendingQuestion, RunEvent
-
-
-_SILENT = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
 
 
 def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
@@ -71,7 +68,9 @@ def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
             yield Progress(f"next: {', '.join(speakers)}", data)
         case ThoughtEvent(content=thought):
             yield Progress(thought, _source("thought", event))
-        case _ if not isinstance(event, _SILENT):
+        case UserInputRequestedEvent():
+            pass  # the question follows
+        case _:
             yield Progress(event.to_text(), _source(type(event).__name__, event))
 
 
@@ -125,7 +124,7 @@ class Translator:
         self.handoff: HandoffMessage | None = None
         self._members = {member.name for member in participants(runner)}
         self._inner = inner_names(runner)
-        self._users = user_names(runner)
+        self._users = {m.name for m in runners_in(runner) if isinstance(m, UserProxyAgent)}
         self._wants_progress = wants_progress
         self._ending = ending
         is_team = isinstance(runner, Team)

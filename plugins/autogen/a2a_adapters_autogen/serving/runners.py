@@ -82,11 +82,8 @@ def runners_in(runner: Runner) -> Iterator[Runner]:
 
 def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
     """Return an agent's local tools; those of MCP servers are unknown before a run."""
-    found: list[BaseTool[Any, Any]] = []
-    for workbench in _workbenches(runner):
-        if isinstance(workbench, StaticWorkbench):
-            found += workbench._tools  # noqa: SLF001
-    return found
+    local = (each for each in _workbenches(runner) if isinstance(each, StaticWorkbench))
+    return [tool for workbench in local for tool in workbench._tools]  # noqa: SLF001
 
 
 def resources(runner: Runner) -> Iterator[Resource]:
@@ -139,11 +136,6 @@ def inner_names(runner: Runner) -> set[str]:
     return {member.name for member in runners_in(runner)} - {member.name for member in taking_part}
 
 
-def user_names(runner: Runner) -> set[str]:
-    """Return the names of the user proxies."""
-    return {member.name for member in runners_in(runner) if isinstance(member, UserProxyAgent)}
-
-
 def prepare(
     runner: Runner, max_messages: int, input_type: type[BaseModel] | None = None
 ) -> list[str]:
@@ -164,7 +156,7 @@ def prepare(
             if not member._embedded_runtime:  # noqa: SLF001
                 raise TargetError("a served team runs on its own runtime: leave out `runtime`")
             _register(member, input_type)
-            if _is_endless(member):
+            if ending_of(member) == (None, None) and not isinstance(member, _ENDING_BY_THEMSELVES):
                 member._termination_condition = MaxMessageTermination(max_messages)  # noqa: SLF001
                 limited.append(member.name)
                 replace_runtimes(member)
@@ -335,7 +327,3 @@ def _model_clients(owners: Iterable[Runner | Workbench]) -> Iterator[ChatComplet
 def _asks_console(agent: UserProxyAgent) -> bool:
     function = agent.input_func
     return function is input or getattr(function, "__module__", "") == _CONSOLE_INPUT
-
-
-def _is_endless(team: BaseGroupChat) -> bool:
-    return not isinstance(team, _ENDING_BY_THEMSELVES) and ending_of(team) == (None, None)
