@@ -17,13 +17,13 @@ def describe_runner(runner: Runner) -> AgentDescription:
     """Describe an agent by its tools, a team by its participants."""
     if isinstance(runner, ChatAgent):
         description = runner.description
-        skills = [_tool_skill(tool.name, tool.description) for tool in tools(runner)]
+        skills = [_skill(tool.name, tool.description, "tool") for tool in tools(runner)]
     else:
         members = [m for m in participants(runner) if not isinstance(m, UserProxyAgent)]
         names = ", ".join(member.name for member in members)
         is_default = runner.description == _DEFAULT_TEAM
         description = f"A team of {names}." if is_default and names else runner.description
-        skills = [_member_skill(member) for member in members]
+        skills = [_skill(member.name, member.description, "agent") for member in members]
     return AgentDescription(
         name=runner.name,
         description=description or f"The agent {runner.name}.",
@@ -33,10 +33,5 @@ def describe_runner(runner: Runner) -> AgentDescription:
     )
 
 
-def _tool_skill(name: str, description: str) -> Skill:
-    return Skill(id=name, name=name, description=description or name, tags=("tool",))
-
-
-def _member_skill(member: Runner) -> Skill:
-    description = member.description or member.name
-    return Skill(id=member.name, name=member.name, description=description, tags=("agent",))
+def _skill(name: str, description: str, tag: str) -> Skill:
+    return Skill(id=name, name=name, description=description or name, tags=(tag,))
