@@ -154,8 +154,7 @@ class Fresh:
             TargetError: The function did not return a new agent or team.
         """
         async with self._example_lock:
-            if self.example is None:
-                self._set_example(await self._make())
+            example = self.example or self._set_example(await self._make())
         runner = self._checked(await self._make())
         try:
             prepare(runner, self._max_messages, self._input_type)
@@ -163,8 +162,7 @@ class Fresh:
                 await restore(runner, state)
             yield runner
         finally:
-            assert self.example is not None  # noqa: S101 - it was looked at above
-            self._closing.begin(_close(runner, self.example))
+            self._closing.begin(_close(runner, example))
 
     def waiting(self) -> AbstractContextManager[None]:
         """Do nothing: a run that waits for its caller holds up no other one."""
@@ -176,22 +174,21 @@ class Fresh:
             pass
 
     def _make_now(self) -> object:
-        if inspect.iscoroutinefunction(self._build):
+        made = _LATER if inspect.iscoroutinefunction(self._build) else self._build()
+        if inspect.iscoroutine(made):  # the function calls an async one
+            made.close()
             return _LATER
-        made = self._build()
-        if not inspect.iscoroutine(made):
-            return made
-        made.close()  # a function that returned a coroutine
-        return _LATER
+        return made
 
     async def _make(self) -> object:
         made = self._build()
         return await made if inspect.isawaitable(made) else made
 
-    def _set_example(self, made: object) -> None:
+    def _set_example(self, made: object) -> Runner:
         example = self._checked(made)
         _prepare_example(example, self._max_messages, self._input_type)
         self.example = example
+        return example
 
     def _checked(self, made: object) -> Runner:
         if not isinstance(made, ChatAgent | Team):
