@@ -56,21 +56,18 @@ class Dialogues:
         """Return the conversation, and the messages that its agent has not received yet."""
         digests = _digests(messages)
         for position in range(len(messages) - 1, 0, -1):
-            if not isinstance(messages[position - 1], AssistantMessage):
-                continue
-            if conversation := self._by_words.get(digests[position - 1]):
-                self._by_words.pop(digests[position - 1])
+            words = digests[position - 1]
+            if conversation := self._by_words.get(words):
+                self._by_words.pop(words)
                 return conversation, messages[position:]
         return self._agent.conversation(), messages
 
     def keep(self, conversation: Conversation, messages: Sequence[LLMMessage], answer: str) -> None:
         """Remember a conversation by its messages, if the agent keeps it."""
-        if not conversation.context_id:
-            return
-        said = [*messages, AssistantMessage(content=answer, source="")]
-        words = _digests(said)[-1]
-        is_known = words in self._by_words
-        self._by_words[words] = None if is_known else conversation
+        if conversation.context_id:
+            said = [*messages, AssistantMessage(content=answer, source="")]
+            words = _digests(said)[-1]
+            self._by_words[words] = None if words in self._by_words else conversation
 
 
 def _digests(messages: Sequence[LLMMessage]) -> list[str]:
