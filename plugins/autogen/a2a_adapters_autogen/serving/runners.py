@@ -33,11 +33,7 @@ from a2a_adapters import TargetError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from autogen_agentchat.base import (
-        AndTerminationCondition,
-        OrTerminationCondition,
-        TerminationCondition,
-    )
+    from autogen_agentchat.base import TerminationCondition
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
     from autogen_agentchat.teams import DiGraph
     from pydantic import BaseModel
@@ -170,7 +166,7 @@ def stateful_parts(runner: Runner) -> Iterator[object]:
         for name in ("_termination_condition", "_model_context"):
             if (part := getattr(member, name, None)) is not None:
                 yield part
-                yield from getattr(part, "_conditions", ())
+                yield from conditions_in(part)
 
 
 async def state_of(runner: Runner) -> State:
@@ -238,11 +234,9 @@ def ending_of(team: BaseGroupChat) -> tuple[TerminationCondition | None, int | N
     return team._termination_condition, team._max_turns  # noqa: SLF001
 
 
-def conditions_in(
-    condition: AndTerminationCondition | OrTerminationCondition,
-) -> Sequence[TerminationCondition]:
-    """Return the conditions that a condition combines."""
-    return condition._conditions  # noqa: SLF001
+def conditions_in(part: object) -> Sequence[TerminationCondition]:
+    """Return the conditions that a condition combines, if it does so."""
+    return getattr(part, "_conditions", ())
 
 
 def graph_of(team: GraphFlow) -> DiGraph:
