@@ -33,7 +33,6 @@ from a2a_adapters_autogen.serving.runners import (
 
 if TYPE_CHECKING:
     from a2a_adapters_autogen.serving.memory import Question, State
-    from a2a_adapters_autogen.serving.runners import Runner
     from a2a_adapters_autogen.serving.source import Source
 
 
