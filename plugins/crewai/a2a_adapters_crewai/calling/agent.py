@@ -31,6 +31,7 @@ from a2a_adapters import (
     RemoteAgent,
     Text,
     as_text,
+    blocking,
 )
 from a2a_adapters_crewai.calling.messages import to_files, usage_of
 from a2a_adapters_crewai.serving.run import current_run
@@ -129,23 +130,16 @@ class A2AAgent(BaseAgent):
                 work.answer = await get_provider().handle_feedback_async(work.answer, work)
         return work.output
 
-    def ask(self, parts: Sequence[Part]) -> AgentReply:
-        """Send a message in the current task's conversation; blocks."""
-        conversation = self._conversation()
-        reply = self._record(conversation.send_sync(parts))
-        while reply.is_question and (run := current_run.get()):
-            answer = run.ask(_question_of(reply)).result()
-            reply = self._record(conversation.send_sync(answer.parts))
-        return reply
-
     async def aask(self, parts: Sequence[Part]) -> AgentReply:
-        """`ask` in async code."""
+        """Send a message in the current task's conversation; `ask` blocks."""
         conversation = self._conversation()
         reply = self._record(await conversation.send(parts))
         while reply.is_question and (run := current_run.get()):
             answer = await asyncio.wrap_future(run.ask(_question_of(reply)))
             reply = self._record(await conversation.send(answer.parts))
         return reply
+
+    ask = blocking.running(aask)
 
     @override
     def create_agent_executor(self, tools: list[BaseTool] | None = None) -> None:

@@ -19,6 +19,7 @@ from a2a_adapters import (
     ToolDescription,
     ToolFactory,
     ToolInput,
+    blocking,
     tool_answer,
 )
 
@@ -69,16 +70,7 @@ class A2ATool(ToolFactory, BaseTool):
         return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str) -> str:
-        key = self._key()
-        try:
-            if self._limited is not None:
-                reply = self._limited.ask_sync(key, message, self.skill_id)
-            else:
-                conversation = self.agent.conversation(key)
-                reply = conversation.send_sync(message, skill=self.skill_id)
-        except RemoteAgentError as error:
-            return _failure(error)
-        return _result(reply, is_kept=key is not None)
+        return blocking.run(self._arun(message))
 
     async def _arun(self, message: str) -> str:
         key = self._key()
