@@ -14,7 +14,6 @@ from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_agent
 from a2a_adapters_crewai.serving.input import input_files
 from a2a_adapters_crewai.serving.output import result_output
-from a2a_adapters_crewai.serving.streaming import AnswerStream
 from a2a_adapters_crewai.serving.targets import as_target
 
 if TYPE_CHECKING:
@@ -62,11 +61,10 @@ class AgentAdapter(RunsAdapter):
         """
         messages = [*map(_message, request.history), _message(Turn("user", request.parts))]
         files = input_files(request.parts)
-        answer = AnswerStream()
 
-        async def work(_: Run) -> Output | None:
+        async def work(run: Run) -> Output | None:
             agent: Agent = await self._new()
-            answer.follow_agent(agent)
+            run.answer.follow_agent(agent)
             if self._tokens:
                 enable_agent_streaming([agent])
             if agent.mcps:  # connecting to their servers blocks
@@ -74,7 +72,7 @@ class AgentAdapter(RunsAdapter):
                 return result_output(await asyncio.to_thread(kickoff))
             return result_output(await agent.akickoff(messages, input_files=files))
 
-        return self._run(request, work, answer)
+        return self._run(request, work)
 
 
 def _message(turn: Turn) -> LLMMessage:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    InputRequired,
-    Output,
-    TaskMetadata,
-    TokenUsage,
-)
+from a2a_adapters import Adapter, AgentDescription, AgentRequest
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents
-from a2a_adapters_crewai.serving.run import Run, refuse_calls_after_runs
+from a2a_adapters_crewai.serving.run import refuse_calls_after_runs
 from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS, Events, Refuse, Runs
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
     from a2a_adapters_crewai.serving.run import Work
-    from a2a_adapters_crewai.serving.streaming import AnswerStream
     from a2a_adapters_crewai.serving.targets import Target
 
 
@@ -79,29 +68,7 @@ class RunsAdapter(Adapter):
         """Stop the event loop of the runs."""
         self._runs.stop()
 
-    def _run(
-        self,
-        request: AgentRequest,
-        work: Work,
-        answer: AnswerStream,
-        refuse: Refuse | None = None,
-    ) -> Events:
+    def _run(self, request: AgentRequest, work: Work, refuse: Refuse | None = None) -> Events:
         """Run `work`, which returns the answer or a durable question, and yield its events."""
-        events = RunEvents(
-            answer,
-            wants_progress=request.wants_progress,
-            tokens=self._tokens,
-            on_task=self._on_task,
-            usage_before=TokenUsage.of(request.resume_metadata),
-        )
-
-        def finish(result: Output | InputRequired | None) -> Iterator[AgentEvent]:
-            usage: dict[str, Any] = events.usage.as_metadata() if events.usage else {}
-            if isinstance(result, InputRequired):
-                yield replace(result, metadata={**result.metadata, **usage})
-                return
-            yield from answer.finish(result)
-            if usage:
-                yield TaskMetadata(usage)
-
-        return self._runs.answer(Run(request, work, events), finish, refuse)
+        events = RunEvents(request, tokens=self._tokens, on_task=self._on_task)
+        return self._runs.answer(request, work, events, refuse)

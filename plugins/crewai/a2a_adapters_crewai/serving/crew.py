@@ -13,7 +13,6 @@ from a2a_adapters_crewai.serving.card import describe_crew
 from a2a_adapters_crewai.serving.input import RequestInputs, crew_inputs, input_files
 from a2a_adapters_crewai.serving.output import result_output, task_output
 from a2a_adapters_crewai.serving.process import tracing_of
-from a2a_adapters_crewai.serving.streaming import AnswerStream
 from a2a_adapters_crewai.serving.targets import agents_of, as_target
 
 if TYPE_CHECKING:
@@ -53,11 +52,10 @@ class CrewAdapter(RunsAdapter):
         """
         inputs = dict(self._input(request))
         files = input_files(request.parts)
-        answer = AnswerStream()
 
-        async def work(_: Run) -> Output | None:
+        async def work(run: Run) -> Output | None:
             crew = await self._new_crew()
-            answer.follow_crew(crew)
+            run.answer.follow_crew(crew)
             # Planners and connections to MCP servers block their crew's thread.
             is_blocking = crew.planning or any(agent.mcps for agent in agents_of(crew))
             kickoff = crew.kickoff_async if is_blocking else crew.akickoff
@@ -65,7 +63,7 @@ class CrewAdapter(RunsAdapter):
             model = crew.tasks[-1].output_json if crew.tasks else None
             return result_output(result, schema=model.model_json_schema() if model else None)
 
-        return self._run(request, work, answer)
+        return self._run(request, work)
 
     async def _new_crew(self) -> Crew:
         crew: Crew = await self._new()

@@ -41,7 +41,6 @@ from a2a_adapters_crewai.serving.questions import (
     feedback_question,
 )
 from a2a_adapters_crewai.serving.source import answering_methods, refuse_blocking_questions
-from a2a_adapters_crewai.serving.streaming import AnswerStream
 from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_settings
 
 if TYPE_CHECKING:
@@ -168,10 +167,8 @@ class FlowAdapter(RunsAdapter):
     def _flow_events(
         self, request: AgentRequest, start: Work, refuse: Refuse | None = None
     ) -> Events:
-        answer = AnswerStream()
-        answer.follow_flow(self._answering)
-
         async def work(run: Run) -> Output | InputRequired | None:
+            run.answer.follow_flow(self._answering)
             result = await start(run)
             if not isinstance(result, HumanFeedbackPending):
                 return result_output(result)
@@ -179,7 +176,7 @@ class FlowAdapter(RunsAdapter):
             question = feedback_question(result.context, is_repeated=is_repeated)
             return replace(question, metadata={_FLOW_ID: result.context.flow_id}, durable=True)
 
-        return self._run(request, work, answer, refuse)
+        return self._run(request, work, refuse)
 
     def _prepare(self, flow: Flow[Any], run: Run) -> None:
         """Connect a flow to its run."""

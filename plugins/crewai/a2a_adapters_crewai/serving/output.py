@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from crewai import CrewOutput, Task, TaskOutput
 from crewai.events.types.agent_events import AgentExecutionStartedEvent
@@ -25,8 +26,11 @@ from crewai.types.usage_metrics import UsageMetrics
 from a2a_adapters import (
     JSON,
     AgentEvent,
+    AgentRequest,
+    InputRequired,
     Output,
     Progress,
+    TaskMetadata,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -34,10 +38,7 @@ from a2a_adapters import (
     as_output,
     tool_arguments,
 )
-from a2a_adapters_crewai.serving.streaming import is_internal
-
-if TYPE_CHECKING:
-    from a2a_adapters_crewai.serving.streaming import AnswerStream
+from a2a_adapters_crewai.serving.streaming import AnswerStream, is_internal
 
 OnTask: TypeAlias = Callable[[Task, TaskOutput], Output | None]
 
@@ -67,45 +68,48 @@ def task_output(output: TaskOutput) -> Output | None:
 
 
 class RunEvents:
-    """Converts the events of one run, which come from any of its threads.
+    """Converts the result of one run, and its events, which come from any of its threads.
 
     Args:
-        answer: Streams the answer.
-        wants_progress: Whether the client follows the progress.
+        request: The request.
         tokens: Whether the text of models is reported as progress, as it is produced.
         on_task: Makes the artifact of a finished task.
-        usage_before: The token usage of the task's earlier runs.
+
+    Attributes:
+        answer: Streams the answer.
     """
 
-    def __init__(
-        self,
-        answer: AnswerStream,
-        *,
-        wants_progress: bool,
-        tokens: bool,
-        on_task: OnTask | None,
-        usage_before: TokenUsage | None,
-    ) -> None:
-        self._answer = answer
-        self._wants_progress = wants_progress
+    def __init__(self, request: AgentRequest, *, tokens: bool, on_task: OnTask | None) -> None:
+        self.answer = AnswerStream()
+        self._wants_progress = request.wants_progress
         self._tokens = tokens
         self._on_task = on_task
-        self._usage_before = usage_before
+        self._usage_before = TokenUsage.of(request.resume_metadata)
         self._usages: list[Mapping[str, Any]] = []
 
     def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of crewai."""
         if isinstance(event, LLMCallCompletedEvent) and event.usage:
             self._usages.append(event.usage)
-        yield from self._answer.take(source, event)
+        yield from self.answer.take(source, event)
         if self._wants_progress:
             yield from self._progress(source, event)
         if self._on_task and isinstance(event, TaskCompletedEvent):
             yield from filter(None, [self._on_task(source, event.output)])
 
-    @property
-    def usage(self) -> TokenUsage | None:
-        """The token usage of all model calls; None if no model reported any.
+    def finish(self, result: Output | InputRequired | None) -> Iterator[AgentEvent]:
+        """Yield the rest of the answer, or the question of a stored flow, with the token usage."""
+        usage = self._usage()
+        metadata: dict[str, Any] = usage.as_metadata() if usage else {}
+        if isinstance(result, InputRequired):
+            yield replace(result, metadata={**result.metadata, **metadata})
+            return
+        yield from self.answer.finish(result)
+        if metadata:
+            yield TaskMetadata(metadata)
+
+    def _usage(self) -> TokenUsage | None:
+        """Return the token usage of all model calls; None if no model reported any.
 
         It is counted by events, because a model object's counts include other runs.
         """

@@ -73,47 +73,45 @@ class Run:
         request: The request.
         work: Starts the crew, flow or agent.
         events: Converts crewai's events.
+        waiting: Bounds the threads that wait for callers.
 
     Attributes:
+        answer: Streams the answer.
         is_over: Whether the run has been cancelled or closed.
         durable_flow: The flow that stores itself when it asks, so that nothing waits in memory.
         feedback: The last question of `@human_feedback` of each method of a flow.
     """
 
-    def __init__(self, request: AgentRequest, work: Work, events: RunEvents) -> None:
+    def __init__(
+        self, request: AgentRequest, work: Work, events: RunEvents, waiting: BoundedSemaphore
+    ) -> None:
         self.task_id = request.task_id
         self.cancelled = request.cancelled
+        self.answer = events.answer
         self.is_over = False
         self.durable_flow: object = None
         self.feedback: dict[str, PendingFeedbackContext] = {}
         self._work = work
         self._events = events
+        self._waiting = waiting
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[RunItem] = asyncio.Queue()
-        self._task: asyncio.Task[Any] | None = None
+        self._working: Future[None] = Future()
         self._questions: list[Question] = []
         self._mcp_calls: set[asyncio.Task[Any]] = set()
-        self._waiting: BoundedSemaphore | None = None
 
-    def start(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        waiting: BoundedSemaphore,
-        prepare: Callable[[Run], None],
-    ) -> None:
+    def start(self, loop: asyncio.AbstractEventLoop, prepare: Callable[[Run], None]) -> None:
         """Start the work.
 
         Args:
             loop: The event loop of the runs, in another thread.
-            waiting: Bounds the threads that wait for callers.
             prepare: Sets up the run's context.
         """
-        self._waiting = waiting
         context = contextvars.copy_context()
         context.run(current_run.set, self)
         context.run(add_stream_sink, self._take)
         context.run(prepare, self)
-        loop.call_soon_threadsafe(lambda: loop.create_task(self._run(), context=context))
+        self._working = context.run(asyncio.run_coroutine_threadsafe, self._run(), loop)
 
     async def next(self) -> RunItem:
         """Wait for the next item."""
@@ -134,7 +132,6 @@ class Run:
         Raises:
             InvalidInputError: Too many threads wait for callers already.
         """
-        assert self._waiting is not None  # noqa: S101 - it was started
         if not self._waiting.acquire(blocking=False):
             logger.warning(_TOO_MANY)
             error = InvalidInputError("too many questions are open; please try again later")
@@ -156,9 +153,10 @@ class Run:
         self.is_over = True
         for question in self._questions:
             question.reply.cancel()
-        for task in [*self._mcp_calls, *([self._task] if self._task else [])]:
-            with suppress(RuntimeError):  # the loop of a task that has ended may be closed
-                task.get_loop().call_soon_threadsafe(task.cancel)
+        self._working.cancel()
+        for call in tuple(self._mcp_calls):
+            with suppress(RuntimeError):  # the loop of a call that has ended may be closed
+                call.get_loop().call_soon_threadsafe(call.cancel)
 
     def _take(self, source: Any, event: Any) -> None:
         """Convert one of crewai's events, in the thread that emits it."""
@@ -188,7 +186,6 @@ class Run:
             self._loop.call_soon_threadsafe(self._items.put_nowait, item)
 
     async def _run(self) -> None:
-        self._task = asyncio.current_task()
         if self.is_over:  # it was cancelled before it started
             return
         try:

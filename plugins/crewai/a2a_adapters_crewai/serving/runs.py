@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_adapters import AgentEvent, AgentFailedError, AgentRequest, Rejected, ThreadPool
 from a2a_adapters_crewai.serving.questions import install
-from a2a_adapters_crewai.serving.run import Ended, Question
+from a2a_adapters_crewai.serving.run import Ended, Question, Run
 
 if TYPE_CHECKING:
-    from a2a_adapters_crewai.serving.run import Run
+    from a2a_adapters_crewai.serving.output import RunEvents
+    from a2a_adapters_crewai.serving.run import Work
 
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
-Finish: TypeAlias = Callable[[Any], Iterable[AgentEvent]]
-"""Converts a run's result to the last events."""
 Refuse: TypeAlias = Callable[[], Awaitable[Rejected | None]]
 """Returns the reason not to start a run, if there is one."""
 
@@ -53,18 +52,21 @@ class Runs:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = asyncio.Event()
 
-    async def answer(self, run: Run, finish: Finish, refuse: Refuse | None = None) -> Events:
+    async def answer(
+        self, request: AgentRequest, work: Work, events: RunEvents, refuse: Refuse | None
+    ) -> Events:
         """Start a run and yield its events to the end, unless it is refused."""
         if refuse is not None and (refusal := await refuse()):
             yield refusal
             return
+        run = Run(request, work, events, self._waiting)
         question: Question | None = None
         reply: AgentRequest | None = None
         try:
             while True:
                 async with self._slots:
                     if question is None:
-                        run.start(self._running_loop(), self._waiting, install)
+                        run.start(self._running_loop(), install)
                     else:
                         question.answer(reply)
                     while not isinstance(item := await run.next(), Question | Ended):
@@ -80,7 +82,7 @@ class Runs:
             if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
                 raise AgentFailedError("limit", "The agent reached its time limit.") from error
             raise error
-        for event in finish(item.result):
+        for event in events.finish(item.result):
             yield event
 
     def stop(self) -> None:
