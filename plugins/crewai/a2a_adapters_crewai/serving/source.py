@@ -6,7 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import TargetError
 
@@ -45,8 +45,9 @@ def _asks(method: Callable[..., Any]) -> bool:
     function = _source_of(method)
     if not isinstance(function, ast.AsyncFunctionDef) or not function.args.args:
         return False
-    self_name = function.args.args[0].arg
-    return any(_is_question(node, self_name) for node in _executed(function))
+    question = f"{function.args.args[0].arg}.ask"
+    calls = (node for node in _executed(function) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func) == question for call in calls)
 
 
 def _source_of(method: Callable[..., Any]) -> ast.AST | None:
@@ -64,13 +65,6 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield child
             yield from _executed(child)
-
-
-def _is_question(node: ast.AST, self_name: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="ask")):
-            return name == self_name
-    return False
 
 
 def answering_methods(flow: Flow[Any]) -> frozenset[str]:
@@ -113,14 +107,15 @@ def _returns_model_text(method: object) -> bool:
     calls = [node for node in nodes if _is_model_call(node)]
     if len(calls) != 1 or any(isinstance(node, _LOOPS) for node in nodes):
         return False
-    answers = {calls[0], *_reads(nodes, calls[0])}
+    answers = {calls[0]} | _reads(nodes, calls[0])
     returned = [_core(node.value) for node in nodes if isinstance(node, ast.Return)]
     return bool(returned) and answers.issuperset(returned)
 
 
-def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> Iterator[ast.AST]:
-    """Yield the reads of variables that only ever hold the result of a call."""
-    written = [node.id for node in nodes if _is_name(node, ast.Store)]
+def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> set[ast.AST]:
+    """Return the reads of variables that only ever hold the result of a call."""
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    written = [name.id for name in names if isinstance(name.ctx, ast.Store)]
     holding = {
         target.id
         for node in nodes
@@ -128,13 +123,7 @@ def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> Iterator[ast.AST]:
         for target in node.targets
         if isinstance(target, ast.Name) and written.count(target.id) == 1
     }
-    for node in nodes:
-        if _is_name(node, ast.Load) and node.id in holding:
-            yield node
-
-
-def _is_name(node: ast.AST, access: type[ast.expr_context]) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, access)
+    return {name for name in names if isinstance(name.ctx, ast.Load) and name.id in holding}
 
 
 def _is_model_call(node: ast.AST) -> bool:

@@ -86,10 +86,8 @@ def as_target(target: object) -> Target:
         return target
     if is_crew_base(target):
         target = _crew_of(target)
-    if isinstance(target, Crew | BaseAgent):
+    if isinstance(target, Crew | BaseAgent | Flow):
         return _from_factory(lambda: target, target)
-    if isinstance(target, Flow):
-        return Target(target, flow_maker(target))
     if is_flow_class(target):
         flow = _call(target)
         return Target(flow, flow_maker(flow) if _has_initial_object(flow) else target)
