@@ -11,10 +11,9 @@ from crewai.agents.agent_builder.base_agent import BaseAgent
 import a2a_adapters
 from a2a_adapters import Adapter, Factory, adapt_made
 from a2a_adapters_crewai.serving.agent import AgentAdapter
-from a2a_adapters_crewai.serving.base import Options
+from a2a_adapters_crewai.serving.base import MAX_ASKING, MAX_RUNS, Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter
 from a2a_adapters_crewai.serving.flow import FlowAdapter
-from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS
 from a2a_adapters_crewai.serving.targets import as_target, is_crew_base, is_flow_class
 
 if TYPE_CHECKING:

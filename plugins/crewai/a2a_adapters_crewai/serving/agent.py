@@ -19,8 +19,8 @@ from a2a_adapters_crewai.serving.targets import as_target
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
 
+    from a2a_adapters_crewai.serving.base import Events
     from a2a_adapters_crewai.serving.run import Run
-    from a2a_adapters_crewai.serving.runs import Events
 
 
 class AgentAdapter(RunsAdapter):

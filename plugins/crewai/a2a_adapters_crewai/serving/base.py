@@ -1,20 +1,51 @@
-"""Options, and the base class of the adapters of crews, flows and agents."""
+"""Options, and the base class of the adapters of crews, flows and agents.
+
+All runs of an adapter are in an event loop of their own, a bounded number at a time: crewai calls
+guardrails, planners and callbacks in the event loop, and flows wait for their caller in threads.
+Neither may stop the server, or take the threads it needs.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_adapters import Adapter, AgentDescription, AgentRequest
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentFailedError,
+    AgentRequest,
+    Rejected,
+    ThreadPool,
+)
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents
-from a2a_adapters_crewai.serving.run import refuse_calls_after_runs
-from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS, Events, Refuse, Runs
+from a2a_adapters_crewai.serving.questions import install
+from a2a_adapters_crewai.serving.run import Ended, Question, Run, refuse_calls_after_runs
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
     from a2a_adapters_crewai.serving.run import Work
     from a2a_adapters_crewai.serving.targets import Target
+
+Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+Refuse: TypeAlias = Callable[[], Awaitable[Rejected | None]]
+"""Returns the reason not to start a run, if there is one."""
+
+MAX_RUNS = 16
+"""Default for the maximum number of concurrent runs of an adapter."""
+
+MAX_ASKING = 200
+"""Default for the maximum number of threads in which runs wait for their callers."""
+
+_THREAD = "a2a-adapters-crewai"
+_WORKING_THREADS = 256
+"""The maximum number of threads that do not wait for callers. Each is created when needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +64,10 @@ class Options:
 
 
 class RunsAdapter(Adapter):
-    """Gives each run an object of its own.
+    """Gives each run an object of its own, and all of them one event loop, in a thread.
+
+    A loop for each run would break asynchronous clients, which belong to the loop of their first
+    use, and be slow: threads that compete for the interpreter delay each other.
 
     Args:
         target: Makes the objects.
@@ -56,8 +90,12 @@ class RunsAdapter(Adapter):
         self._new = target.new
         self._tokens = options.tokens
         self._on_task = on_task if options.task_outputs else None
-        self._runs = Runs(options.max_runs, options.max_asking)
         self._description = description
+        self._slots = asyncio.Semaphore(options.max_runs)
+        self._waiting = threading.BoundedSemaphore(options.max_asking)
+        self._max_threads = options.max_asking + _WORKING_THREADS
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = asyncio.Event()
         refuse_calls_after_runs()
 
     def describe(self) -> AgentDescription:
@@ -65,10 +103,51 @@ class RunsAdapter(Adapter):
         return self._description
 
     async def aclose(self) -> None:
-        """Stop the event loop of the runs."""
-        self._runs.stop()
+        """Cancel the runs and stop their event loop."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stopped.set)
+            self._loop = None
 
-    def _run(self, request: AgentRequest, work: Work, refuse: Refuse | None = None) -> Events:
-        """Run `work`, which returns the answer or a durable question, and yield its events."""
+    async def _run(self, request: AgentRequest, work: Work, refuse: Refuse | None = None) -> Events:
+        """Run `work`, which returns the answer or a durable question, and yield its events.
+
+        While the run waits for its caller, it does not count.
+        """
+        if refuse is not None and (refusal := await refuse()):
+            yield refusal
+            return
         events = RunEvents(request, tokens=self._tokens, on_task=self._on_task)
-        return self._runs.answer(request, work, events, refuse)
+        run = Run(request, work, events, self._waiting)
+        proceed = partial(run.start, self._running_loop(), install)
+        try:
+            while True:
+                async with self._slots:
+                    proceed()
+                    while not isinstance(item := await run.next(), Question | Ended):
+                        yield item
+                if isinstance(item, Ended):
+                    break
+                proceed = partial(item.answer, (yield item.event))
+        finally:
+            run.cancel()
+        if (error := item.error) is not None:
+            # crewai raises the same class for an agent's `max_execution_time` and a slow model.
+            if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
+                raise AgentFailedError("limit", "The agent reached its time limit.") from error
+            raise error
+        for event in events.finish(item.result):
+            yield event
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of the runs, which is started for the first one."""
+        if self._loop is None:
+            self._stopped = asyncio.Event()
+            self._loop = loop = asyncio.new_event_loop()
+            loop.set_default_executor(ThreadPool(self._max_threads, _THREAD))
+            serve = threading.Thread(target=self._serve, args=(loop,), name=_THREAD, daemon=True)
+            serve.start()
+        return self._loop
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(self._stopped.wait())

@@ -16,8 +16,8 @@ from a2a_adapters_crewai.serving.process import tracing_of
 from a2a_adapters_crewai.serving.targets import agents_of, as_target
 
 if TYPE_CHECKING:
+    from a2a_adapters_crewai.serving.base import Events
     from a2a_adapters_crewai.serving.run import Run
-    from a2a_adapters_crewai.serving.runs import Events
 
 
 class CrewAdapter(RunsAdapter):

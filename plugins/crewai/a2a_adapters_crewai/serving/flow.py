@@ -45,8 +45,8 @@ from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_sett
 
 if TYPE_CHECKING:
     from a2a_adapters import StateStorage
+    from a2a_adapters_crewai.serving.base import Events, Refuse
     from a2a_adapters_crewai.serving.run import Run, Work
-    from a2a_adapters_crewai.serving.runs import Events, Refuse
 
 _FLOW_ID = "flow_id"
 """The key of a stored flow's id in the metadata of its question."""

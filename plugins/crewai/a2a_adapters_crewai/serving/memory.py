@@ -70,7 +70,7 @@ class ServerPersistence(FlowPersistence):
     """
 
     persistence_type: str = "ServerPersistence"
-    _storage: Any = PrivateAttr()
+    _storage: StateStorage = PrivateAttr()
     _loop: asyncio.AbstractEventLoop = PrivateAttr()
     _cancelled: CancelFlag = PrivateAttr(default_factory=CancelFlag)
 
@@ -130,14 +130,12 @@ class ServerPersistence(FlowPersistence):
         self._write(flow_uuid, _QUESTION, None)
 
     def _read(self, flow_id: str, kind: str) -> bytes | None:
-        storage: StateStorage = self._storage
-        return self._wait(storage.read_state("", flow_id, kind))
+        return self._wait(self._storage.read_state("", flow_id, kind))
 
     def _write(self, flow_id: str, kind: str, body: bytes | None) -> None:
         if self._cancelled.left_behind:  # the conversation now belongs to another run
             return
-        storage: StateStorage = self._storage
-        self._wait(storage.write_state("", flow_id, kind, body))
+        self._wait(self._storage.write_state("", flow_id, kind, body))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS)
