@@ -33,7 +33,7 @@ from a2a_adapters import (
     as_text,
     blocking,
 )
-from a2a_adapters_crewai.calling.messages import to_files, usage_of
+from a2a_adapters_crewai.calling.messages import to_files
 from a2a_adapters_crewai.serving.run import current_run
 
 if TYPE_CHECKING:
@@ -168,9 +168,9 @@ class A2AAgent(BaseAgent):
 
     def _record(self, reply: AgentReply) -> AgentReply:
         self._replies.append(reply)
-        usage = usage_of(reply.usage)  # tasks count the calls of models only
-        self._token_process.sum_prompt_tokens(usage.get("prompt_tokens", 0))
-        self._token_process.sum_completion_tokens(usage.get("completion_tokens", 0))
+        if usage := reply.usage:  # tasks count the calls of models only
+            self._token_process.sum_prompt_tokens(usage.input_tokens)
+            self._token_process.sum_completion_tokens(usage.output_tokens)
         return reply
 
     @contextmanager

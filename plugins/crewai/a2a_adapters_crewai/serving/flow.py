@@ -80,7 +80,6 @@ class FlowAdapter(RunsAdapter):
         self._input = options.input or flow_inputs(example, options.text_key, options.history_key)
         description = describe_flow(example, self._input)
         super().__init__(target, options, description, self._input, _task_output)
-        self._state: Any = example.state
         self._example = example
         self._server_store: ServerPersistence | None = None
         self._keeps_state = example.persistence is not None and keeps_state(example)
@@ -191,10 +190,11 @@ class FlowAdapter(RunsAdapter):
 
     def _validate(self, inputs: dict[str, Any]) -> None:
         """Refuse inputs that the flow's state does not accept."""
-        if not isinstance(self._state, BaseModel):
+        state = self._example.state
+        if not isinstance(state, BaseModel):
             return
         try:
-            type(self._state).model_validate({**self._state.model_dump(), **inputs})
+            type(state).model_validate({**state.model_dump(), **inputs})
         except ValidationError as error:
             raise InvalidInputError.of(error) from error
 

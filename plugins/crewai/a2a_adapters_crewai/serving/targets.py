@@ -52,10 +52,6 @@ def is_flow_class(target: object) -> TypeGuard[type[Flow[Any]]]:
     return inspect.isclass(target) and issubclass(target, Flow)
 
 
-def _unchanged(made: Any) -> Any:
-    return made
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """A target and the way to create others like it.
@@ -68,7 +64,7 @@ class Target:
 
     example: Any
     make: Callable[[], Any]
-    own: Callable[[Any], Any] = _unchanged
+    own: Callable[[Any], Any] = lambda made: made
 
     async def new(self) -> Any:
         """Return an object for a run."""
