@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, is_typeddict
 
-from langgraph import errors
+from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
 from a2a_adapters import (
@@ -317,5 +317,4 @@ def _usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
 
 def _is_invalid_reply(error: BaseException) -> TypeGuard[ValidationError]:
     """Whether the graph refused a reply by the schema of its question, and still waits."""
-    check = getattr(errors, "is_invalid_resume", None)  # not in all supported versions
-    return isinstance(error, ValidationError) and check is not None and bool(check(error))
+    return isinstance(error, ValidationError) and is_invalid_resume(error)

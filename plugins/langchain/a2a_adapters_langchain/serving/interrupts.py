@@ -167,12 +167,8 @@ def _prompt(interrupt: Interrupt) -> str:
 
 def _payload(interrupt: Interrupt) -> dict[str, object]:
     payload = {"interrupt_id": interrupt.id, "value": interrupt.value}
-    schema = _schema(interrupt)
+    schema = interrupt.response_schema
     return {**payload, "response_schema": schema} if schema else payload
-
-
-def _schema(interrupt: Interrupt) -> Mapping[str, Any] | None:
-    return getattr(interrupt, "response_schema", None)  # not in all supported versions
 
 
 def _breakpoint(state: StateSnapshot) -> dict[str, object]:
@@ -231,7 +227,7 @@ def _allowed(interrupt: Interrupt) -> set[str]:
     """Return the types of decision that all actions allow."""
     if configs := interrupt.value.get("review_configs"):
         return set.intersection(*(set(config["allowed_decisions"]) for config in configs))
-    return set(_types(_schema(interrupt) or {}))
+    return set(_types(interrupt.response_schema))
 
 
 def _types(schema: object) -> list[str]:
