@@ -21,6 +21,7 @@ from a2a_adapters import (
     AgentRequest,
     Data,
     InputRequired,
+    InvalidInputError,
     Rejected,
     as_decision,
 )
@@ -37,10 +38,6 @@ _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
 
 DECLINED = Rejected("Stopped, because the step was not approved.")
-
-
-class UnclearReplyError(Exception):
-    """The reply does not answer the question; the text says what would."""
 
 
 async def first_input(
@@ -66,7 +63,7 @@ async def first_input(
     if request.resuming:
         try:
             begin = resumption(state, request)
-        except UnclearReplyError as unclear:
+        except InvalidInputError as unclear:
             return await ask(str(unclear))
         if begin is DECLINED:
             await rest()
@@ -109,13 +106,13 @@ def resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Re
     """Return the graph's input for a reply; None continues after a breakpoint.
 
     Raises:
-        UnclearReplyError: The reply does not answer the question.
+        InvalidInputError: The reply does not answer the question; the text says what would.
     """
     asked = cast("Sequence[str]", request.resume_metadata.get(_IDS, ()))
     pending = {item.id: item for item in _open(state)}
     if not asked and not pending and state.next:
         if (decision := as_decision(request.text)) is None:
-            raise UnclearReplyError("Please reply with yes or no.")
+            raise InvalidInputError("Please reply with yes or no.")
         return None if decision[0] else DECLINED
     open_ids = [item for item in asked if item in pending]
     if not open_ids:
@@ -137,7 +134,7 @@ def _open(state: StateSnapshot) -> list[Interrupt]:
 def _reply(interrupt: Interrupt, data: Sequence[object], text: str) -> object:
     """Return the value that an interrupt is resumed with."""
     if not data and not text.strip():
-        raise UnclearReplyError("Please reply with text or data.")
+        raise InvalidInputError("Please reply with text or data.")
     value = data[0] if len(data) == 1 else list(data) or text
     if not _is_approval(interrupt.value):
         return value
@@ -201,7 +198,7 @@ def _decide(interrupt: Interrupt, text: str) -> object:
         decision = {"type": "approve" if is_yes else "reject"}
         decision |= {"message": reason} if reason else {}
     if decision.get("type") not in allowed:
-        raise UnclearReplyError("That is none of the decisions that can be made.")
+        raise InvalidInputError("That is none of the decisions that can be made.")
     if "action_requests" in interrupt.value:
         return {"decisions": [decision] * len(interrupt.value["action_requests"])}
     return decision
@@ -215,11 +212,11 @@ def _decisions(interrupt: Interrupt, data: object) -> object:
     count = len(value["action_requests"])
     decisions = data.get("decisions", [data]) if isinstance(data, Mapping) else data
     if not isinstance(decisions, list) or len(decisions) != count:
-        raise UnclearReplyError(f"Please send {count} decisions, one for each action.")
+        raise InvalidInputError(f"Please send {count} decisions, one for each action.")
     for decision, config in zip(decisions, value["review_configs"], strict=False):
         types = set(config["allowed_decisions"])
         if not isinstance(decision, Mapping) or decision.get("type") not in types:
-            raise UnclearReplyError(f"Please send decisions of type: {', '.join(sorted(types))}.")
+            raise InvalidInputError(f"Please send decisions of type: {', '.join(sorted(types))}.")
     return {"decisions": decisions}
 
 
