@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from langgraph.constants import END
 
 from a2a_adapters import TargetError
+from a2a_adapters_langchain.serving.schema import is_remote, local_graphs
 
 IsAnswer: TypeAlias = Callable[[str], bool]
 """Whether the tokens of a task, given by its path, are part of the answer."""
@@ -38,7 +39,8 @@ def answer_filter(graph: Any, stream_nodes: Collection[str] | None) -> IsAnswer 
         can_be_last = functools.cache(functools.partial(_can_be_last, graph))
         return lambda task: can_be_last(names_of(task))
     names = frozenset(stream_nodes)
-    if hasattr(graph, "builder") and (unknown := sorted(names - _all_nodes(graph))):
+    known = {name for each in local_graphs(graph) for name in each.nodes}
+    if hasattr(graph, "builder") and (unknown := sorted(names - known)):
         raise TargetError(f"stream_nodes: the graph has no node {', '.join(unknown)}")
     return (lambda task: not names.isdisjoint(names_of(task))) if names else None
 
@@ -91,15 +93,7 @@ def _next(builder: Any, node: str) -> AbstractSet[str]:
 
 def has_remote(graph: Any) -> bool:
     """Whether a node is a graph on another server."""
-    inner = [node for _, node in graph.get_subgraphs(recurse=False)]
-    return any(not hasattr(node, "nodes") or has_remote(node) for node in inner)
-
-
-def _all_nodes(graph: Any, seen: AbstractSet[int] = frozenset()) -> AbstractSet[str]:
-    if id(graph) in seen or not hasattr(graph, "nodes"):  # or it is a remote graph
-        return set()
-    inner = (_all_nodes(inner, seen | {id(graph)}) for _, inner in graph.get_subgraphs())
-    return set(graph.nodes).union(*inner)
+    return any(is_remote(inner) for _, inner in graph.get_subgraphs(recurse=True))
 
 
 def names_of(task: str) -> _Path:

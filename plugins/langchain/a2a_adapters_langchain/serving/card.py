@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.retrievers import BaseRetriever
@@ -15,10 +15,12 @@ from langchain_core.tools import BaseTool
 
 from a2a_adapters import AgentDescription, Skill
 from a2a_adapters_langchain.serving.input import KeysInput, MessagesInput, ReadInput, ValueInput
-from a2a_adapters_langchain.serving.schema import AnyRunnable, all_steps, unwrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from a2a_adapters_langchain.serving.schema import (
+    AnyRunnable,
+    all_steps,
+    local_graphs,
+    unwrapped,
+)
 
 _DATA_MODES = ("text/plain", "application/json")
 _ANY_MODES = (*_DATA_MODES, "*/*")
@@ -33,8 +35,11 @@ def describe_runnable(runnable: AnyRunnable, read: ReadInput) -> AgentDescriptio
 
 def describe_graph(graph: Any, read: ReadInput) -> AgentDescription:
     """Describe a graph by its name and the tools of its nodes."""
-    tools = list({tool.name: tool for tool in _graph_tools(graph)}.values())
-    return _describe(_graph_name(graph), "", tools, read)
+    nodes = [node for each in local_graphs(graph) for node in each.nodes.values()]
+    tools: dict[str, BaseTool] = {}
+    for node in nodes:
+        tools |= getattr(node.bound, "tools_by_name", {})
+    return _describe(_graph_name(graph), "", list(tools.values()), read)
 
 
 def _graph_name(graph: Any) -> str:
@@ -110,12 +115,3 @@ def _documentation(runnable: AnyRunnable) -> str:
             function = getattr(step, "func", None) or step.afunc
             return (inspect.getdoc(function) or "").partition("\n\n")[0]
     return ""
-
-
-def _graph_tools(graph: Any) -> Iterator[BaseTool]:
-    if not hasattr(graph, "nodes"):  # a remote graph
-        return
-    for node in graph.nodes.values():
-        yield from getattr(node.bound, "tools_by_name", {}).values()
-    for _, inner in graph.get_subgraphs():
-        yield from _graph_tools(inner)

@@ -1,4 +1,4 @@
-"""Inspects runnables: their input and output schemas, and their steps."""
+"""Inspects runnables: their input and output schemas, their steps, and graphs within graphs."""
 
 from __future__ import annotations
 
@@ -178,6 +178,19 @@ def all_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     if isinstance(runnable := unwrapped(runnable), RunnableSequence):
         return [inner for step in runnable.steps for inner in all_steps(step)]
     return [runnable]
+
+
+def local_graphs(graph: Any) -> list[Any]:
+    """Return a graph and all graphs within it, without those on other servers."""
+    if is_remote(graph):
+        return []
+    inner = [inner for _, inner in graph.get_subgraphs(recurse=True)]
+    return [graph, *(each for each in inner if not is_remote(each))]
+
+
+def is_remote(graph: Any) -> bool:
+    """Whether a graph is on another server."""
+    return not hasattr(graph, "nodes")
 
 
 def is_model(runnable: AnyRunnable) -> bool:
