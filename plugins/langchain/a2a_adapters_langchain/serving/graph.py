@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, is_typeddict
 
 from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
 from a2a_adapters import (
-    JSON,
     Adapter,
     AgentDescription,
     AgentEvent,
@@ -34,39 +31,24 @@ from a2a_adapters_langchain.serving.config import (
     step_limit,
 )
 from a2a_adapters_langchain.serving.input import graph_input
-from a2a_adapters_langchain.serving.interrupts import USAGE, first_input, question
+from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
-from a2a_adapters_langchain.serving.recovery import (
-    FINISHED,
-    POSITION,
-    OrphanedRun,
-    belongs_to,
-    has_run_nodes,
-    is_interrupted,
-    orphaned_run,
-    position_of,
-    repair_thread,
-)
+from a2a_adapters_langchain.serving.recovery import FINISHED, has_run_nodes, orphaned_run
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
 from a2a_adapters_langchain.serving.watch import RunWatch
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import OutboundPolicy, StateStorage
     from a2a_adapters_langchain.serving.input import ReadInput
+    from a2a_adapters_langchain.serving.thread import GraphThread
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Thread:
-    """A conversation of a graph: the graph of this run, and the run's configuration."""
-
-    graph: Any
-    config: RunnableConfig
 
 
 class GraphAdapter(Adapter):
@@ -121,21 +103,15 @@ class GraphAdapter(Adapter):
         self._make_context = context
         self._make = make
         self._graph = graph
-        self._limit = step_limit(graph)
         self._threads = Threads(graph, limits or Limits())
-        self._remembers = graph.checkpointer is not False
-        self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
         self._input: ReadInput = input or graph_input(graph)
         self._is_answer = None if output else answer_filter(graph, stream_nodes)
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
-    @contextmanager
-    def _thread(self, config: RunnableConfig) -> Iterator[_Thread]:
+    def _thread(self, config: RunnableConfig) -> AbstractContextManager[GraphThread]:
         graph = self._make(config) if self._make else self._graph
-        with self._threads.thread(config["configurable"]["thread_id"], graph) as bound:
-            limit = step_limit(bound) if self._make else self._limit
-            yield _Thread(bound, {**limit, **config})
+        return self._threads.thread(graph, {**step_limit(graph), **config})
 
     def describe(self) -> AgentDescription:
         """Describe the graph by its name, its tools and its input."""
@@ -167,15 +143,12 @@ class GraphAdapter(Adapter):
     async def had_effect(self, request: AgentRequest) -> bool:
         """Whether a node may have run since the message."""
         with self._thread({"configurable": {"thread_id": self._threads.key(request)}}) as thread:
-            state = await thread.graph.aget_state(thread.config)
-            if not belongs_to(state, request) or await self._position(thread) == _asked_at(request):
-                return False
-            return await has_run_nodes(thread.graph, state)
+            return await has_run_nodes(request, thread)
 
     async def abandon(self, request: AgentRequest) -> None:
         """Close the open question, so that the conversation can continue."""
         with self._thread({"configurable": {"thread_id": self._threads.key(request)}}) as thread:
-            await self._repair(thread)
+            await thread.repair()
 
     async def aclose(self) -> None:
         """Forget the conversations that only this process remembers."""
@@ -184,15 +157,15 @@ class GraphAdapter(Adapter):
     async def _answer(
         self, value: object, request: AgentRequest, *, is_recovery: bool = False
     ) -> _Events:
-        watch = RunWatch(request.cancelled, _usage_so_far(request))
+        watch = RunWatch(request.cancelled, usage_so_far(request))
         key = self._threads.key(request)
         ids = {**caller_with_claims(request), "thread_id": key}
         config = run_config(request, watch, ids, self._make_config)
         context = self._make_context(request) if self._make_context else None
         await self._threads.used(request)
         with self._thread(config) as thread:
-            orphan = await self._orphan(request, thread) if is_recovery else None
-            begin = orphan.begin if orphan else await self._begin(value, request, thread)
+            orphan = await orphaned_run(request, thread) if is_recovery else None
+            begin = orphan.begin if orphan else await first_input(value, request, thread)
             run = GraphRun(
                 begin,
                 self._is_answer,
@@ -222,45 +195,9 @@ class GraphAdapter(Adapter):
             for event in (*run.rest(), *watch.metadata(), *await self._end(run, thread, watch)):
                 yield event
 
-    async def _begin(self, value: object, request: AgentRequest, thread: _Thread) -> object:
-        """Return the graph's input, or the event that answers without a run."""
-        if not self._remembers:
-            return value
-        state = await thread.graph.aget_state(thread.config)
-
-        async def ask(hint: str) -> InputRequired:
-            return question(state, _usage_so_far(request), hint, await self._position(thread))
-
-        return await first_input(
-            value,
-            request,
-            state,
-            ask=ask,
-            rest=partial(self._repair, thread),
-            has_breakpoints=self._has_breakpoints,
-        )
-
-    async def _position(self, thread: _Thread) -> str:
-        return await position_of(thread.graph, thread.config) if self.resumes else ""
-
-    async def _orphan(self, request: AgentRequest, thread: _Thread) -> OrphanedRun | None:
-        """Return the run of the dead process; None if it had not begun."""
-        state = await thread.graph.aget_state(thread.config)
-        if not belongs_to(state, request):
-            return None
-        position = await self._position(thread)
-        begin: object = None
-        if position == _asked_at(request):  # the graph has not received the reply
-            begin = await self._begin(None, request, thread)
-        elif not state.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
-            begin = FINISHED
-        elif await is_interrupted(thread.graph, thread.config):
-            begin = question(state, _usage_so_far(request), position=position)
-        return await orphaned_run(thread.graph, thread.config, request, state, begin)
-
     @asynccontextmanager
     async def _repairing(
-        self, run: GraphRun, thread: _Thread, cancelled: CancelFlag
+        self, run: GraphRun, thread: GraphThread, cancelled: CancelFlag
     ) -> AsyncGenerator[None]:
         """Repair the thread unless its run completes or refuses a reply."""
         try:
@@ -269,23 +206,21 @@ class GraphAdapter(Adapter):
             if _is_invalid_reply(error):
                 run.complaint = str(InvalidInputError.of(error))
                 return
-            await self._repair(thread, cancelled)
+            # If the run was left behind, the next message owns the thread and repairs it.
+            if not cancelled.left_behind:
+                await thread.repair()
             raise
 
-    async def _repair(self, thread: _Thread, cancelled: CancelFlag | None = None) -> None:
-        # If the run was left behind, the next message owns the thread and repairs it.
-        if self._remembers and (cancelled is None or not cancelled.left_behind):
-            await repair_thread(thread.graph, thread.config)
-
-    async def _end(self, run: GraphRun, thread: _Thread, watch: RunWatch) -> Sequence[AgentEvent]:
+    async def _end(
+        self, run: GraphRun, thread: GraphThread, watch: RunWatch
+    ) -> Sequence[AgentEvent]:
         """Return the rest of the answer, or the question."""
         if run.is_paused or run.complaint:
-            if not self._remembers:
+            if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
-            state = await thread.graph.aget_state(thread.config)
-            position = await self._position(thread)
+            state, position = await thread.state(), await thread.position()
             return self._result.events(run, question(state, watch.usage, run.complaint, position))
-        self._threads.tidy(thread.config["configurable"]["thread_id"], thread.graph)
+        self._threads.tidy(thread)
         return self._result.events(run)
 
 
@@ -302,17 +237,6 @@ def _refuse_missing_context(graph: Any) -> None:
             f"the graph's context needs {', '.join(required)}: serve "
             "adapt(graph, context=lambda request: ...)"
         )
-
-
-def _asked_at(request: AgentRequest) -> JSON:
-    """Return the graph's position at the question that a message answers."""
-    return request.resume_metadata.get(POSITION)
-
-
-def _usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
-    """Return the usage of the task's earlier runs."""
-    usage = request.resume_metadata.get(USAGE)
-    return usage if isinstance(usage, Mapping) else None
 
 
 def _is_invalid_reply(error: BaseException) -> TypeGuard[ValidationError]:

@@ -9,7 +9,7 @@ after a node (`interrupt_before`) continues after a plain yes and ends after a n
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import AIMessage
@@ -17,6 +17,7 @@ from langgraph.types import Command
 
 from a2a_adapters import (
     ANOTHER_TASK_WAITS,
+    JSON,
     QUESTION_CLOSED,
     AgentRequest,
     Data,
@@ -25,14 +26,18 @@ from a2a_adapters import (
     Rejected,
     as_decision,
 )
-from a2a_adapters_langchain.serving.recovery import POSITION
 
 if TYPE_CHECKING:
     from langgraph.types import Interrupt, StateSnapshot
 
+    from a2a_adapters_langchain.serving.thread import AnyThread
 
-USAGE = "usage"
+
+_USAGE = "usage"
 """Key in a question's metadata: the token usage of the task so far."""
+
+_POSITION = "position"
+"""Key in a question's metadata: the position of the graph when it asked."""
 
 _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
@@ -40,40 +45,42 @@ _TEXT_KEYS = ("question", "prompt", "message", "description")
 DECLINED = Rejected("Stopped, because the step was not approved.")
 
 
-async def first_input(
-    value: object,
-    request: AgentRequest,
-    state: StateSnapshot,
-    *,
-    ask: Callable[[str], Awaitable[InputRequired]],
-    rest: Callable[[], Awaitable[None]],
-    has_breakpoints: bool = False,
-) -> object:
+async def first_input(value: object, request: AgentRequest, thread: AnyThread) -> object:
     """Return a graph's input for a message, or the event that answers without a run.
 
     Args:
         value: The input for a new task.
         request: The message.
-        state: The state of the graph. It has pending steps if its process died, or if the task
-            that asked no longer exists.
-        ask: Asks again, with a hint at the problem of the reply.
-        rest: Drops the pending steps.
-        has_breakpoints: Whether the graph may wait without an interrupt.
+        thread: The thread. It has pending steps if its process died, or if the task that asked no
+            longer exists.
     """
+    state = await thread.state()
     if request.resuming:
         try:
-            begin = resumption(state, request)
+            begin = _resumption(state, request)
         except InvalidInputError as unclear:
-            return await ask(str(unclear))
+            hint, position = str(unclear), await thread.position()
+            return question(state, usage_so_far(request), hint, position)
         if begin is DECLINED:
-            await rest()
+            await thread.repair()
         return begin
-    is_waiting = bool(_open(state)) or (has_breakpoints and bool(state.next))
+    is_waiting = bool(_open(state)) or (thread.has_breakpoints and bool(state.next))
     if is_waiting and await request.others_wait():
         return ANOTHER_TASK_WAITS
     if state.tasks or state.next:
-        await rest()
+        await thread.repair()
     return value
+
+
+def usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
+    """Return the usage of the task's earlier runs."""
+    usage = request.resume_metadata.get(_USAGE)
+    return usage if isinstance(usage, Mapping) else None
+
+
+def asked_at(request: AgentRequest) -> str:
+    """Return the graph's position at the question that a message answers, or ""."""
+    return str(request.resume_metadata.get(_POSITION, ""))
 
 
 def question(
@@ -88,21 +95,21 @@ def question(
         state: The state of the graph.
         usage: The token usage so far; the resumed run adds to it.
         hint: The problem of the last reply.
-        position: The position of the graph, see `recovery`.
+        position: The position of the graph.
     """
     interrupts = _open(state)
     prompt = _prompts(interrupts) if interrupts else f"Go on with {', '.join(state.next)}?"
     parts = [Data(_payload(item)) for item in interrupts] or [Data(_breakpoint(state))]
     metadata: dict[str, Any] = {_IDS: [item.id for item in interrupts]}
     if usage:
-        metadata[USAGE] = usage
+        metadata[_USAGE] = usage
     if position:
-        metadata[POSITION] = position
+        metadata[_POSITION] = position
     text = f"{hint}\n\n{prompt}" if hint else prompt
     return InputRequired(text, parts, metadata=metadata, durable=True)
 
 
-def resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Rejected | None:
+def _resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Rejected | None:
     """Return the graph's input for a reply; None continues after a breakpoint.
 
     Raises:

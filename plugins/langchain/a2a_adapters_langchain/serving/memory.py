@@ -14,9 +14,12 @@ from a2a_adapters import AgentRequest, TargetError
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters_langchain.serving.answer_nodes import has_remote
 from a2a_adapters_langchain.serving.config import conversation_uuid
+from a2a_adapters_langchain.serving.thread import GraphThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import Limits, StateStorage
 
@@ -67,24 +70,25 @@ class Threads:
         return self._make_key(request, *self._agent)
 
     @contextmanager
-    def thread(self, key: str, graph: Any) -> Iterator[Any]:
-        """Yield the graph with the checkpointer of a thread, which is not evicted meanwhile."""
+    def thread(self, graph: Any, config: RunnableConfig) -> Iterator[GraphThread]:
+        """Yield the thread of a run, with a checkpointer that is not evicted meanwhile."""
         if self._own is not None:
-            yield graph
+            yield GraphThread(graph, config, self.are_durable)
         elif self._saver:
-            yield graph.copy({"checkpointer": self._saver})
+            yield GraphThread(graph.copy({"checkpointer": self._saver}), config, is_durable=True)
         else:
+            key = config["configurable"]["thread_id"]
             saver = self._savers.get(key) or InMemorySaver()
             self._savers[key] = saver
             try:
-                yield graph.copy({"checkpointer": saver})
+                yield GraphThread(graph.copy({"checkpointer": saver}), config, is_durable=False)
             finally:
                 self._savers[key] = self._savers.pop(key) or saver
 
-    def tidy(self, key: str, graph: Any) -> None:
+    def tidy(self, thread: GraphThread) -> None:
         """Drop the intermediate states of a thread in this process whose run has ended."""
         if self._own is None and self._saver is None and not self._needs_steps:
-            _keep_latest(graph.checkpointer, key)
+            _keep_latest(thread.graph.checkpointer, thread.config["configurable"]["thread_id"])
 
     async def open(self, storage: StateStorage) -> None:
         """Keep the threads in the server's database, unless the graph has a checkpointer.

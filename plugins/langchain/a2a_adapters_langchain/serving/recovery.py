@@ -1,33 +1,31 @@
-"""Recovers runs of dead processes from the checkpoints of their threads, and repairs threads."""
+"""Recovers runs of dead processes from the checkpoints of their threads."""
 
 from __future__ import annotations
 
-import logging
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.constants import END, START
-from langgraph.types import StateSnapshot, StateUpdate
+from langchain_core.messages import AIMessage
+from langgraph.constants import START
 
 from a2a_adapters import without_reasoning
+from a2a_adapters_langchain.serving.interrupts import (
+    asked_at,
+    first_input,
+    question,
+    usage_so_far,
+)
+from a2a_adapters_langchain.serving.thread import checkpoint_id
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
-    from langchain_core.runnables import RunnableConfig
-    from langgraph.types import PregelTask
+    from langgraph.types import PregelTask, StateSnapshot
 
     from a2a_adapters import AgentRequest
     from a2a_adapters_langchain.serving.answer_nodes import IsAnswer
-
-
-POSITION = "position"
-"""Key in a question's metadata: the position of the graph when it asked."""
-
-_RESUME = "__resume__"
-"""The channel in which LangGraph stores the replies to interrupts."""
+    from a2a_adapters_langchain.serving.thread import GraphThread
 
 
 FINISHED = object()
@@ -88,47 +86,25 @@ class OrphanedRun:
         return messages
 
 
-def belongs_to(state: StateSnapshot, request: AgentRequest) -> bool:
-    """Whether the last run of a thread belongs to the task of the request."""
-    return (state.metadata or {}).get("task_id") == request.task_id
-
-
-async def has_run_nodes(graph: Any, state: StateSnapshot) -> bool:
-    """Whether a node may have run, and not only LangGraph's own first step."""
-    if (state.metadata or {}).get("source") != "input":
-        return True
-    if START in graph.nodes:
-        return False
-    found = await graph.checkpointer.aget_tuple(state.config)  # workflow tasks are not steps
-    return bool(found and found.pending_writes)
-
-
-async def position_of(graph: Any, config: RunnableConfig) -> str:
-    """Return the position of a graph: it changes when a node receives a reply or finishes."""
-    state = await graph.aget_state(_plain(config), subgraphs=True)
-    return await _position(graph.checkpointer, state)
-
-
-async def is_interrupted(graph: Any, config: RunnableConfig) -> bool:
-    """Whether the run stopped to ask: all remaining nodes wait for a reply.
-
-    If the state is ambiguous, the answer is no. The graph then continues and asks again, because
-    LangGraph keeps an interrupt, even a resolved one, until its node has finished.
-    """
-    state = await graph.aget_state(_plain(config), subgraphs=True)
-    return await _waits_for_reply(graph.checkpointer, state) or await _at_breakpoint(graph, state)
-
-
-async def orphaned_run(
-    graph: Any, config: RunnableConfig, request: AgentRequest, now: StateSnapshot, begin: object
-) -> OrphanedRun:
-    """Return the run of a request with its finished nodes."""
+async def orphaned_run(request: AgentRequest, thread: GraphThread) -> OrphanedRun | None:
+    """Return the run of the dead process; None if it had not begun."""
+    now = await thread.state()
+    if not _belongs_to(now, request):
+        return None
+    position = await thread.position()
+    begin: object = None
+    if position == asked_at(request):  # the graph has not received the reply
+        begin = await first_input(None, request, thread)
+    elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
+        begin = FINISHED
+    elif await thread.is_interrupted():
+        begin = question(now, usage_so_far(request), position=position)
     run = OrphanedRun(begin, now.values)
-    asked_at, _, _ = str(request.resume_metadata.get(POSITION, "")).partition(":")
-    async for state in graph.aget_state_history(_plain(config)):
-        if not belongs_to(state, request):
+    asked_in, _, _ = asked_at(request).partition(":")
+    async for state in thread.history():
+        if not _belongs_to(state, request):
             break
-        was_asked_here = _checkpoint_id(state) == asked_at
+        was_asked_here = checkpoint_id(state) == asked_in
         run.finished[:0] = [
             task
             for task in state.tasks
@@ -142,58 +118,21 @@ async def orphaned_run(
     return run
 
 
-def _plain(config: RunnableConfig) -> RunnableConfig:
-    """Return the configuration without callbacks, which stop everything after a cancel."""
-    return {"configurable": config["configurable"]}
-
-
-def _checkpoint_id(state: StateSnapshot) -> str:
-    return str(state.config["configurable"].get("checkpoint_id", ""))
-
-
-async def _position(saver: Any, state: StateSnapshot) -> str:
-    """Return the checkpoint id and the numbers of replies and finished nodes since then."""
-    finished = len(state.tasks) - len(state.next)
-    position = f"{_checkpoint_id(state)}:{await _reply_count(saver, state)}:{finished}"
-    inner = [await _position(saver, each) for each in _subgraphs(state.tasks)]
-    return ",".join([position, *inner])
-
-
-async def _reply_count(saver: Any, state: StateSnapshot) -> int:
-    found = await saver.aget_tuple(state.config)
-    writes = (found.pending_writes or ()) if found else ()
-    replies = [value for _, channel, value in writes if channel == _RESUME]
-    return sum(len(value) if isinstance(value, list) else 1 for value in replies)
-
-
-async def _waits_for_reply(saver: Any, state: StateSnapshot) -> bool:
-    """Whether each unfinished node waits at an interrupt without a reply."""
-    asking = sum(bool(task.interrupts) for task in state.tasks)
-    if not asking or asking < len(state.next) or await _reply_count(saver, state):
+async def has_run_nodes(request: AgentRequest, thread: GraphThread) -> bool:
+    """Whether a node may have run since the message, and not only LangGraph's own first step."""
+    state = await thread.state()
+    if not _belongs_to(state, request) or await thread.position() == asked_at(request):
         return False
-    inner = _subgraphs(task for task in state.tasks if task.interrupts)
-    return all([await _waits_for_reply(saver, each) for each in inner if each.tasks])
-
-
-async def _at_breakpoint(graph: Any, state: StateSnapshot) -> bool:
-    """Whether a graph stopped before or after a node (`interrupt_before`, `interrupt_after`)."""
-    if not state.next or len(state.next) < len(state.tasks):
-        return False
-    if _has_node(state, graph.interrupt_before_nodes):
+    if (state.metadata or {}).get("source") != "input":
         return True
-    if not graph.interrupt_after_nodes or state.parent_config is None:
+    if START in thread.graph.nodes:
         return False
-    return _has_node(await graph.aget_state(state.parent_config), graph.interrupt_after_nodes)
+    return bool(await thread.pending_writes(state))  # workflow tasks are not steps
 
 
-def _has_node(state: StateSnapshot, nodes: Sequence[str] | Literal["*"]) -> bool:
-    """Whether one of the nodes is part of a step; `*` is any but LangGraph's own."""
-    names = {task.name for task in state.tasks} - {START}
-    return bool(names if nodes == "*" else names.intersection(nodes))
-
-
-def _subgraphs(tasks: Iterable[PregelTask]) -> list[StateSnapshot]:
-    return [task.state for task in tasks if isinstance(task.state, StateSnapshot)]
+def _belongs_to(state: StateSnapshot, request: AgentRequest) -> bool:
+    """Whether the last run of a thread belongs to the task of the request."""
+    return (state.metadata or {}).get("task_id") == request.task_id
 
 
 def _texts(result: object) -> Iterator[tuple[str, bool]]:
@@ -224,53 +163,3 @@ def _is_of_model(message: AIMessage) -> bool:
     except ValueError:
         return True
     return False
-
-
-_CANCELLED = "The tool call was cancelled."
-
-logger = logging.getLogger(__name__)
-
-
-async def repair_thread(graph: Any, config: RunnableConfig) -> None:
-    """Drop the remaining steps of an interrupted run and answer its open tool calls.
-
-    Models refuse a conversation with an unanswered tool call, so the next turn would fail.
-    """
-    thread = _plain(config)
-    try:
-        state = await graph.aget_state(thread)
-        if not state.tasks:
-            return
-        node = state.tasks[0].name
-        # Keeps the results of finished parallel nodes, which may schedule new steps.
-        await graph.aupdate_state(thread, None, as_node=END)
-        state = await graph.aget_state(thread)
-        steps = [[StateUpdate(update, node)] for update in _results_of_open_calls(state.values)]
-        if steps or state.next:
-            await graph.abulk_update_state(thread, [*steps, [StateUpdate(None, END)]])
-    except Exception:  # must not hide the error or the cancel that ended the run
-        logger.exception("could not repair the thread of an interrupted run")
-
-
-def _results_of_open_calls(values: object) -> Iterator[dict[str, list[ToolMessage]]]:
-    for key, messages in values.items() if isinstance(values, Mapping) else ():
-        if isinstance(messages, list) and (call_ids := _open_calls(messages)):
-            yield {
-                key: [
-                    ToolMessage(_CANCELLED, tool_call_id=each, status="error") for each in call_ids
-                ]
-            }
-
-
-def _open_calls(messages: Sequence[object]) -> list[str]:
-    """Return the ids of the last tool calls that have no result."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if isinstance(message, ToolMessage):
-            answered.add(message.tool_call_id)
-        elif isinstance(message, AIMessage):
-            ids = [call["id"] or "" for call in message.tool_calls]
-            return [call_id for call_id in ids if call_id not in answered]
-        elif isinstance(message, BaseMessage):
-            return []
-    return []

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from langchain_core.messages import AIMessageChunk, convert_to_messages
+from langchain_core.messages import AIMessageChunk
 from langgraph.constants import END
 from langgraph.pregel.remote import RemoteException
-from langgraph.types import Interrupt, PregelTask, StateSnapshot
-from langgraph_sdk.errors import NotFoundError
 
 from a2a_adapters import (
     Adapter,
@@ -32,6 +29,7 @@ from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.interrupts import first_input, question
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
+from a2a_adapters_langchain.serving.thread import RemoteThread, with_messages
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
 
 if TYPE_CHECKING:
@@ -78,7 +76,6 @@ class RemoteGraphAdapter(Adapter):
             raise TargetError("a remote graph needs a client: RemoteGraph(..., client=...) or url=")
         self.fetch = fetch
         self._graph: Any = graph
-        self._client = graph.client
         self._input: ReadInput = input or MessagesInput("messages")
         self._result = GraphResult(None, {}, output, files)
         self._is_whole = output is not None
@@ -103,18 +100,13 @@ class RemoteGraphAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Close the open question, so that the conversation can continue."""
-        await self._close({"configurable": {"thread_id": conversation_uuid(request)}})
+        await self._thread({"configurable": {"thread_id": conversation_uuid(request)}}).repair()
 
     async def _answer(self, value: object, request: AgentRequest) -> _Events:
         ids = {**caller(request), "thread_id": conversation_uuid(request)}
         config = run_config(request, RunWatch(request.cancelled), ids, self._make_config)
-        state = await self._state(config)
-
-        async def ask(hint: str) -> InputRequired:
-            return question(state, None, hint)
-
-        close = partial(self._close, config)
-        begin = await first_input(value, request, state, ask=ask, rest=close)
+        thread = self._thread(config)
+        begin = await first_input(value, request, thread)
         if isinstance(begin, Rejected | InputRequired):
             yield begin
             return
@@ -133,8 +125,8 @@ class RemoteGraphAdapter(Adapter):
                 raise
         for event in run.rest():
             yield event
-        state = await self._state(config) if run.is_paused else state
-        asked = question(state, None) if run.is_paused and state.tasks else None
+        state = await thread.state() if run.is_paused else None
+        asked = question(state, None) if state and state.tasks else None
         for event in self._result.events(run, asked):
             yield event
 
@@ -146,30 +138,8 @@ class RemoteGraphAdapter(Adapter):
         nodes = self._nodes
         return lambda task: not nodes.isdisjoint(names_of(task))
 
-    async def _close(self, config: RunnableConfig) -> None:
-        await self._graph.aupdate_state(config, None, as_node=END)
-
-    async def _state(self, config: RunnableConfig) -> StateSnapshot:
-        """Return the state of a thread; an empty one for a new thread."""
-        empty = StateSnapshot({}, (), config, None, None, None, (), ())
-        try:
-            state = await self._client.threads.get_state(config["configurable"]["thread_id"])
-        except NotFoundError:
-            return empty
-        if not state["checkpoint"]:
-            return empty
-        tasks = tuple(
-            PregelTask(
-                task["id"],
-                task["name"],
-                (),
-                interrupts=tuple(Interrupt(**asked) for asked in task["interrupts"]),
-                result=task.get("result"),
-            )
-            for task in state["tasks"]
-        )
-        values = _with_messages(state["values"])
-        return StateSnapshot(values, tuple(state["next"]), config, None, None, None, tasks, ())
+    def _thread(self, config: RunnableConfig) -> RemoteThread:
+        return RemoteThread(self._graph, config)
 
 
 def _failure(error: RemoteException) -> AgentFailedError | None:
@@ -182,19 +152,7 @@ def _failure(error: RemoteException) -> AgentFailedError | None:
 def _parsed(mode: str, data: Any) -> Any:
     """Convert streamed JSON to the objects that a local graph streams."""
     if mode != "messages":
-        return _with_messages(data)
+        return with_messages(data)
     message, metadata = data
     is_chunk = message.get("type") == AIMessageChunk.__name__
     return (AIMessageChunk.model_validate(message) if is_chunk else message), metadata
-
-
-def _with_messages(data: Any) -> Any:
-    """Convert the lists of messages in JSON to message objects."""
-    if isinstance(data, Mapping):
-        return {key: _with_messages(value) for key, value in data.items()}
-    if not isinstance(data, list):
-        return data
-    are_messages = data and all(
-        isinstance(m, Mapping) and {"type", "content"} <= m.keys() for m in data
-    )
-    return convert_to_messages(data) if are_messages else data
