@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -55,10 +56,7 @@ class RunWatch(BaseCallbackHandler):
     @property
     def usage(self) -> UsageMetadata | None:
         """The token usage of all model calls so far; None if no model reported any."""
-        total: UsageMetadata | None = None
-        for usage in self._usages:
-            total = add_usage(total, usage)
-        return total
+        return functools.reduce(add_usage, self._usages, None)
 
     def count(self, usages: Iterable[UsageMetadata]) -> None:
         """Add the usage of model calls that another process made for this run."""
@@ -89,12 +87,11 @@ class RunWatch(BaseCallbackHandler):
             raise
 
     def _failure(self, error: Exception) -> AgentFailedError | None:
-        of_model = any(error is each for each in self._model_errors)
+        of_model = error in self._model_errors
         found = limit_failure(error) or model_failure(error, of_model=of_model)
         if found or isinstance(error, A2AAdaptersError):
             return found
-        of_tool = any(error is each for each in self._tool_errors)
-        return AgentFailedError("tool") if of_tool else None
+        return AgentFailedError("tool") if error in self._tool_errors else None
 
     def on_llm_error(self, error: BaseException, **_: Any) -> None:
         """Note an error of a model."""
@@ -103,11 +100,6 @@ class RunWatch(BaseCallbackHandler):
     def on_tool_error(self, error: BaseException, **_: Any) -> None:
         """Note an error of a tool."""
         self._tool_errors.append(error)
-
-    def on_llm_new_token(self, *_: Any, **__: Any) -> None:
-        """Stop a model that streams in a thread."""
-        if self._cancelled:
-            raise asyncio.CancelledError
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:
         """Add the usage of one model call."""
@@ -124,9 +116,11 @@ class RunWatch(BaseCallbackHandler):
         if isinstance(model, str) and "task_id" not in about:
             self._by_model.append((model, usage))
 
-    def on_chain_start(self, *_: Any, **__: Any) -> None:
-        """Stop before the next step."""
-        self._stop_if_cancelled()
+    def _stop_if_cancelled(self, *_: Any, **__: Any) -> None:
+        if self._cancelled:
+            raise asyncio.CancelledError
+
+    on_chain_start = on_tool_start = on_llm_new_token = _stop_if_cancelled
 
     def on_chat_model_start(
         self,
@@ -146,14 +140,6 @@ class RunWatch(BaseCallbackHandler):
     def is_structured(self, task: str) -> bool:
         """Whether the text of a graph's task, given by its path, is structured output."""
         return task in self._structured
-
-    def on_tool_start(self, *_: Any, **__: Any) -> None:
-        """Stop before the next tool."""
-        self._stop_if_cancelled()
-
-    def _stop_if_cancelled(self) -> None:
-        if self._cancelled:
-            raise asyncio.CancelledError
 
 
 def _has_schema(parameters: Mapping[str, Any]) -> bool:
