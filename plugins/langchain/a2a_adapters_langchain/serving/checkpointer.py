@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
 
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from psycopg import AsyncConnection
@@ -21,16 +22,13 @@ _LOCK = 0x613261_6C67
 """The advisory lock for creating the tables in PostgreSQL."""
 
 
-@asynccontextmanager
-async def open_checkpointer(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
-    """Yield a checkpointer in the database of `ServerOptions.storage`.
+def open_checkpointer(url: str) -> AbstractAsyncContextManager[BaseCheckpointSaver[str]]:
+    """Open a checkpointer in the database of `ServerOptions.storage`.
 
     Raises:
         ModuleNotFoundError: LangGraph's package for that database is not installed.
     """
-    is_sqlite = url.startswith("sqlite:")
-    async with _in_sqlite(url) if is_sqlite else _in_postgresql(url) as saver:
-        yield saver
+    return _in_sqlite(url) if url.startswith("sqlite:") else _in_postgresql(url)
 
 
 @asynccontextmanager
