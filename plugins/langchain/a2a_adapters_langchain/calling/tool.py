@@ -94,9 +94,8 @@ class A2ATool(ToolFactory, BaseTool):
 
     def _call(self, config: RunnableConfig) -> tuple[Conversation, CallOptions]:
         conversation = self.agent.conversation(self._key(config))
-        metadata = {"skill_id": self.skill_id} if self.skill_id else None
         task_id = answered_task(conversation, config)
-        return conversation, CallOptions(metadata=metadata, task_id=task_id)
+        return conversation, CallOptions(skill=self.skill_id or None, task_id=task_id)
 
     def _key(self, config: RunnableConfig) -> str | None:
         key = thread_of(config)
