@@ -15,7 +15,6 @@ from a2a_adapters_langchain.calling.messages import (
     content_of,
     is_question,
     last_answer,
-    messages_after,
     to_parts,
     usage_of,
 )
@@ -135,7 +134,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         """Return the conversation of a call, the messages that are new to it, and the options."""
         context_id, thread = kwargs.get("context_id") or self.context_id, kwargs.get(THREAD)
-        answer = last_answer(messages, self.agent.name)
+        answer, new = last_answer(messages, self.agent.name)
         known = answer.response_metadata if answer else {}
         asked = known.get("task_id") if answer is not None and is_question(answer) else None
         if context_id:
@@ -150,19 +149,15 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         else:
             context_id = known.get("context_id", "") if asked else ""
             conversation = self.agent.conversation(context_id=context_id)
-        continues = bool(conversation.context_id) and (
-            known.get("context_id") == conversation.context_id
-        )
-        new = messages_after(messages, answer) if continues else messages
+        continues = known.get("context_id") == conversation.context_id != ""
         options = call_options(kwargs)
         if options["task_id"] is None:
             options["task_id"] = asked
-        return Call(conversation, to_parts(new), options)
+        return Call(conversation, to_parts(new if continues and new else messages), options)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
-        text = cut(reply.text, stop) if stop else reply.text
         message = AIMessage(
-            content=content_of(text, reply),
+            content=content_of(cut(reply.text, stop), reply),
             usage_metadata=usage_of(reply),
             response_metadata=self._metadata(reply),
         )

@@ -27,22 +27,15 @@ AGENT = "agent"
 _QUESTION_STATES = frozenset({"input-required", "auth-required"})
 
 
-def last_answer(messages: Sequence[BaseMessage], agent: str) -> AIMessage | None:
-    """Return the last message that the agent of this name wrote."""
-    for message in reversed(messages):
+def last_answer(
+    messages: Sequence[BaseMessage], agent: str
+) -> tuple[AIMessage | None, Sequence[BaseMessage]]:
+    """Return the last message that the agent of this name wrote, and those that follow it."""
+    for position in reversed(range(len(messages))):
+        message = messages[position]
         if isinstance(message, AIMessage) and message.response_metadata.get(AGENT) == agent:
-            return message
-    return None
-
-
-def messages_after(
-    messages: Sequence[BaseMessage], answer: BaseMessage | None
-) -> Sequence[BaseMessage]:
-    """Return the messages that follow `answer`; all of them if none does."""
-    for position, message in enumerate(messages):
-        if message is answer:
-            return messages[position + 1 :] or messages
-    return messages
+            return message, messages[position + 1 :]
+    return None, messages
 
 
 def is_question(message: AIMessage) -> bool:
