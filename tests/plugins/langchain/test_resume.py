@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from a2a_adapters_langchain.serving.graph import GraphAdapter
-from a2a_adapters_langchain.serving.recovery import OrphanedRun
+from a2a_adapters_langchain.serving.recovery import RunStart
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -100,7 +100,7 @@ def finished(*results):
         PregelTask(id=str(number), name="node", path=(), result=result)
         for number, result in enumerate(results)
     ]
-    return OrphanedRun(None, {}, {}, tasks)
+    return RunStart(None, {}, {}, tasks)
 
 
 def by_model(text):

@@ -34,7 +34,7 @@ from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
-from a2a_adapters_langchain.serving.recovery import FINISHED, has_run_nodes, orphaned_run
+from a2a_adapters_langchain.serving.recovery import FINISHED, RunStart, has_run_nodes, resumed_start
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
 from a2a_adapters_langchain.serving.watch import RunWatch
@@ -164,24 +164,20 @@ class GraphAdapter(Adapter):
         context = self._make_context(request) if self._make_context else None
         await self._threads.used(request)
         with self._thread(config) as thread:
-            orphan = await orphaned_run(request, thread) if is_recovery else None
-            begin = orphan.begin if orphan else await first_input(value, request, thread)
-            run = GraphRun(
-                begin,
-                self._is_answer,
-                progress=GraphProgress() if request.wants_progress else None,
-                orphan=orphan,
-                is_structured=watch.is_structured,
-            )
-            if orphan:
-                watch.count(orphan.usages())
-                texts = orphan.texts(request.said, self._is_answer)
-                if text := "".join(run.speech.end("", each) for each in texts):
-                    yield TextDelta(text)
-            if isinstance(begin, Rejected | InputRequired):
-                yield begin
+            if is_recovery:
+                start = await resumed_start(value, request, thread)
+            else:
+                start = RunStart(await first_input(value, request, thread))
+            progress = GraphProgress() if request.wants_progress else None
+            run = GraphRun(start, self._is_answer, progress, watch.is_structured)
+            watch.count(start.usages())
+            texts = start.texts(request.said, self._is_answer)
+            if text := "".join(run.speech.end("", each) for each in texts):
+                yield TextDelta(text)
+            if isinstance(start.given, Rejected | InputRequired):
+                yield start.given
                 return
-            if begin is not FINISHED:
+            if start.given is not FINISHED:
                 events = run.events(
                     thread.graph,
                     thread.config,

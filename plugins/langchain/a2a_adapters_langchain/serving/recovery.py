@@ -33,18 +33,18 @@ FINISHED = object()
 
 
 @dataclass(slots=True)
-class OrphanedRun:
-    """A run whose process died.
+class RunStart:
+    """The start of a run: its input and, if it is resumed, what the dead process had finished.
 
     Attributes:
-        begin: The graph's input that resumes the run, or the event that answers.
+        given: The graph's input, or the event that answers without a run.
         values: The graph's state.
         first_values: The state at the beginning of the run.
         finished: The finished nodes, in order.
     """
 
-    begin: object
-    values: Any
+    given: object
+    values: Any = None
     first_values: Mapping[str, Any] = field(default_factory=dict)
     finished: list[PregelTask] = field(default_factory=list)
 
@@ -86,36 +86,36 @@ class OrphanedRun:
         return messages
 
 
-async def orphaned_run(request: AgentRequest, thread: GraphThread) -> OrphanedRun | None:
-    """Return the run of the dead process; None if it had not begun."""
+async def resumed_start(value: object, request: AgentRequest, thread: GraphThread) -> RunStart:
+    """Return the start of the run of a dead process, which may not have begun."""
     now = await thread.state()
     if not _belongs_to(now, request):
-        return None
+        return RunStart(await first_input(value, request, thread))
     position = await thread.position()
-    begin: object = None
+    given: object = None
     if position == asked_at(request):  # the graph has not received the reply
-        begin = await first_input(None, request, thread)
+        given = await first_input(None, request, thread)
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
-        begin = FINISHED
+        given = FINISHED
     elif await thread.is_interrupted():
-        begin = question(now, usage_so_far(request), position=position)
-    run = OrphanedRun(begin, now.values)
+        given = question(now, usage_so_far(request), position=position)
+    start = RunStart(given, now.values)
     asked_in, _, _ = asked_at(request).partition(":")
     async for state in thread.history():
         if not _belongs_to(state, request):
             break
         was_asked_here = checkpoint_id(state) == asked_in
-        run.finished[:0] = [
+        start.finished[:0] = [
             task
             for task in state.tasks
             if task.result is not None and (task.interrupts or not was_asked_here)
         ]
         is_input = (state.metadata or {}).get("source") == "input"
         if isinstance(state.values, Mapping) and not is_input:
-            run.first_values = state.values
+            start.first_values = state.values
         if was_asked_here or is_input:
             break
-    return run
+    return start
 
 
 async def has_run_nodes(request: AgentRequest, thread: GraphThread) -> bool:

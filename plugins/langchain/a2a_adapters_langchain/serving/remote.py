@@ -28,6 +28,7 @@ from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversati
 from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.interrupts import first_input, question
 from a2a_adapters_langchain.serving.progress import GraphProgress
+from a2a_adapters_langchain.serving.recovery import RunStart
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.thread import RemoteThread, with_messages
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
@@ -112,7 +113,7 @@ class RemoteGraphAdapter(Adapter):
             return
         progress = GraphProgress() if request.wants_progress else None
         is_answer = await self._answer_filter()
-        run = GraphRun(begin, None if self._is_whole else is_answer, progress=progress)
+        run = GraphRun(RunStart(begin), None if self._is_whole else is_answer, progress)
         context = self._make_context(request) if self._make_context else None
         events = run.events(self._graph, config, _parsed, context=context, on_disconnect="cancel")
         async with aclosing(events):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters_langchain.serving.answer_nodes import IsAnswer
     from a2a_adapters_langchain.serving.progress import GraphProgress, Namespace
-    from a2a_adapters_langchain.serving.recovery import OrphanedRun
+    from a2a_adapters_langchain.serving.recovery import RunStart
     from a2a_adapters_langchain.serving.schema import Schema
 
 
@@ -42,10 +42,9 @@ class GraphRun:
     """One run: converts its stream to events.
 
     Args:
-        given: The graph's input.
+        start: The start of the run.
         is_answer: Selects the tasks whose tokens are the answer; None selects none.
         progress: Converts the progress, for clients that follow it.
-        orphan: The run of a dead process that this run resumes.
         is_structured: Whether the text of a task is structured output. That is held back, because
             it may prove invalid; the graph's result contains it.
 
@@ -59,20 +58,18 @@ class GraphRun:
 
     def __init__(
         self,
-        given: object,
+        start: RunStart,
         is_answer: IsAnswer | None,
-        *,
         progress: GraphProgress | None,
-        orphan: OrphanedRun | None = None,
         is_structured: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.speech = Speech[str]()
-        self.values: Any = orphan.values if orphan else None
-        self.first_values: Mapping[str, Any] = orphan.first_values if orphan else {}
+        self.values = start.values
+        self.first_values = start.first_values
         self.is_paused = False
         self.complaint = ""
-        self._given = given
-        self._written: set[str] = orphan.written() if orphan else set()
+        self._given = start.given
+        self._written = start.written()
         self._is_answer = is_answer
         self._is_answer_of: dict[str, bool] = {}
         self._is_structured = is_structured
