@@ -159,25 +159,16 @@ def unwrapped(runnable: AnyRunnable) -> AnyRunnable:
     return runnable
 
 
-def first_step(runnable: AnyRunnable) -> AnyRunnable:
-    """Return the step that receives the input."""
-    while isinstance(runnable := unwrapped(runnable), RunnableSequence):
-        runnable = runnable.first
-    return runnable
-
-
-def last_step(runnable: AnyRunnable) -> AnyRunnable:
-    """Return the step that makes the output."""
-    while isinstance(runnable := unwrapped(runnable), RunnableSequence):
-        runnable = runnable.last
-    return runnable
-
-
 def all_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     """Return all steps in order, each unwrapped."""
     if isinstance(runnable := unwrapped(runnable), RunnableSequence):
         return [inner for step in runnable.steps for inner in all_steps(step)]
     return [runnable]
+
+
+def first_step(runnable: AnyRunnable) -> AnyRunnable:
+    """Return the step that receives the input."""
+    return all_steps(runnable)[0]
 
 
 def local_graphs(graph: Any) -> list[Any]:
@@ -208,7 +199,7 @@ def answers_whole(runnable: AnyRunnable) -> bool:
 
     Parsers of structured output stream snapshots, which are useless for callers.
     """
-    last = last_step(runnable)
+    last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
         return not _can_stream(last)
     if isinstance(last, BaseOutputParser):
