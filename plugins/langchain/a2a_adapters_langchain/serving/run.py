@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import mimetypes
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -70,8 +71,7 @@ class GraphRun:
         self.complaint = ""
         self._given = start.given
         self._written = start.written()
-        self._is_answer = is_answer
-        self._is_answer_of: dict[str, bool] = {}
+        self._is_answer = functools.cache(is_answer) if is_answer else None
         self._is_structured = is_structured
         self._held: dict[str, list[str]] = {}
         self._progress = progress
@@ -109,9 +109,7 @@ class GraphRun:
         if not isinstance(message, AIMessageChunk):
             return ""
         task = metadata[TASK]
-        if task not in self._is_answer_of:
-            self._is_answer_of[task] = bool(self._is_answer and self._is_answer(task))
-        if not self._is_answer_of[task]:
+        if not (self._is_answer and self._is_answer(task)):
             return ""
         content = message.content
         text = content if type(content) is str else str(message.text)
@@ -236,9 +234,9 @@ class GraphResult:
     def _unless_sent(self, value: object, speech: Speech[str]) -> Sequence[AgentEvent]:
         if isinstance(value, BaseMessage):
             return _message_events(value, speech)
-        return (
-            _text_events(value, speech) if isinstance(value, str) else outputs(value, self._schema)
-        )
+        if isinstance(value, str):
+            return _text_events(value, speech)
+        return outputs(value, self._schema)
 
 
 def _is_sent(value: object, speech: Speech[str]) -> bool:
