@@ -6,8 +6,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import make_url
-
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from contextlib import AbstractAsyncContextManager
@@ -35,6 +33,7 @@ def open_checkpointer(url: str) -> AbstractAsyncContextManager[BaseCheckpointSav
 async def _in_sqlite(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
     import aiosqlite  # noqa: PLC0415 - an extra
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
+    from sqlalchemy import make_url  # noqa: PLC0415
 
     address = make_url(url)
     async with aiosqlite.connect(address.database or "", timeout=_TIMEOUT) as connection:

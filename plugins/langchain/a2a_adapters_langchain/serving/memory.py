@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from a2a_adapters import AgentRequest, TargetError
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters_langchain.serving.answer_nodes import has_remote
+from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
 from a2a_adapters_langchain.serving.config import conversation_uuid
 from a2a_adapters_langchain.serving.thread import GraphThread
 
@@ -100,10 +101,6 @@ class Threads:
         if self._own is not None or not storage.is_durable:
             return
         try:
-            from a2a_adapters_langchain.serving.checkpointer import (  # noqa: PLC0415 - an extra
-                open_checkpointer,
-            )
-
             saver = await self._opened.enter_async_context(open_checkpointer(storage.url))
         except ModuleNotFoundError:
             logger.warning(
