@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, is_typeddict
+from typing import TYPE_CHECKING, Any, TypeAlias, is_typeddict
 
 from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
@@ -195,11 +195,11 @@ class GraphAdapter(Adapter):
     async def _repairing(
         self, run: GraphRun, thread: GraphThread, cancelled: CancelFlag
     ) -> AsyncGenerator[None]:
-        """Repair the thread unless its run completes or refuses a reply."""
+        """Repair the thread unless its run completes, or refuses a reply and still waits."""
         try:
             yield
         except BaseException as error:  # also a cancel, and the end of the generator
-            if _is_invalid_reply(error):
+            if isinstance(error, ValidationError) and is_invalid_resume(error):
                 run.complaint = str(InvalidInputError.of(error))
                 return
             # If the run was left behind, the next message owns the thread and repairs it.
@@ -233,8 +233,3 @@ def _refuse_missing_context(graph: Any) -> None:
             f"the graph's context needs {', '.join(required)}: serve "
             "adapt(graph, context=lambda request: ...)"
         )
-
-
-def _is_invalid_reply(error: BaseException) -> TypeGuard[ValidationError]:
-    """Whether the graph refused a reply by the schema of its question, and still waits."""
-    return isinstance(error, ValidationError) and is_invalid_resume(error)
