@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads annotations
 from langchain_core.tools import BaseTool, BaseToolkit, ToolException
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import override
@@ -29,8 +29,6 @@ from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import AgentOptions, Conversation
 
