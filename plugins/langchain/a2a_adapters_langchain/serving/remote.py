@@ -46,16 +46,9 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 class RemoteGraphAdapter(Adapter):
     """Serves a `RemoteGraph`; each conversation of a caller is a thread of its server.
 
-    Args:
-        graph: The graph. Its server is not contacted before the first message.
-        input: Makes the graph's input from a request; by default `messages` with the new message.
-        output: Makes the answer from the graph's last state. The answer is then sent whole.
-        stream_nodes: The nodes whose tokens are the answer; by default the nodes that the server
-            reports as possible ends of the graph.
-        config: Makes the configuration of a run from a request.
-        context: Makes the graph's context from a request.
-        files: Patterns for the paths of files in the graph's state that are sent as artifacts.
-        fetch: See `Adapter.fetch`.
+    The arguments are those of `adapt`. The server is not contacted before the first message. By
+    default the input is `messages` with the new message, and the tokens of the nodes that the
+    server reports as possible ends of the graph are the answer.
 
     Raises:
         TargetError: The graph has no asynchronous client.
