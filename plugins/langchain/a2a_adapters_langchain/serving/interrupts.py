@@ -133,7 +133,7 @@ def _resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | R
 
 
 def _open(state: StateSnapshot) -> list[Interrupt]:
-    """Return the interrupts without a reply; LangGraph 1.2.0 also lists resolved ones."""
+    """Return the interrupts without a reply; LangGraph also lists resolved ones."""
     tasks = (task for task in state.tasks if not task.result)
     return [item for task in tasks for item in task.interrupts]
 
