@@ -17,6 +17,8 @@ from agent_framework import (
     ResponseStream,
 )
 
+from tests.support.adapters import words
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -61,12 +63,6 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         if isinstance(item, str):
             return [Content.from_text(word) for word in (words(item) if self._streams else [item])]
         return [item]
-
-
-def words(text: str) -> list[str]:
-    """Split a text into chunks."""
-    first, *others = text.split(" ")
-    return [first, *(f" {word}" for word in others)]
 
 
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> Content:

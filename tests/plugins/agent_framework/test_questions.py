@@ -8,7 +8,7 @@ from agent_framework import Agent, Content, tool
 
 from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
 from tests.plugins.agent_framework.support import Fake, calling, results, said
-from tests.plugins.pydantic_ai.support import answer, ask, data, only, reply, request
+from tests.support.adapters import answer, ask, data, only, reply, request
 
 
 def booking(log=None):

@@ -37,7 +37,7 @@ from a2a_adapters import (
     as_json,
 )
 from tests.plugins.agent_framework.support import Fake, agent, calling, results, said, script
-from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only
+from tests.support.adapters import answer, ask, data, deltas, only
 
 
 class Weather(BaseModel):

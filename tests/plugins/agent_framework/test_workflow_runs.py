@@ -31,7 +31,7 @@ from a2a_adapters import (
 )
 from tests.plugins.agent_framework.support import Fake, agent, calling
 from tests.plugins.agent_framework.test_workflows import adapt, asking, of_one
-from tests.plugins.pydantic_ai.support import ask, data, only, reply
+from tests.support.adapters import ask, data, only, reply
 
 
 @dataclass

@@ -44,9 +44,9 @@ from a2a_adapters.testing import (
     user_message,
 )
 from tests.plugins.agent_framework.support import Fake, agent, calling, results, said
-from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only, reply
 from tests.plugins.sql.conftest import new_url
 from tests.support import busy
+from tests.support.adapters import answer, ask, data, deltas, only, reply
 
 
 def adapt(make):

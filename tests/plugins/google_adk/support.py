@@ -17,6 +17,8 @@ from google.genai.types import (
 )
 from pydantic import PrivateAttr
 
+from tests.support.adapters import words
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -70,12 +72,6 @@ class Fake(BaseLlm):
 def model(*parts: Part) -> Content:
     """Return what a model says."""
     return Content(role="model", parts=list(parts))
-
-
-def words(text: str) -> list[str]:
-    """Split a text into chunks."""
-    first, *others = text.split(" ")
-    return [first, *(f" {word}" for word in others)]
 
 
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> Part:

@@ -36,7 +36,7 @@ from tests.plugins.openai_agents.calling.support import (
     remembering,
     served,
 )
-from tests.plugins.pydantic_ai.support import answer, ask, deltas, only, reply
+from tests.support.adapters import answer, ask, deltas, only, reply
 from tests.support.servers.front import Recording
 
 ABOUT = AgentDescription(name="The desk", description="Books trips.")

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said
-from tests.plugins.pydantic_ai.support import answer, ask, data, only, reply, request
+from tests.support.adapters import answer, ask, data, only, reply, request
 
 
 def booking(log=None, name="clerk"):

@@ -37,16 +37,8 @@ from a2a_adapters import (
     ToolResult,
     as_json,
 )
-from tests.plugins.google_adk.support import (
-    Fake,
-    agent,
-    calling,
-    composed,
-    results,
-    said,
-    script,
-)
-from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only
+from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said, script
+from tests.support.adapters import answer, ask, data, deltas, only
 
 
 class Weather(BaseModel):

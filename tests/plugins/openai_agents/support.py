@@ -1,4 +1,4 @@
-"""Agents with scripted models, and a driver in place of the server."""
+"""Agents with scripted models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import Message
 from agents import Agent, Model, Usage
 from agents.items import ModelResponse
 from openai.types.responses import (
@@ -21,12 +20,10 @@ from openai.types.responses import (
 )
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
-from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from tests.support.adapters import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from a2a_adapters import Adapter, AgentEvent, Part
 
 
 class Fake(Model):
@@ -38,13 +35,11 @@ class Fake(Model):
     def __init__(self, answer: Callable[[list[Any]], Any], *, streams: bool = True) -> None:
         self._answer = answer
         self._streams = streams
-        self.calls = 0
-        self.received: list[list[Any]] = []
+        self.heard: list[list[Any]] = []
 
     async def _output(self, given) -> list[Any]:
         items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-        self.received.append(items)
-        self.calls += 1
+        self.heard.append(items)
         made = self._answer(items)
         if inspect.isawaitable(made):
             made = await made
@@ -67,12 +62,6 @@ class Fake(Model):
                 type="response.output_item.done",
             )
         yield completed(output)
-
-
-def words(text: str) -> list[str]:
-    """Split a text into chunks."""
-    first, *others = text.split(" ")
-    return [first, *(f" {word}" for word in others)]
 
 
 def delta(text: str, item_id: str = "m", position: int = 0) -> ResponseTextDeltaEvent:
@@ -150,47 +139,3 @@ def agent(*answers: Any, name: str = "helper", **options: Any) -> Agent[Any]:
 def said(items: list[Any]) -> list[str]:
     """Return the texts of the user's messages."""
     return [item["content"] for item in items if item.get("role") == "user"]
-
-
-def request(*parts: Part | str, **fields: Any) -> AgentRequest:
-    """Return a request as the server makes it."""
-    fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
-    return AgentRequest(
-        parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
-    )
-
-
-async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
-    """Return all events of one request, and close the generator as the server does."""
-    events = adapter.stream(request(*parts, **fields))
-    try:
-        return [event async for event in events]
-    finally:
-        await events.aclose()
-
-
-async def reply(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
-    """Answer a durable question."""
-    return await ask(adapter, *parts, resuming=True, **fields)
-
-
-def deltas(events: list[AgentEvent]) -> list[str]:
-    """Return the streamed chunks."""
-    return [event.text for event in events if isinstance(event, TextDelta)]
-
-
-def answer(events: list[AgentEvent]) -> str:
-    """Return the answer's text."""
-    return "".join(deltas(events))
-
-
-def data(events: list[AgentEvent]) -> list[Any]:
-    """Return the data parts of artifacts and questions."""
-    kinds = (Output, InputRequired)
-    return [part.value for event in events if isinstance(event, kinds) for part in event.parts]
-
-
-def only(events: list[AgentEvent], kind: Callable[..., Any]) -> Any:
-    """Return the one event of a kind."""
-    (event,) = [event for event in events if isinstance(event, kind)]
-    return event

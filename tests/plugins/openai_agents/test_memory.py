@@ -7,20 +7,9 @@ from a2a_adapters_openai_agents import adapt
 from agents import Agent, function_tool
 
 from a2a_adapters import Data, InputRequired, Limits, Rejected, TaskMetadata
-from tests.plugins.openai_agents.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    data,
-    only,
-    reply,
-    request,
-    said,
-    script,
-)
+from tests.plugins.openai_agents.support import Fake, agent, calling, said, script
 from tests.plugins.restarts import Process
+from tests.support.adapters import answer, ask, data, only, reply, request
 
 STILL_WAITS = "Another task of this conversation waits for an answer."
 
@@ -94,7 +83,7 @@ async def test_failed_runs_do_not_change_the_conversation():
     with pytest.raises(RuntimeError):
         await ask(adapter, "two")
     await ask(adapter, "three")
-    assert said(model.received[-1]) == ["one", "three"]
+    assert said(model.heard[-1]) == ["one", "three"]
 
 
 async def test_memory_evicts_conversations():
@@ -114,7 +103,7 @@ async def test_tool_calls_are_part_of_the_conversation():
     adapter = adapt(Agent(name="helper", model=model, tools=[look]))
     await ask(adapter, "weather?")
     await ask(adapter, "sure?")
-    kinds = [item.get("type") or item["role"] for item in model.received[-1]]
+    kinds = [item.get("type") or item["role"] for item in model.heard[-1]]
     assert kinds == ["user", "function_call", "function_call_output", "message", "user"]
 
 

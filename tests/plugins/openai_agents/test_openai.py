@@ -8,7 +8,7 @@ from agents import Agent
 
 from a2a_adapters import File
 from a2a_adapters.testing import running
-from tests.plugins.openai_agents.support import ask, deltas
+from tests.support.adapters import ask, deltas
 from tests.support.openai_endpoint import ANSWER, endpoint
 
 

@@ -22,18 +22,9 @@ from a2a_adapters import (
     as_json,
 )
 from a2a_adapters.testing import ResumeContract
-from tests.plugins.openai_agents.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    only,
-    reply,
-    request,
-    script,
-)
+from tests.plugins.openai_agents.support import Fake, agent, calling, script
 from tests.plugins.restarts import Process
+from tests.support.adapters import answer, ask, only, reply, request
 from tests.support.warm import warm
 
 SERVED = "tests.plugins.openai_agents.served_resume"
@@ -132,10 +123,10 @@ async def test_finished_turns_are_sent_again_but_not_run_again(url):
         process(url, Agent(name="helper", model=model, tools=[look])) as adapter,
     ):
         assert answer(await resumed(adapter)) == "Let me see.\n\nIt rains."
-        kinds = [item.get("type") or item["role"] for item in model.received[0]]
+        kinds = [item.get("type") or item["role"] for item in model.heard[0]]
         assert kinds == ["user", "message", "function_call", "function_call_output"]
         assert answer(await ask(adapter, "sure?", task_id="next")) == "Yes."
-        assert len(model.received[1]) == 6
+        assert len(model.heard[1]) == 6
 
 
 @pytest.mark.parametrize("handed", [lambda expert: expert, handoff])
@@ -203,7 +194,7 @@ async def test_ended_runs_are_sent_again_but_not_run_again(url, answers, options
         again = await resumed(adapter)
         assert answer(again) == answer(first_events)
         assert rest(again) == rest(first_events)
-    assert model.calls == 0
+    assert len(model.heard) == 0
 
 
 async def test_open_questions_are_asked_again(url):

@@ -40,18 +40,8 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
-from tests.plugins.openai_agents.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    deltas,
-    only,
-    reply,
-    request,
-    script,
-)
+from tests.plugins.openai_agents.support import Fake, agent, calling, script
+from tests.support.adapters import answer, ask, deltas, only, reply, request
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")
@@ -128,7 +118,7 @@ async def test_text_data_images_and_files_are_one_message():
     model = script("ok")
     parts = (Text("look"), Data({"n": 1}), PNG, PDF)
     await ask(adapt(Agent(name="helper", model=model)), *parts)
-    [[message]] = model.received
+    [[message]] = model.heard
     encoded = [base64.b64encode(content).decode() for content in (b"png", b"pdf")]
     assert message["content"] == [
         {"type": "input_text", "text": "look"},
@@ -149,7 +139,7 @@ async def test_text_data_images_and_files_are_one_message():
 async def test_text_and_data_are_plain_text():
     model = script("ok")
     await ask(adapt(Agent(name="helper", model=model)), "one", Data([2]))
-    assert model.received == [[{"role": "user", "content": "one\n[2]"}]]
+    assert model.heard == [[{"role": "user", "content": "one\n[2]"}]]
 
 
 @pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])

@@ -11,7 +11,8 @@ from agents import function_tool
 from agents.mcp import MCPServerStdio
 
 from a2a_adapters import ToolCall, ToolResult
-from tests.plugins.openai_agents.support import agent, answer, ask, calling, only, reply
+from tests.plugins.openai_agents.support import agent, calling
+from tests.support.adapters import answer, ask, only, reply
 
 SERVER = Path(__file__).parents[1] / "mcp" / "small_server.py"
 

@@ -15,7 +15,8 @@ from agents import (
 )
 from agents.tracing import TracingProcessor
 
-from tests.plugins.openai_agents.support import agent, answer, ask, calling
+from tests.plugins.openai_agents.support import agent, calling
+from tests.support.adapters import answer, ask
 
 
 class Recorder(TracingProcessor):

@@ -1,4 +1,4 @@
-"""Agents with scripted models, and a driver in place of the server."""
+"""Agents with scripted models."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import Message
 from pydantic_ai import Agent, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from tests.support.adapters import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from a2a_adapters import Adapter, AgentEvent, Part
 
 
 class Fake(FunctionModel):
@@ -50,12 +47,6 @@ class Fake(FunctionModel):
                 yield item
 
 
-def words(text: str) -> list[str]:
-    """Split a text into chunks."""
-    first, *others = text.split(" ")
-    return [first, *(f" {word}" for word in others)]
-
-
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> DeltaToolCall:
     """Return a tool call of a model."""
     return DeltaToolCall(name, json.dumps(arguments), tool_call_id=call_id)
@@ -82,47 +73,3 @@ def results(messages: list[Any]) -> dict[str, Any]:
     """Return the results of tools in the last message by the id of the call."""
     parts = (part for part in messages[-1].parts if part.part_kind == "tool-return")
     return {part.tool_call_id: part.content for part in parts}
-
-
-def request(*parts: Part | str, **fields: Any) -> AgentRequest:
-    """Return a request as the server makes it."""
-    fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
-    return AgentRequest(
-        parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
-    )
-
-
-async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
-    """Return all events of one request, and close the generator as the server does."""
-    events = adapter.stream(request(*parts, **fields))
-    try:
-        return [event async for event in events]
-    finally:
-        await events.aclose()
-
-
-async def reply(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
-    """Answer a durable question."""
-    return await ask(adapter, *parts, resuming=True, **fields)
-
-
-def deltas(events: list[AgentEvent]) -> list[str]:
-    """Return the streamed chunks."""
-    return [event.text for event in events if isinstance(event, TextDelta)]
-
-
-def answer(events: list[AgentEvent]) -> str:
-    """Return the answer's text."""
-    return "".join(deltas(events))
-
-
-def data(events: list[AgentEvent]) -> list[Any]:
-    """Return the data parts of artifacts and questions."""
-    kinds = (Output, InputRequired)
-    return [part.value for event in events if isinstance(event, kinds) for part in event.parts]
-
-
-def only(events: list[AgentEvent], kind: Callable[..., Any]) -> Any:
-    """Return the one event of a kind."""
-    (event,) = [event for event in events if isinstance(event, kind)]
-    return event

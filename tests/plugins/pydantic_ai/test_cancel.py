@@ -9,16 +9,8 @@ import pytest
 from a2a_adapters_pydantic_ai import adapt
 from pydantic_ai import Agent
 
-from tests.plugins.pydantic_ai.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    request,
-    said,
-    script,
-)
+from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
+from tests.support.adapters import answer, ask, request
 from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 

@@ -18,7 +18,8 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models.fallback import FallbackModel
 
 from a2a_adapters import AgentFailedError, Rejected, RemoteConnectionError, TaskMetadata
-from tests.plugins.pydantic_ai.support import Fake, agent, ask, calling, only, script
+from tests.plugins.pydantic_ai.support import Fake, agent, calling, script
+from tests.support.adapters import ask, only
 
 
 def http(status):

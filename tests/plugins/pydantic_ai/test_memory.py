@@ -9,9 +9,10 @@ from a2a_adapters_pydantic_ai import adapt
 from pydantic_ai import Agent
 
 from a2a_adapters import File, InvalidInputError, Limits, ResumeError
-from tests.plugins.pydantic_ai.support import Fake, agent, answer, ask, calling, said, script
+from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
 from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
+from tests.support.adapters import answer, ask
 
 PNG = File(content=b"\xff\x00png", media_type="image/png")
 

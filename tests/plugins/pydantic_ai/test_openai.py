@@ -11,8 +11,8 @@ from pydantic_ai import Agent
 
 from a2a_adapters import AgentFailedError, File, InputRequired, TaskMetadata
 from a2a_adapters.testing import running
-from tests.plugins.pydantic_ai.support import answer, ask, deltas, only, reply
 from tests.plugins.refusing import REFUSING, SECRET, STATUSES, UNREACHABLE
+from tests.support.adapters import answer, ask, deltas, only, reply
 from tests.support.openai_endpoint import ANSWER, endpoint
 
 pytestmark = pytest.mark.skipif(

@@ -8,19 +8,9 @@ from pydantic_ai import Agent, ApprovalRequired, CallDeferred, DeferredToolReque
 from pydantic_ai.tools import RunContext
 
 from a2a_adapters import Data, InputRequired, Rejected, TaskMetadata, ToolCall, ToolResult
-from tests.plugins.pydantic_ai.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    data,
-    only,
-    reply,
-    request,
-    results,
-)
+from tests.plugins.pydantic_ai.support import Fake, agent, calling, results
 from tests.plugins.restarts import Process
+from tests.support.adapters import answer, ask, data, only, reply, request
 
 STILL_WAITS = "Another task of this conversation waits for an answer."
 

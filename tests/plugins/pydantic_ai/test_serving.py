@@ -44,18 +44,8 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
-from tests.plugins.pydantic_ai.support import (
-    Fake,
-    agent,
-    answer,
-    ask,
-    calling,
-    deltas,
-    only,
-    request,
-    said,
-    script,
-)
+from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
+from tests.support.adapters import answer, ask, deltas, only, request
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from strands import Agent
 from strands.models import Model
 
+from tests.support.adapters import words
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -70,12 +72,6 @@ class Fake(Model):
             given = {"input": json.dumps(call["input"])}
             yield {"contentBlockDelta": {"delta": {"toolUse": given}}}
         yield {"contentBlockStop": {}}
-
-
-def words(text: str) -> list[str]:
-    """Split a text into chunks."""
-    first, *others = text.split(" ")
-    return [first, *(f" {word}" for word in others)]
 
 
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:

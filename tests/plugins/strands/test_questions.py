@@ -7,8 +7,8 @@ from a2a_adapters_strands import adapt
 from strands import Agent, ToolContext, tool
 
 from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
-from tests.plugins.pydantic_ai.support import answer, ask, data, only, reply, request
 from tests.plugins.strands.support import Fake, calling, results, said
+from tests.support.adapters import answer, ask, data, only, reply, request
 
 
 def booking(log=None):

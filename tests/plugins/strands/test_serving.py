@@ -28,8 +28,8 @@ from a2a_adapters import (
     as_json,
     build_app,
 )
-from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only
 from tests.plugins.strands.support import Fake, agent, calling, results, said, script
+from tests.support.adapters import answer, ask, data, deltas, only
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -33,10 +33,10 @@ from a2a_adapters.testing import (
     send,
     user_message,
 )
-from tests.plugins.pydantic_ai.support import answer, ask, data, deltas, only, reply
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.strands.support import Fake, agent, calling, results, said
 from tests.support import busy
+from tests.support.adapters import answer, ask, data, deltas, only, reply
 
 
 def graph(*agents):

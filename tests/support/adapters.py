@@ -1,0 +1,73 @@
+"""Drives an adapter in place of the server, and reads its events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from a2a.types import Message
+
+from a2a_adapters import AgentFailedError, AgentRequest, InputRequired, Output, Text, TextDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters import Adapter, AgentEvent, Part
+
+
+def request(*parts: Part | str, **fields: Any) -> AgentRequest:
+    """Return a request as the server makes it."""
+    fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
+    return AgentRequest(
+        parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
+    )
+
+
+async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
+    """Return all events of one request, and close the generator as the server does."""
+    events = adapter.stream(request(*parts, **fields))
+    try:
+        return [event async for event in events]
+    finally:
+        await events.aclose()
+
+
+async def reply(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
+    """Answer a durable question."""
+    return await ask(adapter, *parts, resuming=True, **fields)
+
+
+async def failure(adapter: Adapter, secret: str = "hunter2") -> str:
+    """Return the category of a failure that does not disclose the secret."""
+    with pytest.raises(AgentFailedError) as caught:
+        await ask(adapter, "hi")
+    assert secret not in str(caught.value)
+    return caught.value.category
+
+
+def deltas(events: list[AgentEvent]) -> list[str]:
+    """Return the streamed chunks."""
+    return [event.text for event in events if isinstance(event, TextDelta)]
+
+
+def answer(events: list[AgentEvent]) -> str:
+    """Return the answer's text."""
+    return "".join(deltas(events))
+
+
+def data(events: list[AgentEvent]) -> list[Any]:
+    """Return the data parts of artifacts and questions."""
+    kinds = (Output, InputRequired)
+    return [part.value for event in events if isinstance(event, kinds) for part in event.parts]
+
+
+def only(events: list[AgentEvent], kind: Callable[..., Any]) -> Any:
+    """Return the one event of a kind."""
+    (event,) = [event for event in events if isinstance(event, kind)]
+    return event
+
+
+def words(text: str) -> list[str]:
+    """Split a text into the chunks that scripted models stream."""
+    first, *others = text.split(" ")
+    return [first, *(f" {word}" for word in others)]
