@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
+from a2a_adapters_agent_framework import adapt
 from agent_framework import (
     Agent,
     BaseChatClient,
@@ -15,12 +15,18 @@ from agent_framework import (
     Content,
     FunctionInvocationLayer,
     ResponseStream,
+    Workflow,
+    WorkflowBuilder,
+    tool,
 )
 
 from tests.support.adapters import words
+from tests.support.agents import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = ["Fake", "adapt", "book", "calling", "made", "results", "said", "script", "team", "tool"]
 
 USAGE = {"input_token_count": 3, "output_token_count": 2, "total_token_count": 5}
 
@@ -44,11 +50,8 @@ class Fake(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
 
     async def _updates(self, messages):
         self.heard.append(list(messages))
-        made = self._answer(messages)
-        if inspect.isawaitable(made):
-            made = await made
         reason = "stop"
-        for item in made if isinstance(made, list) else [made]:
+        for item in await items(self._answer, messages):
             if isinstance(item, Exception):
                 raise item
             if isinstance(item, tuple):
@@ -78,7 +81,29 @@ def script(*answers: Any, **options: Any) -> Fake:
 
 def agent(*answers: Any, **options: Any) -> Agent:
     """Return an agent whose model gives these answers in turn."""
-    return Agent(client=script(*answers), **{"name": "helper", **options})
+    return made(script(*answers), **options)
+
+
+def made(client: Fake, **options: Any) -> Agent:
+    """Return an agent with this model."""
+    return Agent(client=client, **{"name": "helper", **options})
+
+
+def book(log: list[str]) -> Any:
+    """Return a tool that books a trip after an approval."""
+
+    @tool(approval_mode="always_require")
+    def book(city: str) -> str:
+        """Book a trip."""
+        log.append(city)
+        return f"{city} booked"
+
+    return book
+
+
+def team(member: Agent) -> Workflow:
+    """Return a workflow of one agent."""
+    return WorkflowBuilder(start_executor=member, name="team").build()
 
 
 def said(messages: list[Any]) -> list[str]:

@@ -2,73 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from agent_framework import Agent, tool
-
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
-from tests.plugins.agent_framework.support import Fake, agent, calling, results, said
+from a2a_adapters.testing import OnSqlite, ToolContract
+from tests.plugins.agent_framework import support
+from tests.plugins.agent_framework.support import agent, calling, tool
 from tests.plugins.functions.test_contract import OnTheSdk
+from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
 
-class Agents(AdapterContract):
-    streams = True
+class Asking(contracts.Asking):
+    """Agents that ask for an approval."""
 
-    def made(self, client):
-        return Agent(client=client, name="helper")
+    support = support
 
-    def echo(self):
-        return self.made(Fake(lambda messages: said(messages)[-1], streams=self.streams))
-
-    def silent(self):
-        return self.made(Fake(lambda _: " "))
-
-    def failing(self):
-        return self.made(Fake(lambda _: RuntimeError(self.secret)))
-
-    def failing_midway(self):
-        return self.made(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
-
-    def endless(self):
-        return self.made(Fake(lambda _: asyncio.Event().wait()))
-
-
-class Functions(Agents):
-    """Functions that make an agent for every run."""
-
-    def made(self, client):
-        def make() -> Agent:
-            return Agent(client=client, name="helper")
-
-        return make
-
-
-class Asking(InputRequiredContract):
-    """Agents that ask for an approval; their model repeats what the user says instead."""
-
-    streams = True
-
-    def asking(self):
-        def model(messages):
-            if done := results(messages):
-                return next(iter(done.values())).rpartition("says: ")[2]
-            return calling("ask", call_id=f"c{len(messages)}", question="which city?")
-
+    def tool(self):
         @tool(approval_mode="always_require")
         def ask(question: str) -> str:
             """Ask the user."""
             return question
 
-        return Agent(client=Fake(model, streams=self.streams), name="helper", tools=[ask])
+        return ask
 
 
-class TestAgents(Agents):
-    pass
+class TestAgents(contracts.Agents):
+    support = support
 
 
-class TestFunctions(Functions):
-    pass
+class TestFunctions(contracts.Functions):
+    support = support
 
 
 class TestAsking(Asking):
@@ -96,12 +57,13 @@ class TestAskingOnTheSdk(OnTheSdk, Asking):
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnTheSdk(OnTheSdk, Agents):
+class TestAgentsOnTheSdk(OnTheSdk, contracts.Agents):
+    support = support
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnSqlite(OnSqlite, Agents):
-    pass
+class TestAgentsOnSqlite(OnSqlite, contracts.Agents):
+    support = support
 
 
 class TestAskingOnSqlite(OnSqlite, Asking):

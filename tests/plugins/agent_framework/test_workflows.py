@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import pytest
@@ -28,25 +27,24 @@ from a2a_adapters import (
     Factory,
     InputRequired,
     Progress,
-    ServerOptions,
     TargetError,
     as_json,
     build_app,
 )
 from a2a_adapters.testing import (
-    AdapterContract,
     InputRequiredContract,
     OnSqlite,
-    answer_of,
     connect,
     running,
     send,
     user_message,
 )
-from tests.plugins.agent_framework.support import Fake, agent, calling, results, said
+from tests.plugins.agent_framework import support
+from tests.plugins.agent_framework.support import Fake, agent, calling, made, results, said, team
 from tests.plugins.sql.conftest import new_url
-from tests.support import busy
 from tests.support.adapters import answer, ask, data, deltas, only, reply
+from tests.support.agents import contracts
+from tests.support.agents.isolation import check_asking
 
 
 def adapt(make):
@@ -57,33 +55,16 @@ def of_one(client, **options):
     """Return a function that makes a workflow of one agent."""
 
     def make() -> Workflow:
-        helper = Agent(client=client, name="helper", **options)
-        return WorkflowBuilder(start_executor=helper).build()
+        return team(made(client, **options))
 
     return make
 
 
-class Workflows(AdapterContract):
-    streams = True
+class TestWorkflows(contracts.Agents):
+    support = support
 
-    def echo(self):
-        return of_one(Fake(lambda messages: said(messages)[-1], streams=self.streams))
-
-    def silent(self):
-        return of_one(Fake(lambda _: " "))
-
-    def failing(self):
-        return of_one(Fake(lambda _: RuntimeError(self.secret)))
-
-    def failing_midway(self):
-        return of_one(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
-
-    def endless(self):
-        return of_one(Fake(lambda _: asyncio.Event().wait()))
-
-
-class TestWorkflows(Workflows):
-    pass
+    def made(self, answer, **options):
+        return of_one(Fake(answer, **options))
 
 
 class Asker(Executor):
@@ -102,16 +83,12 @@ def asking() -> Workflow:
     return WorkflowBuilder(start_executor=Asker(id="asker")).build()
 
 
-class Asking(InputRequiredContract):
+class TestAsking(InputRequiredContract):
     def asking(self):
         return asking
 
 
-class TestAsking(Asking):
-    pass
-
-
-class TestAskingOnSqlite(OnSqlite, Asking):
+class TestAskingOnSqlite(OnSqlite, TestAsking):
     pass
 
 
@@ -298,17 +275,4 @@ def test_one_workflow_for_all_is_refused():
 
 @pytest.mark.parametrize("engine", ["memory", "postgresql"])
 async def test_callers_are_isolated(engine, tmp_path):
-    storage = "memory:" if engine == "memory" else new_url(engine, tmp_path)
-    app = build_app(asking, options=ServerOptions(storage=storage))
-
-    async def talk(caller):
-        async with connect(url, user=caller) as client:
-            for number in range(3):
-                task = await busy.send(client, user_message("go", context_id="shared"))
-                city = user_message(f"{caller}.{number}", task_id=task.id)
-                task = await busy.send(client, city)
-        return answer_of(task)
-
-    async with running(app) as url:
-        answers = await asyncio.gather(*(talk(f"caller{n}") for n in range(40)))
-    assert answers == [f"to caller{n}.2" for n in range(40)]
+    await check_asking(new_url(engine, tmp_path), asking)

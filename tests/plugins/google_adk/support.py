@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from a2a_adapters_google_adk import adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.function_tool import FunctionTool
 from google.genai.types import (
     Content,
     FunctionCall,
@@ -18,9 +19,12 @@ from google.genai.types import (
 from pydantic import PrivateAttr
 
 from tests.support.adapters import words
+from tests.support.agents import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = ["Fake", "adapt", "book", "calling", "made", "results", "said", "script", "tool"]
 
 USAGE = GenerateContentResponseUsageMetadata(
     prompt_token_count=3, candidates_token_count=2, total_token_count=5
@@ -50,11 +54,8 @@ class Fake(BaseLlm):
 
     async def generate_content_async(self, llm_request, stream=False):
         self._heard.append(list(llm_request.contents))
-        made = self._answer(llm_request.contents)
-        if inspect.isawaitable(made):
-            made = await made
         whole = []
-        for item in made if isinstance(made, list) else [made]:
+        for item in await items(self._answer, llm_request.contents):
             if isinstance(item, Exception):
                 raise item
             if isinstance(item, LlmResponse):
@@ -87,7 +88,28 @@ def script(*answers: Any, **options: Any) -> Fake:
 
 def agent(*answers: Any, **options: Any) -> LlmAgent:
     """Return an agent whose model gives these answers in turn."""
-    return LlmAgent(model=script(*answers), **{"name": "helper", **options})
+    return made(script(*answers), **options)
+
+
+def made(model: Fake, **options: Any) -> LlmAgent:
+    """Return an agent with this model."""
+    return LlmAgent(model=model, **{"name": "helper", **options})
+
+
+def tool(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, which is a tool as it is."""
+    return function
+
+
+def book(log: list[str]) -> FunctionTool:
+    """Return a tool that books a trip after a confirmation."""
+
+    def book(city: str) -> str:
+        """Book a trip."""
+        log.append(city)
+        return f"{city} booked"
+
+    return FunctionTool(book, require_confirmation=True)
 
 
 def composed(kind: type, *agents: Any, **options: Any) -> Any:

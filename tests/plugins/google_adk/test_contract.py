@@ -2,91 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from a2a_adapters.testing import OnSqlite, ToolContract
 from tests.plugins.functions.test_contract import OnTheSdk
-from tests.plugins.google_adk.support import Fake, agent, calling, results, said
+from tests.plugins.google_adk import support
+from tests.plugins.google_adk.support import agent, calling
+from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
 
-class Agents(AdapterContract):
-    streams = True
-
-    def made(self, model):
-        return LlmAgent(model=model, name="helper")
-
-    def echo(self):
-        return self.made(Fake(lambda messages: said(messages)[-1], streams=self.streams))
-
-    def silent(self):
-        return self.made(Fake(lambda _: " "))
-
-    def failing(self):
-        return self.made(Fake(lambda _: RuntimeError(self.secret)))
-
-    def failing_midway(self):
-        return self.made(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
-
-    def endless(self):
-        return self.made(Fake(lambda _: asyncio.Event().wait()))
-
-
-class Functions(Agents):
-    """Functions that make an agent for every run."""
-
-    def made(self, model):
-        def make() -> LlmAgent:
-            return LlmAgent(model=model, name="helper")
-
-        return make
-
-
-class Asking(InputRequiredContract):
+class Asking(contracts.Asking):
     """Agents with a long-running tool, whose result is what the user says."""
 
-    streams = True
+    support = support
 
-    def asking(self):
-        def act(contents):
-            return results(contents).get("c1") or calling("ask", question="which city?")
-
+    def tool(self):
         def ask(question: str) -> None:
             """Ask the user."""
 
-        tools = [LongRunningFunctionTool(ask)]
-        return LlmAgent(model=Fake(act, streams=self.streams), name="helper", tools=tools)
+        return LongRunningFunctionTool(ask)
 
 
-class Confirming(InputRequiredContract):
-    """Agents that ask for a confirmation; their model repeats what the user says instead."""
+class Confirming(contracts.Asking):
+    """Agents that ask for a confirmation."""
 
-    streams = True
+    support = support
 
-    def asking(self):
-        def act(contents):
-            if done := results(contents):
-                return next(iter(done.values())).rpartition("says: ")[2]
-            return calling("ask", call_id=f"c{len(contents)}", question="which city?")
-
+    def tool(self):
         def ask(question: str) -> str:
             """Ask the user."""
             return question
 
-        tools = [FunctionTool(ask, require_confirmation=True)]
-        return LlmAgent(model=Fake(act, streams=self.streams), name="helper", tools=tools)
+        return FunctionTool(ask, require_confirmation=True)
 
 
-class TestAgents(Agents):
-    pass
+class TestAgents(contracts.Agents):
+    support = support
 
 
-class TestFunctions(Functions):
-    pass
+class TestFunctions(contracts.Functions):
+    support = support
 
 
 class TestAsking(Asking):
@@ -121,7 +78,8 @@ class TestAskingOnTheSdk(OnTheSdk, Asking):
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnTheSdk(OnTheSdk, Agents):
+class TestAgentsOnTheSdk(OnTheSdk, contracts.Agents):
+    support = support
     streams = False  # there every chunk is a part
 
 
@@ -129,8 +87,8 @@ class TestConfirmingOnSqlite(OnSqlite, Confirming):
     pass
 
 
-class TestAgentsOnSqlite(OnSqlite, Agents):
-    pass
+class TestAgentsOnSqlite(OnSqlite, contracts.Agents):
+    support = support
 
 
 class TestAskingOnSqlite(OnSqlite, Asking):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from a2a_adapters_google_adk import adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
@@ -14,106 +13,40 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import Workflow
 from pydantic import BaseModel
 
-from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
-from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said
-from tests.support.adapters import answer, ask, data, only, reply, request
+from a2a_adapters import Data, InputRequired, ToolCall, ToolResult
+from tests.plugins.google_adk import support
+from tests.plugins.google_adk.support import Fake, agent, calling, composed, results
+from tests.support.adapters import answer, ask, data, only, reply
+from tests.support.agents import questions
+from tests.support.agents.killing import outliving
+from tests.support.agents.questions import clerk, ids
 
 
-def booking(log=None, name="clerk"):
-    """Return an agent that asks for two confirmations in one turn, and repeats the results."""
+class TestConfirmations(questions.Approvals):
+    support = support
+    refused = "rejected"
 
-    def book(city: str) -> str:
-        """Book a trip."""
-        if log is not None:
-            log.append(city)
-        return f"{city} booked"
+    def check_tools(self, events):
+        shown = [(event.name, event.is_error) for event in events if isinstance(event, ToolResult)]
+        assert shown == [("book", False), ("book", True)]
 
-    def act(contents):
-        if done := results(contents):
-            return "; ".join(done[key] for key in sorted(done))
-        calls = [calling("book", f"c{n}", city=city) for n, city in enumerate(("Rome", "Oslo"))]
-        return calls if said(contents)[-1] == "book" else f"heard {said(contents)[-1]}"
-
-    tools = [FunctionTool(book, require_confirmation=True)]
-    return LlmAgent(name=name, model=Fake(act), tools=tools)
+    async def test_calls_have_no_results_before_they_are_made(self):
+        events = await ask(adapt(self.asking()), "book", wants_progress=True)
+        assert not [event for event in events if isinstance(event, ToolResult)]
 
 
-def ids(events):
-    return list(data(events)[-1]["response_schema"]["properties"])
-
-
-async def test_several_confirmations_are_asked_at_once():
-    events = await ask(adapt(booking()), "book", wants_progress=True)
-    question = only(events, InputRequired)
-    assert question.durable
-    first = 'The agent wants to call book({"city":"Rome"}).'
-    assert question.prompt.startswith(f"1. {first}\n2. ")
-    assert [part["arguments"]["city"] for part in data(events)[:2]] == ["Rome", "Oslo"]
-    schemas = data(events)[-1]["response_schema"]["properties"].values()
-    assert [schema["type"] for schema in schemas] == ["boolean", "boolean"]
-    assert not [event for event in events if isinstance(event, ToolResult)]
-
-
-async def test_confirmations_are_answered_by_id():
-    log = []
-    adapter = adapt(booking(log))
-    first, second = ids(await ask(adapter, "book"))
-    events = await reply(adapter, Data({first: True, second: "too cold"}), wants_progress=True)
-    said = "The user did not approve this call, and says: too cold"
-    assert answer(events) == f"Rome booked; {said}"
-    assert log == ["Rome"]
-    shown = [(event.name, event.is_error) for event in events if isinstance(event, ToolResult)]
-    assert shown == [("book", False), ("book", True)]
-
-
-async def test_confirmations_are_answered_in_turn():
-    log = []
-    adapter = adapt(booking(log))
-    await ask(adapter, "book")
-    events = await reply(adapter, "yes")
-    assert "Oslo" in only(events, InputRequired).prompt
-    assert log == []  # the run goes on once, with all answers
-    assert "rejected" in answer(await reply(adapter, "no"))
-    assert log == ["Rome"]
-
-
-@pytest.mark.parametrize("part", [" ", Data({})])
-async def test_empty_replies_are_asked_again(part):
-    adapter = adapt(booking())
-    await ask(adapter, "book")
-    events = await reply(adapter, part)
-    assert only(events, InputRequired).prompt.startswith("That decides nothing.\n\n1. The agent")
-
-
-async def test_closed_questions_are_not_answered():
-    adapter = adapt(booking())
-    await ask(adapter, "book")
-    assert only(await reply(adapter, "yes", task_id="other"), Rejected)
-
-
-async def test_new_messages_wait_for_the_answer_or_drop_the_question():
-    adapter = adapt(booking())
-    await ask(adapter, "book")
-
-    async def no() -> bool:
-        return False
-
-    assert only(await ask(adapter, "hello", task_id="other"), Rejected)
-    assert answer(await ask(adapter, "hello", task_id="other", others_wait=no)) == "heard hello"
-
-
-async def test_abandoned_questions_leave_the_conversation_as_before():
-    clerk = booking()
-    adapter = adapt(clerk)
-    await ask(adapter, "hi")
-    await ask(adapter, "book")
-    await adapter.abandon(request("book"))
-    await ask(adapter, "bye", task_id="other")
-    assert said(clerk.model.heard[-1]) == ["hi", "bye"]
+async def test_questions_outlive_their_process(tmp_path):
+    assert await outliving(support, tmp_path, ["yes", "rather not"]) == [
+        "Let me see.",
+        "Rome booked; The user did not approve this call, and says: rather not",
+    ]
+    assert (tmp_path / "booked").read_text() == "Rome\n"
 
 
 async def test_a_sequence_goes_on_after_the_answer():
-    team = composed(SequentialAgent, booking(name="first"), agent("the end", name="last"))
+    team = composed(
+        SequentialAgent, clerk(support, [], name="first"), agent("the end", name="last")
+    )
     adapter = adapt(team)
     first, second = ids(await ask(adapter, "book"))
     assert answer(await reply(adapter, Data({first: True, second: True}))) == "the end"
@@ -121,7 +54,7 @@ async def test_a_sequence_goes_on_after_the_answer():
 
 async def test_runners_keep_the_run_that_waits():
     log = []
-    runner = InMemoryRunner(agent=booking(log))
+    runner = InMemoryRunner(agent=clerk(support, log))
     first, second = ids(await ask(adapt(runner), "book"))
     adapter = adapt(runner)
     await ask(adapter, "book", context_id="another")

@@ -23,22 +23,17 @@ from google.genai.types import Blob, FileData, Part
 from pydantic import BaseModel
 
 from a2a_adapters import (
-    AgentFailedError,
-    Factory,
     File,
-    InvalidInputError,
     Output,
     Progress,
     Rejected,
-    TargetError,
-    TaskMetadata,
     Text,
-    ToolCall,
-    ToolResult,
     as_json,
 )
+from tests.plugins.google_adk import support
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said, script
-from tests.support.adapters import answer, ask, data, deltas, only
+from tests.support.adapters import answer, ask, data, deltas, failure, only
+from tests.support.agents import serving
 
 
 class Weather(BaseModel):
@@ -46,33 +41,19 @@ class Weather(BaseModel):
     degrees: int
 
 
-async def test_tokens_are_streamed_once_and_usage_is_reported():
-    events = await ask(adapt(agent("one two three")), "hi")
-    assert deltas(events) == ["one", " two", " three"]
-    assert only(events, TaskMetadata).values["usage"]["total_tokens"] == 5
+class TestServing(serving.Serving):
+    support = support
+    thought = Part(text="hm", thought=True)
+    instructions = "instruction"
+
+    def adapter(self, model, *functions):
+        # with a configuration, async tools run in the event loop of the test
+        return adapt(support.made(model, tools=list(functions)), run_config=RunConfig())
 
 
 async def test_models_that_do_not_stream_are_heard():
     helper = LlmAgent(name="helper", model=Fake(lambda _: "one two", streams=False))
     assert deltas(await ask(adapt(helper), "hi")) == ["one two"]
-
-
-async def test_thoughts_and_tools_are_progress_and_texts_are_paragraphs():
-    def look(city: str) -> str:
-        """Look."""
-        return f"rain in {city}"
-
-    thought = Part(text="hm", thought=True)
-    helper = agent(
-        [thought, "Let me see.", calling("look", city="Rome")], "It rains.", tools=[look]
-    )
-    events = await ask(adapt(helper), "hi", wants_progress=True)
-    assert answer(events) == "Let me see.\n\nIt rains."
-    assert only(events, Progress) == Progress("hm", {"kind": "thought"})
-    assert only(events, ToolCall) == ToolCall("c1", "look", {"city": "Rome"})
-    assert only(events, ToolResult) == ToolResult("c1", "look", "rain in Rome")
-    quiet = await ask(adapt(agent([thought, "y"])), "hi")
-    assert not [event for event in quiet if isinstance(event, Progress)]
 
 
 async def test_structured_output_is_data_with_its_schema():
@@ -110,11 +91,6 @@ async def test_saved_artifacts_are_files_of_the_answer():
     events = await ask(adapt(agent(calling("draw"), "Here.", tools=[draw])), "hi")
     [part] = only(events, Output).parts
     assert (part.content, part.media_type, part.filename) == (b"pixels", "image/png", "a.png")
-
-
-async def test_empty_messages_are_refused():
-    with pytest.raises(InvalidInputError, match="empty"):
-        await ask(adapt(agent("never")), Text(" "))
 
 
 async def test_tools_find_the_request_which_is_not_stored():
@@ -206,10 +182,8 @@ async def test_filters_reject_the_task(code):
 
 @pytest.mark.parametrize("code", ["UNEXPECTED_TOOL_CALL", "UNKNOWN_ERROR"])
 async def test_other_error_codes_fail_the_task(code):
-    with pytest.raises(AgentFailedError) as raised:
-        await ask(adapt(agent(LlmResponse(error_code=code, error_message="secret"))), "hi")
-    assert raised.value.category == "model_unavailable"
-    assert "secret" not in str(raised.value)
+    broken = agent(LlmResponse(error_code=code, error_message="secret"))
+    assert await failure(adapt(broken), "secret") == "model_unavailable"
 
 
 async def test_the_limit_of_model_calls_rejects_the_task():
@@ -232,20 +206,7 @@ async def test_the_limit_of_model_calls_rejects_the_task():
     ],
 )
 async def test_failures_have_a_category_and_no_details(error, category):
-    with pytest.raises(AgentFailedError) as raised:
-        await ask(adapt(agent(error)), "hi")
-    assert raised.value.category == category
-    assert "secret" not in str(raised.value)
-
-
-async def test_failed_runs_leave_the_conversation_unchanged():
-    model = script("one", RuntimeError("down"), "three")
-    adapter = adapt(LlmAgent(name="helper", model=model))
-    await ask(adapter, "first")
-    with pytest.raises(RuntimeError):
-        await ask(adapter, "second")
-    await ask(adapter, "third")
-    assert said(model.heard[-1]) == ["first", "third"]
+    assert await failure(adapt(agent(error)), "secret") == category
 
 
 async def test_apps_and_runners_keep_what_they_bring():
@@ -275,48 +236,10 @@ async def test_anonymous_callers_of_a_runner_share_no_state():
     assert answer(await ask(adapter, "hi", context_id="b")) == "nobody"
 
 
-async def test_cancelling_stops_the_model_and_tools_at_once():
-    started, stopped = asyncio.Event(), asyncio.Event()
-
-    async def work() -> str:
-        """Work."""
-        started.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            stopped.set()
-        return ""
-
-    config = RunConfig()  # async tools in the event loop of the test
-    adapter = adapt(agent(calling("work"), tools=[work]), run_config=config)
-    run = asyncio.create_task(ask(adapter, "hi"))
-    await started.wait()
-    run.cancel()
-    await asyncio.wait({run})
-    assert stopped.is_set()
-    assert run.cancelled()
-
-
-def test_the_card_has_tools_and_sub_agents_and_no_instructions():
-    def look(city: str) -> str:
-        """Look at the weather."""
-        return city
-
+def test_sub_agents_are_skills():
     desk = agent(name="desk", description="Books trips.")
-    host = agent(
-        name="host",
-        description="Knows it.",
-        instruction="SECRET",
-        tools=[look],
-        sub_agents=[desk],
-    )
-    about = adapt(host).describe()
-    assert (about.name, about.description) == ("host", "Knows it.")
-    assert [(skill.id, skill.description, skill.tags) for skill in about.skills] == [
-        ("look", "Look at the weather.", ("tool",)),
-        ("desk", "Books trips.", ("agent",)),
-    ]
-    assert "SECRET" not in str(about)
+    [skill] = adapt(agent(name="host", sub_agents=[desk])).describe().skills
+    assert (skill.id, skill.description, skill.tags) == ("desk", "Books trips.", ("agent",))
 
 
 @pytest.mark.parametrize("level", [logging.NOTSET, logging.DEBUG])
@@ -328,8 +251,3 @@ def test_a_served_process_logs_failures_once_unless_told_otherwise(level):
         assert logger.isEnabledFor(logging.ERROR) == (level != logging.NOTSET)
     finally:
         logging.getLogger("google_adk").setLevel(logging.NOTSET)
-
-
-def test_other_objects_are_refused():
-    with pytest.raises(TargetError, match="str"):
-        adapt(Factory(lambda: "x", "x"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from agents import Agent, Model, Usage
+from a2a_adapters_openai_agents import adapt
+from agents import Agent, FunctionTool, Model, Usage, function_tool
 from agents.items import ModelResponse
 from openai.types.responses import (
     Response,
@@ -21,15 +22,22 @@ from openai.types.responses import (
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 from tests.support.adapters import words
+from tests.support.agents import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+__all__ = ["Fake", "adapt", "book", "calling", "made", "results", "said", "script", "tool"]
+
+tool = function_tool
+
+
 class Fake(Model):
     """Answers with a function of the received items, streamed word by word.
 
-    The function returns a text, output items, or a list of both; it may be async, or raise.
+    The function returns a text, an output item, an exception to raise, or a list of these; it may
+    be async, or raise.
     """
 
     def __init__(self, answer: Callable[[list[Any]], Any], *, streams: bool = True) -> None:
@@ -38,20 +46,19 @@ class Fake(Model):
         self.heard: list[list[Any]] = []
 
     async def _output(self, given) -> list[Any]:
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-        self.heard.append(items)
-        made = self._answer(items)
-        if inspect.isawaitable(made):
-            made = await made
-        made = made if isinstance(made, list) else [made]
+        received = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        self.heard.append(received)
+        made = await items(self._answer, received)
         return [message(item) if isinstance(item, str) else item for item in made]
 
     async def get_response(self, system_instructions, input, *args, **kwargs):  # noqa: A002
         return ModelResponse(await self._output(input), Usage(requests=1), None)
 
-    async def stream_response(self, system_instructions, items, *args, **kwargs):
-        output = await self._output(items)
+    async def stream_response(self, system_instructions, given, *args, **kwargs):
+        output = await self._output(given)
         for position, item in enumerate(output):
+            if isinstance(item, Exception):
+                raise item
             if self._streams and isinstance(item, ResponseOutputMessage):
                 for word in words(item.content[0].text):
                     yield delta(word, item.id, position)
@@ -121,21 +128,39 @@ def calling(name: str, call_id: str = "c1", **arguments: Any) -> ResponseFunctio
 def script(*answers: Any, **options: Any) -> Fake:
     """Return a model that gives these answers in turn."""
     left = list(answers)
-
-    def next_answer(_):
-        answer = left.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return Fake(next_answer, **options)
+    return Fake(lambda _: left.pop(0), **options)
 
 
-def agent(*answers: Any, name: str = "helper", **options: Any) -> Agent[Any]:
+def agent(*answers: Any, **options: Any) -> Agent[Any]:
     """Return an agent whose model gives these answers in turn."""
-    return Agent(name=name, model=script(*answers), **options)
+    return made(script(*answers), **options)
+
+
+def made(model: Fake, **options: Any) -> Agent[Any]:
+    """Return an agent with this model."""
+    return Agent(model=model, **{"name": "helper", **options})
+
+
+def book(log: list[str]) -> FunctionTool:
+    """Return a tool that books a trip after an approval."""
+
+    @function_tool(needs_approval=True)
+    def book(city: str) -> str:
+        """Book a trip."""
+        log.append(city)
+        return f"booked {city}"
+
+    return book
 
 
 def said(items: list[Any]) -> list[str]:
     """Return the texts of the user's messages."""
     return [item["content"] for item in items if item.get("role") == "user"]
+
+
+def results(items: list[Any]) -> dict[str, str]:
+    """Return the results of tools after the last message of a model, by the id of the call."""
+    outputs = itertools.takewhile(
+        lambda item: item.get("type") == "function_call_output", reversed(items)
+    )
+    return {item["call_id"]: item["output"] for item in outputs}

@@ -6,52 +6,12 @@ import asyncio
 
 from agents import Agent, function_tool
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from a2a_adapters.testing import AdapterContract, OnSqlite, ToolContract
 from tests.plugins.functions.test_contract import OnTheSdk
-from tests.plugins.openai_agents.support import Fake, agent, calling, delta, said
+from tests.plugins.openai_agents import support
+from tests.plugins.openai_agents.support import Fake, agent, calling, said
+from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
-
-
-class Agents(AdapterContract):
-    streams = True
-
-    def made(self, model):
-        return Agent(name="helper", model=model)
-
-    def echo(self):
-        return self.made(Fake(lambda items: said(items)[-1], streams=self.streams))
-
-    def silent(self):
-        return self.made(Fake(lambda _: ""))
-
-    def failing(self):
-        def fail(_):
-            raise RuntimeError(self.secret)
-
-        return self.made(Fake(fail))
-
-    def failing_midway(self):
-        secret = self.secret
-
-        class Failing(Fake):
-            async def stream_response(self, *_, **__):
-                yield delta("begun")
-                raise RuntimeError(secret)
-
-        return self.made(Failing(lambda _: ""))
-
-    def endless(self):
-        return self.made(Fake(lambda _: asyncio.Event().wait()))
-
-
-class Functions(Agents):
-    """Functions that make agents."""
-
-    def made(self, model):
-        def make() -> Agent:
-            return Agent(name="helper", model=model)
-
-        return make
 
 
 class Tools(AdapterContract):
@@ -99,30 +59,25 @@ class Tools(AdapterContract):
         return self.made(lambda _: asyncio.Event().wait())
 
 
-class Asking(InputRequiredContract):
-    """An agent whose tool needs approval; its model reports the decision."""
+class Asking(contracts.Asking):
+    """Agents that ask for an approval."""
 
-    streams = True
+    support = support
 
-    def asking(self):
+    def tool(self):
         @function_tool(needs_approval=True)
-        def book(question: str) -> str:
+        def ask(question: str) -> str:
             return "booked"
 
-        def model(items):
-            if items[-1].get("type") == "function_call_output":
-                return items[-1]["output"]
-            return calling("book", call_id=f"c{len(items)}", question="which city?")
-
-        return Agent(name="helper", model=Fake(model, streams=self.streams), tools=[book])
+        return ask
 
 
-class TestAgents(Agents):
-    pass
+class TestAgents(contracts.Agents):
+    support = support
 
 
-class TestFunctions(Functions):
-    pass
+class TestFunctions(contracts.Functions):
+    support = support
 
 
 class TestTools(Tools):
@@ -154,7 +109,8 @@ class TestAskingOnTheSdk(OnTheSdk, Asking):
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnTheSdk(OnTheSdk, Agents):
+class TestAgentsOnTheSdk(OnTheSdk, contracts.Agents):
+    support = support
     streams = False  # there every chunk is a part
 
 
@@ -162,28 +118,12 @@ class TestToolsOnTheSdk(OnTheSdk, Tools):
     pass
 
 
-class TestAgentsOnSqlite(OnSqlite, Agents):
-    pass
+class TestAgentsOnSqlite(OnSqlite, contracts.Agents):
+    support = support
 
 
-class TestAgentsOnPostgresql(OnPostgresql, Agents):
-    pass
-
-
-class TestFunctionsOnSqlite(OnSqlite, Functions):
-    pass
-
-
-class TestFunctionsOnPostgresql(OnPostgresql, Functions):
-    pass
-
-
-class TestToolsOnSqlite(OnSqlite, Tools):
-    pass
-
-
-class TestToolsOnPostgresql(OnPostgresql, Tools):
-    pass
+class TestAgentsOnPostgresql(OnPostgresql, contracts.Agents):
+    support = support
 
 
 class TestAskingOnSqlite(OnSqlite, Asking):

@@ -10,14 +10,16 @@ from a2a_adapters_openai_agents import adapt
 from agents import Agent
 
 from a2a_adapters import InputRequired, ResumeError
+from tests.plugins.openai_agents import support
 from tests.plugins.openai_agents.served_paused import until_there
-from tests.plugins.openai_agents.support import Fake, agent, calling, said
+from tests.plugins.openai_agents.support import Fake, agent, calling
 from tests.plugins.openai_agents.test_memory import clerk
 from tests.plugins.openai_agents.test_resume import look, resumed
 from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.sql.test_resume import Caller, texts
 from tests.support.adapters import answer, ask, only
+from tests.support.agents.memory import listener
 from tests.support.processes import launched
 from tests.support.warm import warm
 
@@ -31,10 +33,6 @@ def url(tmp_path):
 
 def process(url, agent, **options):
     return Process(url, adapt(agent, **options))
-
-
-def listener():
-    return Agent(name="listener", model=Fake(lambda items: " ".join(said(items))))
 
 
 class Paused(Fake):
@@ -59,7 +57,7 @@ async def test_paused_runs_do_not_overwrite_newer_ones(url, durable):
     slow = Agent(name="listener", model=model)
     async with (
         process(url, slow, durable=durable) as sleeper,
-        process(url, listener(), durable=durable) as other,
+        process(url, listener(support), durable=durable) as other,
     ):
         paused = asyncio.create_task(ask(sleeper, "lost", task_id="paused"))
         await model.heard_of.wait()
@@ -86,7 +84,7 @@ async def test_paused_runs_do_not_write_once_another_has_begun(url, durable):
             await paused
         newer.goes_on.set()
         assert answer(await running) == "in time"
-    async with process(url, listener(), durable=durable) as after:
+    async with process(url, listener(support), durable=durable) as after:
         assert answer(await ask(after, "next", task_id="next")) == "kept next"
 
 
@@ -107,7 +105,7 @@ async def test_only_the_new_owner_finishes_a_run(url):
             await paused
         heir.goes_on.set()
         assert answer(await taking_over) == "It rains."
-    async with process(url, listener()) as after:
+    async with process(url, listener(support)) as after:
         assert answer(await ask(after, "sure?", task_id="next")) == "weather? sure?"
 
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
-from agents import Agent, function_tool
+from a2a_adapters_openai_agents import adapt
+from agents import Agent, RunContextWrapper, function_tool
 
-from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, user_message
 from tests.plugins.openai_agents.support import Fake, calling, said
-from tests.support.busy import send
-
-CALLERS, TURNS = 40, 3
+from tests.support.agents.isolation import check_repeating
 
 
 @function_tool
-async def repeat(words: str) -> str:
+async def repeat(wrapper: RunContextWrapper[str], words: str) -> str:
     """Repeat the text after yielding to other runs."""
     for _ in range(3):
         await asyncio.sleep(0)
-    return words
+    return f"{wrapper.context}: {words}"
 
 
 def listening():
@@ -38,16 +35,6 @@ def listening():
     return Agent(name="front", model=front, handoffs=[listener])
 
 
-async def talk(url, caller):
-    words = [f"{caller}.{turn}" for turn in range(TURNS)]
-    async with connect(url, user=caller) as client:
-        for word in words:
-            task = await send(client, user_message(word, context_id="shared"))
-    return " ".join(words), answer_of(task)
-
-
 async def test_concurrent_callers_are_isolated(any_storage):
-    options = ServerOptions(storage=any_storage)
-    async with running(build_app(listening(), options=options)) as url:
-        talks = await asyncio.gather(*(talk(url, f"caller{n}") for n in range(CALLERS)))
-    assert [answers for _, answers in talks] == [said for said, _ in talks]
+    target = adapt(listening(), context=lambda asked: asked.owner)
+    await check_repeating(any_storage, target, questions=0)

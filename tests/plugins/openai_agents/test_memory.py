@@ -6,30 +6,26 @@ import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import Agent, function_tool
 
-from a2a_adapters import Data, InputRequired, Limits, Rejected, TaskMetadata
-from tests.plugins.openai_agents.support import Fake, agent, calling, said, script
+from a2a_adapters import Data, InputRequired, Rejected, TaskMetadata
+from tests.plugins.openai_agents import support
+from tests.plugins.openai_agents.support import Fake, agent, calling, script
 from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, data, only, reply, request
-
-STILL_WAITS = "Another task of this conversation waits for an answer."
-
-
-def process(url, agent, name="agent", **options):
-    return Process(url, adapt(agent, **options), name)
-
-
-def listener():
-    return Agent(name="listener", model=Fake(lambda items: " ".join(said(items))))
-
-
-@function_tool(needs_approval=True)
-def book(city: str) -> str:
-    """Book a trip."""
-    BOOKED.append(city)
-    return f"booked {city}"
-
+from tests.support.adapters import answer, ask, data, only, reply
+from tests.support.agents import memory, questions
 
 BOOKED: list[str] = []
+
+
+def process(url, agent):
+    return Process(url, adapt(agent))
+
+
+class TestMemory(memory.Memory):
+    support = support
+
+
+class TestQuestions(questions.OpenQuestions):
+    support = support
 
 
 @pytest.fixture(autouse=True)
@@ -46,51 +42,7 @@ def clerk(*cities, name="clerk"):
         results = [output for output in outputs if "assistant" not in output]  # but for handoffs
         return "; ".join(results) if len(results) == len(cities) else calls
 
-    return Agent(name=name, model=Fake(act), tools=[book])
-
-
-async def test_conversations_continue():
-    adapter = adapt(listener())
-    assert [answer(await ask(adapter, text)) for text in ("one", "two")] == ["one", "one two"]
-
-
-async def test_conversations_continue_after_a_restart(url):
-    received = []
-    for text in ("one", "two", "three"):
-        async with process(url, listener()) as adapter:
-            received.append(answer(await ask(adapter, text)))
-    assert received == ["one", "one two", "one two three"]
-
-
-async def test_owners_contexts_and_agents_are_isolated(url):
-    for text in ("hi", "ho"):
-        for name in ("first", "second"):
-            async with process(url, listener(), name) as adapter:
-                for owner in ("ann", "bob"):
-                    for context_id in ("one", "two"):
-                        words = f"{text}.{name}.{owner}.{context_id}"
-                        received = answer(
-                            await ask(adapter, words, owner=owner, context_id=context_id)
-                        )
-                        before = f"{words.replace('ho.', 'hi.')} " if text == "ho" else ""
-                        assert received == before + words
-
-
-async def test_failed_runs_do_not_change_the_conversation():
-    model = script("fine", RuntimeError("broken"), "fine again")
-    adapter = adapt(Agent(name="helper", model=model))
-    await ask(adapter, "one")
-    with pytest.raises(RuntimeError):
-        await ask(adapter, "two")
-    await ask(adapter, "three")
-    assert said(model.heard[-1]) == ["one", "three"]
-
-
-async def test_memory_evicts_conversations():
-    adapter = adapt(listener(), limits=Limits(conversations=1))
-    await ask(adapter, "one", context_id="a")
-    await ask(adapter, "two", context_id="b")
-    assert answer(await ask(adapter, "three", context_id="a")) == "three"
+    return Agent(name=name, model=Fake(act), tools=[support.book(BOOKED)])
 
 
 async def test_tool_calls_are_part_of_the_conversation():
@@ -174,29 +126,6 @@ async def test_usage_includes_the_run_before_a_question():
     asked = only(await ask(adapter, "book"), TaskMetadata).values["usage"]["total_tokens"]
     done = only(await reply(adapter, "yes"), TaskMetadata).values["usage"]["total_tokens"]
     assert (asked, done) == (7, 14)
-
-
-async def test_open_questions_block_new_tasks_until_abandoned():
-    adapter = adapt(clerk("Rome"))
-    await ask(adapter, "book")
-    rejected = only(await ask(adapter, "hello?", task_id="other"), Rejected)
-    assert rejected.reason.startswith(STILL_WAITS)
-    await adapter.abandon(request(task_id="other"))  # not the one that asked
-    only(await ask(adapter, "hello?", task_id="other"), Rejected)
-    await adapter.abandon(request())
-    only(await ask(adapter, "book", task_id="other"), InputRequired)
-    gone = only(await reply(adapter, "yes"), Rejected)
-    assert "no longer open" in gone.reason
-
-
-async def test_questions_of_lost_tasks_are_dropped():
-    async def nobody_waits():
-        return False
-
-    adapter = adapt(clerk("Rome"))
-    await ask(adapter, "book")
-    again = await ask(adapter, "book", task_id="other", others_wait=nobody_waits)
-    only(again, InputRequired)
 
 
 async def test_changed_agents_reject_old_questions(url):

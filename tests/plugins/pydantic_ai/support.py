@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import Agent, UserPromptPart
+from a2a_adapters_pydantic_ai import adapt
+from pydantic_ai import Agent, Tool, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from tests.support.adapters import words
+from tests.support.agents import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+__all__ = ["Fake", "adapt", "book", "calling", "made", "results", "said", "script", "tool"]
 
 
 class Fake(FunctionModel):
@@ -31,11 +35,7 @@ class Fake(FunctionModel):
     async def _stream(self, messages, info):
         self.heard.append(list(messages))
         self.info = info
-        made = self._answer(messages)
-        if inspect.isawaitable(made):
-            made = await made
-        made = made if isinstance(made, list) else [made]
-        for position, item in enumerate(made):
+        for position, item in enumerate(await items(self._answer, messages)):
             if isinstance(item, Exception):
                 raise item
             if isinstance(item, DeltaToolCall):
@@ -60,7 +60,28 @@ def script(*answers: Any, **options: Any) -> Fake:
 
 def agent(*answers: Any, **options: Any) -> Agent[Any, Any]:
     """Return an agent whose model gives these answers in turn."""
-    return Agent(script(*answers), **{"name": "helper", **options})
+    return made(script(*answers), **options)
+
+
+def made(model: Fake, **options: Any) -> Agent[Any, Any]:
+    """Return an agent with this model."""
+    return Agent(model, **{"name": "helper", **options})
+
+
+def tool(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, which is a tool as it is."""
+    return function
+
+
+def book(log: list[str]) -> Tool:
+    """Return a tool that books a trip after an approval."""
+
+    def book(city: str) -> str:
+        """Book a trip."""
+        log.append(city)
+        return f"{city} booked"
+
+    return Tool(book, requires_approval=True)
 
 
 def said(messages: list[Any]) -> list[str]:

@@ -1,43 +1,21 @@
-"""Cancelled and abandoned runs end immediately."""
+"""Cancelled and abandoned runs end immediately, and failed ones change nothing."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 
-import pytest
 from a2a_adapters_pydantic_ai import adapt
 from pydantic_ai import Agent
 
-from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
-from tests.support.adapters import answer, ask, request
+from tests.plugins.pydantic_ai import support
+from tests.plugins.pydantic_ai.support import Fake, agent, calling
+from tests.support.adapters import request
+from tests.support.agents import serving
 from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
-async def cancelled_while(adapter, begun):
-    """Begin a run and cancel it when `begun` is set."""
-    running = asyncio.create_task(ask(adapter, "hi"))
-    await begun.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-
-
-@pytest.mark.parametrize("where", ["model", "tool"])
-async def test_models_and_tools_are_cancelled(where):
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def endless() -> str:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    model = Fake(lambda _: endless()) if where == "model" else script(calling("endless"), "never")
-    await cancelled_while(adapt(Agent(model, tools=[endless])), begun)
-    await ended.wait()
-    assert len(model.heard) == 1
+class TestRunning(serving.Running):
+    support = support
 
 
 async def test_blocking_tools_are_reported_and_do_not_delay_a_cancel(caplog):
@@ -66,26 +44,3 @@ async def test_closing_a_stream_ends_its_run():
     await anext(events)
     await events.aclose()
     await ended.wait()
-
-
-async def test_cancelled_runs_do_not_change_the_conversation():
-    begun = asyncio.Event()
-
-    async def first(messages):
-        if said(messages) == ["hi"]:
-            begun.set()
-            await asyncio.Event().wait()
-        return " ".join(said(messages))
-
-    adapter = adapt(Agent(Fake(first)))
-    await cancelled_while(adapter, begun)
-    assert answer(await ask(adapter, "ho")) == "ho"
-
-
-async def test_unanswered_requests_leave_nothing_behind():
-    model = script("never")
-    events = adapt(Agent(model)).stream(request("hi"))
-    await events.aclose()
-    del events
-    gc.collect()  # reports what was never awaited
-    assert model.heard == []

@@ -6,45 +6,15 @@ import asyncio
 
 from pydantic_ai import Agent, CallDeferred, ToolFailed
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from a2a_adapters.testing import AdapterContract, OnSqlite, ToolContract
 from tests.plugins.functions.test_contract import OnTheSdk
+from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, results, said
+from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
 
-class Agents(AdapterContract):
-    streams = True
-
-    def made(self, model):
-        return Agent(model, name="helper")
-
-    def echo(self):
-        return self.made(Fake(lambda messages: said(messages)[-1], streams=self.streams))
-
-    def silent(self):  # the framework asks a model again that answers nothing at all
-        return self.made(Fake(lambda _: " "))
-
-    def failing(self):
-        return self.made(Fake(lambda _: RuntimeError(self.secret)))
-
-    def failing_midway(self):
-        return self.made(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
-
-    def endless(self):
-        return self.made(Fake(lambda _: asyncio.Event().wait()))
-
-
-class Functions(Agents):
-    """Functions that make an agent for every run."""
-
-    def made(self, model):
-        def make() -> Agent:
-            return Agent(model, name="helper")
-
-        return make
-
-
-class Tools(AdapterContract):
+class TestTools(AdapterContract):
     """Agents whose tools behave as the contract requires."""
 
     def made(self, work, *before):
@@ -86,36 +56,25 @@ class Tools(AdapterContract):
         return self.made(lambda _: asyncio.Event().wait())
 
 
-class Asking(InputRequiredContract):
-    """An agent whose tool asks; its model repeats the answer."""
+class Asking(contracts.Asking):
+    """Agents whose tool call is deferred."""
 
-    streams = True
+    support = support
 
-    def asking(self):
-        def model(messages):
-            if done := results(messages):
-                return next(iter(done.values()))
-            return calling("ask", call_id=f"c{len(messages)}", question="which city?")
-
-        helper = Agent(Fake(model, streams=self.streams), name="helper")
-
-        @helper.tool_plain
+    def tool(self):
         def ask(question: str) -> str:
+            """Ask the user."""
             raise CallDeferred(kind="question")
 
-        return helper
+        return ask
 
 
-class TestAgents(Agents):
-    pass
+class TestAgents(contracts.Agents):
+    support = support
 
 
-class TestFunctions(Functions):
-    pass
-
-
-class TestTools(Tools):
-    pass
+class TestFunctions(contracts.Functions):
+    support = support
 
 
 class TestAsking(Asking):
@@ -146,12 +105,13 @@ class TestAskingOnTheSdk(OnTheSdk, Asking):
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnTheSdk(OnTheSdk, Agents):
+class TestAgentsOnTheSdk(OnTheSdk, contracts.Agents):
+    support = support
     streams = False  # there every chunk is a part
 
 
-class TestAgentsOnSqlite(OnSqlite, Agents):
-    pass
+class TestAgentsOnSqlite(OnSqlite, contracts.Agents):
+    support = support
 
 
 class TestAskingOnSqlite(OnSqlite, Asking):

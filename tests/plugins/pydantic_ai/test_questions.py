@@ -8,11 +8,30 @@ from pydantic_ai import Agent, ApprovalRequired, CallDeferred, DeferredToolReque
 from pydantic_ai.tools import RunContext
 
 from a2a_adapters import Data, InputRequired, Rejected, TaskMetadata, ToolCall, ToolResult
+from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, results
 from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, data, only, reply, request
+from tests.support.adapters import answer, ask, data, only, reply
+from tests.support.agents import questions
+from tests.support.agents.killing import outliving
 
-STILL_WAITS = "Another task of this conversation waits for an answer."
+
+class TestApprovals(questions.Approvals):
+    support = support
+    refused = "The tool call was denied."
+
+    def check_tools(self, events):
+        approved, refused = [event for event in events if isinstance(event, ToolResult)]
+        assert approved.result == "Rome booked"
+        assert "too cold" in refused.result
+
+
+async def test_questions_outlive_their_process(tmp_path):
+    assert await outliving(support, tmp_path, ["yes", "rather not"]) == [
+        "Let me see.",
+        "Rome booked; The user did not approve this call, and says: rather not",
+    ]
+    assert (tmp_path / "booked").read_text() == "Rome\n"
 
 
 def asks(question: str) -> str:
@@ -257,29 +276,6 @@ async def test_calls_are_reported_once():
     after = await reply(adapter, "yes", wants_progress=True)
     assert only([*before, *after], ToolCall) == ToolCall("call-Rome", "book", {"city": "Rome"})
     assert only([*before, *after], ToolResult) == ToolResult("call-Rome", "book", "booked Rome")
-
-
-async def test_open_questions_block_new_tasks_until_abandoned():
-    adapter = adapt(clerk(*booking("Rome")))
-    await ask(adapter, "book")
-    rejected = only(await ask(adapter, "hello?", task_id="other"), Rejected)
-    assert rejected.reason.startswith(STILL_WAITS)
-    await adapter.abandon(request(task_id="other"))  # not the one that asked
-    only(await ask(adapter, "hello?", task_id="other"), Rejected)
-    await adapter.abandon(request())
-    only(await ask(adapter, "book", task_id="other"), InputRequired)
-    gone = only(await reply(adapter, "yes"), Rejected)
-    assert "no longer open" in gone.reason
-
-
-async def test_questions_of_lost_tasks_are_dropped():
-    async def none_waits():
-        return False
-
-    adapter = adapt(clerk(*booking("Rome")))
-    await ask(adapter, "book")
-    again = await ask(adapter, "book", task_id="other", others_wait=none_waits)
-    only(again, InputRequired)
 
 
 async def test_a_failed_answer_closes_the_question():

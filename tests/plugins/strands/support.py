@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from strands import Agent
+from a2a_adapters_strands import adapt
+from strands import Agent, ToolContext, tool
 from strands.models import Model
+from strands.multiagent import GraphBuilder
+from strands.multiagent.graph import Graph
 
 from tests.support.adapters import words
+from tests.support.agents import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+__all__ = ["Fake", "adapt", "book", "calling", "made", "results", "said", "script", "team", "tool"]
 
 
 class Fake(Model):
@@ -38,12 +45,9 @@ class Fake(Model):
 
     async def stream(self, messages, tool_specs=None, system_prompt=None, **_):
         self.heard.append(list(messages))
-        made = self._answer(messages)
-        if inspect.isawaitable(made):
-            made = await made
         stop = "end_turn"
         yield {"messageStart": {"role": "assistant"}}
-        for item in made if isinstance(made, list) else [made]:
+        for item in await items(self._answer, messages):
             if isinstance(item, Exception):
                 raise item
             if isinstance(item, tuple):
@@ -87,7 +91,37 @@ def script(*answers: Any, **options: Any) -> Fake:
 
 def agent(*answers: Any, **options: Any) -> Agent:
     """Return an agent whose model gives these answers in turn."""
-    return Agent(model=script(*answers), **{"name": "helper", **options})
+    return made(script(*answers), **options)
+
+
+def made(model: Model, **options: Any) -> Agent:
+    """Return an agent with this model, which does not print its answers."""
+    return Agent(model=model, **{"name": "helper", "callback_handler": None, **options})
+
+
+def book(log: list[str]) -> Any:
+    """Return a tool that asks before it books a trip, and repeats what the caller says."""
+
+    @tool(context=True)
+    def book(city: str, tool_context: ToolContext) -> str:
+        """Book a trip."""
+        decision = tool_context.interrupt("book", {"question": f"Book {city}?", "city": city})
+        log.append(city)
+        return f"{city}: {decision}"
+
+    return book
+
+
+def team(*members: Agent) -> Graph:
+    """Return a graph in which each agent hears the one before."""
+    builder = GraphBuilder()
+    builder.set_max_node_executions(10)
+    for each in members:
+        builder.add_node(each, each.name)
+    for one, two in itertools.pairwise(members):
+        builder.add_edge(one.name, two.name)
+    builder.set_entry_point(members[0].name)
+    return builder.build()
 
 
 def said(messages: list[Any]) -> list[str]:

@@ -2,72 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
+from strands import ToolContext, tool
 
-from strands import Agent, ToolContext, tool
-
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from a2a_adapters.testing import OnSqlite, ToolContract
 from tests.plugins.functions.test_contract import OnTheSdk
-from tests.plugins.strands.support import Fake, agent, calling, results, said
+from tests.plugins.strands import support
+from tests.plugins.strands.support import agent, calling
+from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
 
-class Agents(AdapterContract):
-    streams = True
+class Asking(contracts.Asking):
+    """Functions that make an agent whose tool asks."""
 
-    def made(self, model):
-        return Agent(model=model, name="helper")
+    support = support
 
-    def echo(self):
-        return self.made(Fake(lambda messages: said(messages)[-1], streams=self.streams))
+    def tool(self):
+        @tool(context=True)
+        def ask(question: str, tool_context: ToolContext) -> str:
+            """Ask the user."""
+            return tool_context.interrupt("city", question)
 
-    def silent(self):
-        return self.made(Fake(lambda _: " "))
-
-    def failing(self):
-        return self.made(Fake(lambda _: RuntimeError(self.secret)))
-
-    def failing_midway(self):
-        return self.made(Fake(lambda _: ["begun", RuntimeError(self.secret)]))
-
-    def endless(self):
-        return self.made(Fake(lambda _: asyncio.Event().wait()))
-
-
-class Functions(Agents):
-    """Functions that make an agent for every run."""
-
-    def made(self, model):
-        def make() -> Agent:
-            return Agent(model=model, name="helper")
-
-        return make
-
-
-class Asking(InputRequiredContract):
-    """Agents whose tool asks; their model repeats the answer."""
-
-    streams = True
+        return ask
 
     def asking(self):
-        def model(messages):
-            if done := results(messages):
-                return next(iter(done.values()))
-            return calling("ask", call_id=f"c{len(messages)}")
-
-        @tool(context=True)
-        def ask(tool_context: ToolContext) -> str:
-            """Ask the user."""
-            return tool_context.interrupt("city", "which city?")
-
-        def make() -> Agent:
-            return Agent(model=Fake(model, streams=self.streams), name="helper", tools=[ask])
-
-        return make
+        return super().asking
 
 
-class TestFunctions(Functions):
-    pass
+class TestFunctions(contracts.Functions):
+    support = support
 
 
 class TestAsking(Asking):
@@ -95,12 +58,13 @@ class TestAskingOnTheSdk(OnTheSdk, Asking):
     streams = False  # there every chunk is a part
 
 
-class TestFunctionsOnTheSdk(OnTheSdk, Functions):
+class TestFunctionsOnTheSdk(OnTheSdk, contracts.Functions):
+    support = support
     streams = False  # there every chunk is a part
 
 
-class TestFunctionsOnSqlite(OnSqlite, Functions):
-    pass
+class TestFunctionsOnSqlite(OnSqlite, contracts.Functions):
+    support = support
 
 
 class TestAskingOnSqlite(OnSqlite, Asking):
@@ -111,5 +75,5 @@ class TestAskingOnPostgresql(OnPostgresql, Asking):
     pass
 
 
-class TestSharedAgent(Agents):
-    pass
+class TestSharedAgent(contracts.Agents):
+    support = support

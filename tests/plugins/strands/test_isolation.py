@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-from strands import Agent, ToolContext, tool
+from strands import ToolContext, tool
 
-from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, user_message
-from tests.plugins.sql.conftest import new_url
-from tests.plugins.strands.support import Fake, calling, results, said
-from tests.support.busy import send
-
-CALLERS, TURNS = 40, 3
+from tests.plugins.strands import support
+from tests.support.agents.isolation import check_repeating, listening
 
 
 @tool(context=True)
@@ -26,37 +20,9 @@ async def repeat(words: str, tool_context: ToolContext) -> str:
     return f"{tool_context.invocation_state['a2a'].owner}: {words}"
 
 
-def listening() -> Agent:
-    """Return an agent whose tool repeats the conversation with the caller's name."""
-
-    def model(messages):
-        if done := results(messages):
-            return next(iter(done.values()))
-        return calling("repeat", call_id=f"r{len(messages)}", words=" ".join(said(messages)))
-
-    return Agent(model=Fake(model), tools=[repeat])
-
-
-async def talk(url, caller):
-    words = [f"{caller}.{turn}" for turn in range(TURNS)]
-    async with connect(url, user=caller) as client:
-        for word in words:
-            task = await send(client, user_message(word, context_id="shared"))
-            if task.status.message.parts:
-                task = await send(client, user_message("yes", task_id=task.id))
-    return f"{caller}: {' '.join(words)}", answer_of(task)
-
-
-async def check(storage, target):
-    async with running(build_app(target, options=ServerOptions(storage=storage))) as url:
-        talks = await asyncio.gather(*(talk(url, f"caller{n}") for n in range(CALLERS)))
-    assert [heard for _, heard in talks] == [told for told, _ in talks]
-
-
 async def test_callers_of_one_agent_are_isolated():
-    await check("memory:", listening())
+    await check_repeating("memory:", listening(support, repeat), questions=1)
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-async def test_callers_of_a_function_are_isolated(engine, tmp_path):
-    await check(new_url(engine, tmp_path), listening)
+async def test_callers_of_a_function_are_isolated(url):
+    await check_repeating(url, lambda: listening(support, repeat), questions=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 
 import pytest
@@ -14,22 +13,19 @@ from strands.session import FileSessionManager
 from strands.types.exceptions import MaxTokensReachedException
 
 from a2a_adapters import (
-    AgentFailedError,
-    Factory,
     File,
     InvalidInputError,
-    Progress,
     Rejected,
     TargetError,
-    TaskMetadata,
     Text,
     ToolCall,
-    ToolResult,
     as_json,
     build_app,
 )
-from tests.plugins.strands.support import Fake, agent, calling, results, said, script
-from tests.support.adapters import answer, ask, data, deltas, only
+from tests.plugins.strands import support
+from tests.plugins.strands.support import Fake, agent, calling, results, script
+from tests.support.adapters import answer, ask, data, failure, only
+from tests.support.agents import serving
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -41,30 +37,10 @@ class Weather(BaseModel):
     degrees: int
 
 
-async def test_tokens_are_streamed_and_usage_is_reported():
-    events = await ask(adapt(agent("one two three")), "hi")
-    assert deltas(events) == ["one", " two", " three"]
-    assert only(events, TaskMetadata).values["usage"]["total_tokens"] == 5
-
-
-async def test_thoughts_and_tools_are_progress_and_texts_are_paragraphs():
-    @tool
-    def look(city: str) -> str:
-        """Look."""
-        return f"rain in {city}"
-
-    helper = agent([{"thought": "hm"}, "Let me see.", calling("look", city="Rome")], "It rains.")
-    helper.tool_registry.process_tools([look])
-    events = await ask(adapt(helper), "hi", wants_progress=True)
-    assert answer(events) == "Let me see.\n\nIt rains."
-    assert only(events, Progress) == Progress("hm", {"kind": "thought"})
-    assert only(events, ToolCall) == ToolCall("c1", "look", {"city": "Rome"})
-    assert only(events, ToolResult) == ToolResult("c1", "look", "rain in Rome")
-    assert not [
-        each
-        for each in await ask(adapt(agent([{"thought": "x"}, "y"])), "hi")
-        if isinstance(each, Progress)
-    ]
+class TestServing(serving.Serving):
+    support = support
+    thought = {"thought": "hm"}  # noqa: RUF012 - a content of the model
+    instructions = "system_prompt"
 
 
 async def test_structured_output_is_data_with_its_schema():
@@ -85,13 +61,9 @@ async def test_files_reach_the_model():
     assert document["document"]["name"] == "a-b-pdf"
 
 
-@pytest.mark.parametrize(
-    ("part", "complaint"),
-    [(Text(" "), "empty"), (File(content=b"x", media_type="audio/ogg"), "audio/ogg")],
-)
-async def test_messages_that_no_model_can_read_are_refused(part, complaint):
-    with pytest.raises(InvalidInputError, match=complaint):
-        await ask(adapt(agent("never")), part)
+async def test_files_that_no_model_can_read_are_refused():
+    with pytest.raises(InvalidInputError, match="audio/ogg"):
+        await ask(adapt(agent("never")), File(content=b"x", media_type="audio/ogg"))
 
 
 async def test_tools_find_the_request():
@@ -138,46 +110,11 @@ async def test_the_limit_of_turns_rejects_the_task():
     ],
 )
 async def test_failures_have_a_category_and_no_details(error, category):
-    with pytest.raises(AgentFailedError) as raised:
-        await ask(adapt(agent(error)), "hi")
-    assert raised.value.category == category
-    assert "secret" not in str(raised.value)
-
-
-async def test_failed_runs_leave_the_conversation_unchanged():
-    model = script("one", RuntimeError("down"), "three")
-    adapter = adapt(Agent(model=model))
-    await ask(adapter, "first")
-    with pytest.raises(RuntimeError):
-        await ask(adapter, "second")
-    await ask(adapter, "third")
-    assert said(model.heard[-1]) == ["first", "third"]
-
-
-async def test_cancelling_stops_the_model_and_tools_at_once():
-    started, stopped = asyncio.Event(), asyncio.Event()
-
-    @tool
-    async def work() -> str:
-        """Work."""
-        started.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            stopped.set()
-        return ""
-
-    adapter = adapt(agent(calling("work"), tools=[work]))
-    run = asyncio.create_task(ask(adapter, "hi"))
-    await started.wait()
-    run.cancel()
-    await asyncio.wait({run})
-    assert stopped.is_set()
-    assert run.cancelled()
+    assert await failure(adapt(agent(error)), "secret") == category
 
 
 async def test_an_agent_of_the_user_is_restored(capsys):
-    helper = agent("one", "two")
+    helper = Agent(model=script("one"))
     printer = helper.callback_handler
     await ask(adapt(helper), "hi")
     assert helper.messages == []
@@ -185,30 +122,7 @@ async def test_an_agent_of_the_user_is_restored(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_card_has_the_tools_and_no_prompt():
-    @tool
-    def look(city: str) -> str:
-        """Look at the weather."""
-        return city
-
-    helper = Agent(
-        model=script(),
-        name="Weather",
-        description="Knows it.",
-        system_prompt="SECRET",
-        tools=[look],
-    )
-    about = adapt(helper).describe()
-    assert (about.name, about.description) == ("Weather", "Knows it.")
-    assert [(skill.id, skill.description) for skill in about.skills] == [
-        ("look", "Look at the weather.")
-    ]
-    assert "SECRET" not in str(about)
-
-
 def test_session_managers_are_refused(tmp_path):
     kept = agent("x", session_manager=FileSessionManager("one", storage_dir=str(tmp_path)))
     with pytest.raises(TargetError, match="session manager"):
         build_app(kept)
-    with pytest.raises(TargetError, match="str"):
-        adapt(Factory(lambda: "x", "x"))

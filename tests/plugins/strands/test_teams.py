@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-
 import pytest
 from a2a_adapters_strands import TeamAdapter
 from strands import Agent, ToolContext, tool
@@ -16,7 +13,6 @@ from a2a_adapters import (
     InputRequired,
     Progress,
     Rejected,
-    ServerOptions,
     TargetError,
     TaskMetadata,
     ToolCall,
@@ -24,7 +20,6 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import (
-    AdapterContract,
     InputRequiredContract,
     OnSqlite,
     answer_of,
@@ -34,73 +29,40 @@ from a2a_adapters.testing import (
     user_message,
 )
 from tests.plugins.sql.conftest import new_url
-from tests.plugins.strands.support import Fake, agent, calling, results, said
-from tests.support import busy
+from tests.plugins.strands import support
+from tests.plugins.strands.support import Fake, agent, calling, made, results, said, team
 from tests.support.adapters import answer, ask, data, deltas, only, reply
-
-
-def graph(*agents):
-    """Return a graph in which each agent hears the one before."""
-    builder = GraphBuilder()
-    builder.set_max_node_executions(10)
-    for each in agents:
-        builder.add_node(each, each.name)
-    for one, two in itertools.pairwise(agents):
-        builder.add_edge(one.name, two.name)
-    builder.set_entry_point(agents[0].name)
-    return builder.build()
-
-
-def of(model, **options):
-    return Agent(model=model, name="helper", callback_handler=None, **options)
+from tests.support.agents import contracts
+from tests.support.agents.isolation import check_asking
 
 
 def adapt(make):
     return TeamAdapter(Factory(make, make()))
 
 
-class Graphs(AdapterContract):
-    streams = True
+class TestGraphs(contracts.Agents):
+    support = support
 
     def made(self, answer, **options):
-        return lambda: graph(of(Fake(answer, **options)))
-
-    def echo(self):
-        return self.made(lambda m: said(m)[-1].rpartition("User: ")[2], streams=self.streams)
-
-    def silent(self):
-        return self.made(lambda _: " ")
-
-    def failing(self):
-        return self.made(lambda _: RuntimeError(self.secret))
-
-    def failing_midway(self):
-        return self.made(lambda _: ["begun", RuntimeError(self.secret)])
-
-    def endless(self):
-        return self.made(lambda _: asyncio.Event().wait())
+        # An agent of a graph hears a description of the task.
+        return lambda: team(made(Fake(lambda m: answer([_last(said(m)[-1])]), **options)))
 
 
-class Swarms(Graphs):
+class TestSwarms(contracts.Agents):
+    support = support
+
     def made(self, answer, **options):
         # A swarm adds a description of the team to the message.
         def heard(messages):
-            return answer([{"role": "user", "content": [{"text": _asked(messages)}]}])
+            text = said(messages)[-1]
+            return answer([_last(text.partition("User Request: ")[2].partition("\n")[0] or text)])
 
-        return lambda: Swarm([of(Fake(heard, **options))])
-
-
-def _asked(messages):
-    text = said(messages)[-1]
-    return text.partition("User Request: ")[2].partition("\n")[0] or text
+        return lambda: Swarm([made(Fake(heard, **options))])
 
 
-class TestGraphs(Graphs):
-    pass
-
-
-class TestSwarms(Swarms):
-    pass
+def _last(dialogue):
+    """Return the last message of a dialogue."""
+    return {"role": "user", "content": [{"text": dialogue.rpartition("User: ")[2]}]}
 
 
 @tool(context=True)
@@ -111,25 +73,21 @@ def ask_city(tool_context: ToolContext) -> str:
 
 def asking():
     model = Fake(lambda messages: results(messages).get("c1") or calling("ask_city"))
-    return graph(of(model, tools=[ask_city]))
+    return team(made(model, tools=[ask_city]))
 
 
-class Asking(InputRequiredContract):
+class TestAsking(InputRequiredContract):
     def asking(self):
         return asking
 
 
-class TestAsking(Asking):
-    pass
-
-
-class TestAskingOnSqlite(OnSqlite, Asking):
+class TestAskingOnSqlite(OnSqlite, TestAsking):
     pass
 
 
 async def test_a_graph_answers_with_its_last_agents_token_by_token():
     def make():
-        return graph(agent("a draft", name="writer"), agent("the end", name="editor"))
+        return team(agent("a draft", name="writer"), agent("the end", name="editor"))
 
     events = await ask(adapt(make), "hi", wants_progress=True)
     assert deltas(events) == ["the", " end"]
@@ -161,7 +119,7 @@ async def test_a_swarm_that_reaches_a_limit_rejects_the_task():
 
 async def test_teams_hear_the_conversation():
     model = Fake(lambda messages: "fine")
-    async with running(build_app(lambda: graph(of(model)))) as url, connect(url) as caller:
+    async with running(build_app(lambda: team(made(model)))) as url, connect(url) as caller:
         await send(caller, user_message("first", context_id="one"))
         await send(caller, user_message("second", context_id="one"))
         await send(caller, user_message("other", context_id="two"))
@@ -175,7 +133,7 @@ async def test_tools_find_the_caller():
         return tool_context.invocation_state["a2a"].owner
 
     model = Fake(lambda messages: results(messages).get("c1") or calling("me"))
-    events = await ask(adapt(lambda: graph(of(model, tools=[me]))), "hi", owner="ann")
+    events = await ask(adapt(lambda: team(made(model, tools=[me]))), "hi", owner="ann")
     assert answer(events) == "ann"
 
 
@@ -200,7 +158,7 @@ async def test_interrupts_of_parallel_agents_are_asked_at_once():
 
 async def test_a_function_may_be_async():
     async def make():
-        return graph(agent("hello", name="greeter"))
+        return team(agent("hello", name="greeter"))
 
     async with (
         running(build_app(TeamAdapter(Factory(make, await make())))) as url,
@@ -218,23 +176,10 @@ def test_one_team_for_all_is_refused():
 
 
 def test_the_card_has_the_agents():
-    about = adapt(lambda: graph(agent("x", name="desk", description="Books."))).describe()
+    about = adapt(lambda: team(agent("x", name="desk", description="Books."))).describe()
     assert [(skill.id, skill.description) for skill in about.skills] == [("desk", "Books.")]
 
 
 @pytest.mark.parametrize("engine", ["memory", "postgresql"])
 async def test_callers_are_isolated(engine, tmp_path):
-    storage = "memory:" if engine == "memory" else new_url(engine, tmp_path)
-    app = build_app(asking, options=ServerOptions(storage=storage))
-
-    async def talk(caller):
-        async with connect(url, user=caller) as client:
-            for number in range(3):
-                task = await busy.send(client, user_message("go", context_id="shared"))
-                city = user_message(f"{caller}.{number}", task_id=task.id)
-                task = await busy.send(client, city)
-        return answer_of(task)
-
-    async with running(app) as url:
-        answers = await asyncio.gather(*(talk(f"caller{n}") for n in range(40)))
-    assert answers == [f"to caller{n}.2" for n in range(40)]
+    await check_asking(new_url(engine, tmp_path), asking)

@@ -1,0 +1,66 @@
+"""The contract of adapters for agents with scripted models."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from a2a_adapters.testing import AdapterContract, InputRequiredContract
+
+if TYPE_CHECKING:
+    from tests.support.agents import Support
+
+
+class Agents(AdapterContract):
+    """Agents whose models behave as the contract requires."""
+
+    support: ClassVar[Support]
+    streams = True
+
+    def made(self, answer, **options):
+        return self.support.made(self.support.Fake(answer, **options))
+
+    def echo(self):
+        return self.made(lambda messages: self.support.said(messages)[-1], streams=self.streams)
+
+    def silent(self):  # some frameworks ask a model again that answers nothing at all
+        return self.made(lambda _: " ")
+
+    def failing(self):
+        return self.made(lambda _: RuntimeError(self.secret))
+
+    def failing_midway(self):
+        return self.made(lambda _: ["begun", RuntimeError(self.secret)])
+
+    def endless(self):
+        return self.made(lambda _: asyncio.Event().wait())
+
+
+class Functions(Agents):
+    """Functions that make an agent for every run."""
+
+    def made(self, answer, **options):
+        make = super().made
+        return lambda: make(answer, **options)
+
+
+class Asking(InputRequiredContract):
+    """Agents whose tool asks; their models repeat what the caller says."""
+
+    support: ClassVar[Support]
+    streams = True
+
+    @abstractmethod
+    def tool(self) -> object:
+        """Return a tool named `ask` that asks the question it is given."""
+
+    def asking(self):
+        def model(messages):
+            if done := self.support.results(messages):
+                return next(iter(done.values())).rpartition("says: ")[2]
+            return self.support.calling("ask", f"c{len(messages)}", question="which city?")
+
+        return self.support.made(
+            self.support.Fake(model, streams=self.streams), tools=[self.tool()]
+        )
