@@ -87,7 +87,8 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 
 # A line each for the plugins of this environment.
 CHECKED := plugins/agent_framework plugins/google_adk plugins/openai_agents plugins/strands
-TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py tests/plugins/strands
+TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
+	tests/plugins/strands tests/plugins/test_init.py
 PAGES := agent-framework and not autogen or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai

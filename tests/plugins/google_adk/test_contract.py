@@ -5,10 +5,9 @@ from __future__ import annotations
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from a2a_adapters.testing import OnSqlite, ToolContract
+from a2a_adapters.testing import OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.google_adk import support
-from tests.plugins.google_adk.support import agent, calling
 from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
@@ -54,24 +53,15 @@ class TestConfirming(Confirming):
     pass
 
 
-class TestWithTools(ToolContract):
-    def made(self, **options):
-        def look() -> str:
-            """Look."""
-            return "rain"
-
-        def breaks() -> str:
-            """Break."""
-            raise RuntimeError(self.secret)
-
-        calls = [calling("look"), calling("breaks", call_id="c2")]
-        return agent(calls, "done", tools=[look, breaks], **options)
+class TestWithTools(contracts.Tools):
+    support = support
 
     def using_tools(self):
-        return self.made(on_tool_error_callback=lambda **_: {"error": self.secret})
+        handled = {"error": self.secret}
+        return self.calling(support.tool, on_tool_error_callback=lambda **_: handled)
 
     def ended_by_a_tool(self):
-        return self.made()
+        return self.calling(support.tool)
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

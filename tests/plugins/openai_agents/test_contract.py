@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from agents import Agent, function_tool
 
-from a2a_adapters.testing import AdapterContract, OnSqlite, ToolContract
+from a2a_adapters.testing import AdapterContract, OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.openai_agents import support
-from tests.plugins.openai_agents.support import Fake, agent, calling, said
+from tests.plugins.openai_agents.support import Fake, calling, said
 from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
@@ -88,21 +89,11 @@ class TestAsking(Asking):
     pass
 
 
-class TestWithTools(ToolContract):
-    def using_tools(self, **failing):
-        @function_tool
-        def look() -> str:
-            return "rain"
-
-        @function_tool(**failing)
-        def breaks() -> str:
-            raise RuntimeError(self.secret)
-
-        calls = [calling("look"), calling("breaks", call_id="c2")]
-        return agent(calls, "done", tools=[look, breaks])
+class TestWithTools(contracts.Tools):
+    support = support
 
     def ended_by_a_tool(self):
-        return self.using_tools(failure_error_function=None)
+        return self.calling(partial(function_tool, failure_error_function=None))
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

@@ -28,20 +28,19 @@ from a2a_adapters import (
     Data,
     File,
     InputRequired,
-    InvalidInputError,
     Output,
     Progress,
     Rejected,
-    TargetError,
     TaskMetadata,
     Text,
     TextDelta,
     ToolCall,
     ToolResult,
-    build_app,
 )
+from tests.plugins.openai_agents import support
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
-from tests.support.adapters import answer, ask, deltas, only, reply, request
+from tests.support.adapters import answer, ask, deltas, only, reply
+from tests.support.agents import serving
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")
@@ -136,16 +135,8 @@ async def test_text_data_images_and_files_are_one_message():
     ]
 
 
-async def test_text_and_data_are_plain_text():
-    model = script("ok")
-    await ask(adapt(Agent(name="helper", model=model)), "one", Data([2]))
-    assert model.heard == [[{"role": "user", "content": "one\n[2]"}]]
-
-
-@pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])
-async def test_unsupported_input_is_refused_before_a_task_exists(parts):
-    with pytest.raises(InvalidInputError):
-        adapt(agent("unused")).stream(request(*parts))
+class TestInput(serving.Input):
+    support = support
 
 
 @pytest.mark.parametrize(
@@ -344,12 +335,3 @@ def test_cards_have_tools_and_handoffs_but_no_instructions():
     ]
     assert about.skills[2].id == "other"
     assert "hunter2" not in str(about)
-
-
-def test_other_targets_are_refused():
-    with pytest.raises(TargetError):
-        adapt("no agent")
-
-
-def test_factories_are_served():
-    build_app(lambda: agent("hello"))

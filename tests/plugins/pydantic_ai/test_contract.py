@@ -6,10 +6,10 @@ import asyncio
 
 from pydantic_ai import Agent, CallDeferred, ToolFailed
 
-from a2a_adapters.testing import AdapterContract, OnSqlite, ToolContract
+from a2a_adapters.testing import AdapterContract, OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.pydantic_ai import support
-from tests.plugins.pydantic_ai.support import Fake, agent, calling, results, said
+from tests.plugins.pydantic_ai.support import Fake, calling, results, said
 from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
@@ -81,24 +81,14 @@ class TestAsking(Asking):
     pass
 
 
-class TestWithTools(ToolContract):
-    def using_tools(self, *, fails=False):
-        helper = agent([calling("look"), calling("breaks", call_id="c2")], "done")
+class TestWithTools(contracts.Tools):
+    support = support
 
-        @helper.tool_plain
-        def look() -> str:
-            return "rain"
-
-        @helper.tool_plain
-        def breaks() -> str:
-            if fails:
-                raise RuntimeError(self.secret)
-            raise ToolFailed(self.secret)
-
-        return helper
+    def using_tools(self):
+        return self.calling(support.tool, ToolFailed(self.secret))
 
     def ended_by_a_tool(self):
-        return self.using_tools(fails=True)
+        return self.calling(support.tool)
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

@@ -32,7 +32,6 @@ from a2a_adapters import (
     AgentRequest,
     Data,
     File,
-    InvalidInputError,
     NoAdapterError,
     Output,
     Progress,
@@ -44,8 +43,10 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
-from tests.support.adapters import answer, ask, deltas, only, request
+from tests.support.adapters import answer, ask, deltas, only
+from tests.support.agents import serving
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")
@@ -101,16 +102,8 @@ async def test_text_data_images_and_files_are_one_prompt():
     assert (document.data, document.media_type) == (b"pdf", "application/pdf")
 
 
-async def test_text_and_data_are_plain_text():
-    model = script("ok")
-    await ask(adapt(Agent(model)), "one", Data([2]))
-    assert said(model.heard[0]) == ["one\n[2]"]
-
-
-@pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])
-async def test_unsupported_input_is_refused_before_a_task_exists(parts):
-    with pytest.raises(InvalidInputError):
-        adapt(agent("unused")).stream(request(*parts))
+class TestInput(serving.Input):
+    support = support
 
 
 def shout(text: str) -> str:
@@ -278,11 +271,6 @@ def test_cards_have_function_tools_but_no_instructions():
     assert adapt(Agent("test")).describe().name == "agent"
 
 
-def test_other_targets_are_refused():
-    with pytest.raises(TargetError):
-        adapt("no agent")
-
-
 @pytest.mark.parametrize(
     ("target", "suggestion"),
     [(ROME, ""), (Tool(shout), r"\. Nearest: an agent, or a function .* \(pydantic_ai\)")],
@@ -293,6 +281,5 @@ def test_agents_are_suggested_for_objects_of_the_framework_only(target, suggesti
         build_app(target)
 
 
-def test_wrapped_agents_and_factories_are_served():
+def test_wrapped_agents_are_served():
     build_app(WrapperAgent(agent("hello")))
-    build_app(lambda: agent("hello"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from strands import ToolContext, tool
 
-from a2a_adapters.testing import OnSqlite, ToolContract
+from a2a_adapters.testing import OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.strands import support
-from tests.plugins.strands.support import agent, calling
 from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
@@ -37,21 +36,8 @@ class TestAsking(Asking):
     pass
 
 
-class TestWithTools(ToolContract):
-    def using_tools(self):
-        @tool
-        def look() -> str:
-            """Look."""
-            return "rain"
-
-        @tool
-        def breaks() -> str:
-            """Break."""
-            raise RuntimeError(self.secret)
-
-        return agent(
-            [calling("look"), calling("breaks", call_id="c2")], "done", tools=[look, breaks]
-        )
+class TestWithTools(contracts.Tools):
+    support = support
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

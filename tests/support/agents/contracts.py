@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, ToolContract
 
 if TYPE_CHECKING:
     from tests.support.agents import Support
@@ -64,3 +64,27 @@ class Asking(InputRequiredContract):
         return self.support.made(
             self.support.Fake(model, streams=self.streams), tools=[self.tool()]
         )
+
+
+class Tools(ToolContract):
+    """Agents whose tools look, and break."""
+
+    support: ClassVar[Support]
+
+    def calling(self, tool, error=None, **options):
+        """Return an agent whose tools `tool` makes of functions, one of which raises an error."""
+
+        def look() -> str:
+            """Look."""
+            return "rain"
+
+        def breaks() -> str:
+            """Break."""
+            raise error or RuntimeError(self.secret)
+
+        calls = [self.support.calling("look"), self.support.calling("breaks", "c2")]
+        model = self.support.script(calls, "done")
+        return self.support.made(model, tools=[tool(look), tool(breaks)], **options)
+
+    def using_tools(self):
+        return self.calling(self.support.tool)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from a2a_adapters import (
+    Data,
     Factory,
+    File,
     InvalidInputError,
     Progress,
     TargetError,
@@ -17,6 +19,7 @@ from a2a_adapters import (
     Text,
     ToolCall,
     ToolResult,
+    build_app,
 )
 from tests.support.adapters import answer, ask, deltas, only, request
 
@@ -95,6 +98,30 @@ async def _cancelled_when(begun, adapter):
     run.cancel()
     await asyncio.wait({run})
     assert run.cancelled()
+
+
+class Input:
+    """The parts of messages."""
+
+    support: ClassVar[Support]
+
+    async def test_text_and_data_are_plain_text(self):
+        model = self.support.script("ok")
+        await ask(self.support.adapt(self.support.made(model)), "one", Data([2]))
+        assert self.support.said(model.heard[0]) == ["one\n[2]"]
+
+    @pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])
+    async def test_unsupported_input_is_refused_before_a_task_exists(self, parts):
+        adapter = self.support.adapt(self.support.made(self.support.script("unused")))
+        with pytest.raises(InvalidInputError):
+            adapter.stream(request(*parts))
+
+    def test_other_targets_are_refused(self):
+        with pytest.raises(TargetError):
+            self.support.adapt("no agent")
+
+    def test_factories_are_served(self):
+        build_app(lambda: self.support.made(self.support.script("hello")))
 
 
 class Serving(Running):
