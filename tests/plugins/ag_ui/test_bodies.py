@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from a2a_adapters import Limits, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.ag_ui.served import Heard, asked
+from tests.support.bodies import check_answers, json_values
 
 RUN = "/ag-ui"
 
@@ -27,11 +26,6 @@ def app(**limits):
     return build_app(worker, name="worker", dialects=["ag-ui"], options=options)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 sources = st.fixed_dictionaries(
     {"type": st.sampled_from(["data", "url", "file"])},
     optional={"value": st.text(max_size=9) | st.just("YQ=="), "mimeType": st.text(max_size=9)},
@@ -81,23 +75,14 @@ bodies = st.fixed_dictionaries(
 
 
 def test_wrong_bodies_get_errors():
-    async def post_all(posts):
-        transport = httpx.ASGITransport(app(), raise_app_exceptions=True)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            for content in posts:
-                response = await http.post(RUN, content=content)
-                if response.status_code == 200:
-                    Heard(response, json.loads(content))
-                else:
-                    assert response.status_code < 500
-                    assert response.json()["error"]["message"]
+    def judge(response, content):
+        if response.status_code == 200:
+            Heard(response, json.loads(content))
+        else:
+            assert response.status_code < 500
+            assert response.json()["error"]["message"]
 
-    @settings(suppress_health_check=list(HealthCheck))
-    @given(st.lists((json_values | bodies).map(json.dumps) | st.binary()))
-    def check(posts):
-        asyncio.run(post_all([*posts, "[" * 5000]))
-
-    check()
+    check_answers(app, [RUN], bodies, judge)
 
 
 async def test_a_body_that_is_too_large_is_refused():

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
-import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from a2a_adapters import Data, Output, build_app
 from tests.plugins.agno.recordings import AGENT
 from tests.plugins.agno.served import CALLS, ROOT, call, other, serving, streamed, task_of
+from tests.support.bodies import check_answers, json_values
 
 
 async def test_data_alone_is_also_sent_as_text():
@@ -73,13 +71,6 @@ async def test_another_content_type_is_refused(path):
     assert response.status_code == 400
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
-
-
 parts = st.lists(
     st.dictionaries(st.sampled_from(["kind", "text", "file", "data"]), json_values, max_size=3)
     | json_values,
@@ -109,25 +100,23 @@ calls = st.fixed_dictionaries(
 )
 
 
-paths = st.sampled_from(
-    [*ROOT.values(), *CALLS.values(), f"{AGENT}/v1/tasks:get", f"{AGENT}/v1/tasks:cancel", AGENT]
-)
+PATHS = [
+    CALLS["send"],
+    *ROOT.values(),
+    *CALLS.values(),
+    f"{AGENT}/v1/tasks:get",
+    f"{AGENT}/v1/tasks:cancel",
+    AGENT,
+]
 
 
 def test_invalid_bodies_get_errors():
-    async def post_all(posts):
-        app = build_app(other, dialects=["agno"], name="My Agent")
-        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            for path, content in posts:
-                response = await http.post(path, content=content)
-                if not response.headers["content-type"].startswith("text/event-stream"):
-                    answer = response.json()
-                    assert answer.keys() & {"result", "error", "detail"}
+    def judge(response, _content):
+        if not response.headers["content-type"].startswith("text/event-stream"):
+            answer = response.json()
+            assert answer.keys() & {"result", "error", "detail"}
 
-    @settings(suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.tuples(paths, (json_values | calls).map(json.dumps) | st.binary())))
-    def check(posts):
-        asyncio.run(post_all([*posts, (CALLS["send"], "[" * 5000)]))
+    def app():
+        return build_app(other, dialects=["agno"], name="My Agent")
 
-    check()
+    check_answers(app, PATHS, calls, judge)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
-import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from a2a_adapters import Limits, ServerOptions, build_app
 from tests.plugins.omniroute.served import asking, body, result, reviewer, serving
+from tests.support.bodies import NESTED, check_answers, json_values
 
 
 async def test_a_dialogue_names_its_speakers():
@@ -59,13 +57,6 @@ async def test_a_body_that_is_too_large_is_refused_in_the_dialect():
     assert response.json()["error"]["code"] == -32600
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
-
-
 params = st.dictionaries(
     st.sampled_from(["skill", "messages", "message", "metadata", "taskId", "id", "x"]), json_values
 )
@@ -97,22 +88,16 @@ asks = st.fixed_dictionaries(
 
 
 def test_wrong_bodies_get_errors():
-    async def post_all(bodies):
-        app = build_app(reviewer, dialects=["omniroute"])
-        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            for content in bodies:
-                response = await http.post("/a2a", content=content)
-                if response.headers["content-type"].startswith("text/event-stream"):
-                    assert response.status_code == 200
-                    continue
-                answer = response.json()
-                assert answer["jsonrpc"] == "2.0"
-                assert ("result" in answer) != ("error" in answer)
+    def judge(response, _content):
+        if response.headers["content-type"].startswith("text/event-stream"):
+            assert response.status_code == 200
+            return
+        answer = response.json()
+        assert answer["jsonrpc"] == "2.0"
+        assert ("result" in answer) != ("error" in answer)
 
-    @settings(suppress_health_check=list(HealthCheck))
-    @given(st.lists((json_values | calls | asks).map(json.dumps) | st.binary(), max_size=5))
-    def check(bodies):
-        asyncio.run(post_all([*bodies, "[" * 5000, '{"a":' * 300 + "1" + "}" * 300]))
+    def app():
+        return build_app(reviewer, dialects=["omniroute"])
 
-    check()
+    nested = '{"a":' * 300 + "1" + "}" * 300
+    check_answers(app, ["/a2a"], calls | asks, judge, always=[NESTED, nested])

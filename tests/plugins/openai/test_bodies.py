@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from a2a_adapters import Limits, ServerOptions, build_app
 from a2a_adapters.testing import running
+from tests.support.bodies import check_answers, json_values
 
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 HELLO = {
@@ -30,12 +29,6 @@ def app(**limits):
     options = ServerOptions(limits=Limits(**limits))
     return build_app(worker, name="worker", dialects=["openai"], options=options)
 
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
 
 kinds = ["text", "image_url", "input_text", "input_file", "file", "input_audio", "refusal"]
 parts = st.lists(
@@ -79,30 +72,14 @@ bodies = st.fixed_dictionaries(
 
 
 def test_wrong_bodies_get_errors():
-    async def post_all(posts):
-        transport = httpx.ASGITransport(app(), raise_app_exceptions=True)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            for path, content in posts:
-                response = await http.post(path, content=content)
-                assert response.status_code < 500
-                if not response.headers["content-type"].startswith("text/event-stream"):
-                    answer = response.json()
-                    assert answer.keys() & {"id", "error"}
-                    assert "error" not in answer or response.status_code < 400 or answer["error"]
+    def judge(response, _content):
+        assert response.status_code < 500
+        if not response.headers["content-type"].startswith("text/event-stream"):
+            answer = response.json()
+            assert answer.keys() & {"id", "error"}
+            assert "error" not in answer or response.status_code < 400 or answer["error"]
 
-    @settings(suppress_health_check=list(HealthCheck))
-    @given(
-        st.lists(
-            st.tuples(
-                st.sampled_from([CHAT, RESPONSES]),
-                (json_values | bodies).map(json.dumps) | st.binary(),
-            )
-        )
-    )
-    def check(posts):
-        asyncio.run(post_all([*posts, (CHAT, "[" * 5000)]))
-
-    check()
+    check_answers(app, [CHAT, RESPONSES], bodies, judge)
 
 
 @pytest.mark.parametrize("path", HELLO)
