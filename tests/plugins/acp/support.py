@@ -43,6 +43,12 @@ async def served(agent, options=None):
         yield one
 
 
+async def answered(agent, text, options=None, **more):
+    """Serve an agent, send it one message, and return the task."""
+    async with served(agent, options) as client:
+        return await send(client, user_message(text, **more))
+
+
 async def asked(client, text, **more):
     """Send a message; return the task, which waits for its caller then."""
     task = await send(client, user_message(text, **more))

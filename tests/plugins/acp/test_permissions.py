@@ -17,6 +17,7 @@ from tests.plugins.acp.support import (
     COMPLETED,
     FAILED,
     INPUT_REQUIRED,
+    answered,
     asked,
     cancel,
     question_of,
@@ -24,11 +25,6 @@ from tests.plugins.acp.support import (
     served,
     until,
 )
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "work"
 
 
 def data(value):
@@ -59,8 +55,7 @@ async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(folder):
 
 
 async def test_a_change_that_only_the_request_shows_is_an_artifact(folder):
-    async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
-        task = await send(client, user_message("brief a.txt"))
+    task = await answered(scripted(folder, permissions=Permissions(allow=["edit"])), "brief a.txt")
     assert [a.name for a in task.artifacts] == ["a.txt.patch"]
 
 
@@ -85,8 +80,7 @@ async def test_patches_of_large_files(folder, text, start, end):
     agent = scripted(folder, permissions=Permissions(allow=["edit"]))
     lines = [f"old {number}\n" for number in range(800)]
     (folder / "a.txt").write_text("".join(["first\n", *lines]))
-    async with served(agent) as client:
-        task = await send(client, user_message(text))
+    task = await answered(agent, text)
     patch = next(a for a in task.artifacts if a.name == "a.txt.patch").parts[0].text
     assert start in patch
     assert patch.endswith(end)
@@ -194,8 +188,7 @@ async def test_the_words_of_options_are_ours(folder):
 
 
 async def test_an_agent_that_insists_is_stopped(folder):
-    async with served(scripted(folder, permissions=Permissions(deny=["fetch"]))) as client:
-        task = await send(client, user_message("insist"))
+    task = await answered(scripted(folder, permissions=Permissions(deny=["fetch"])), "insist")
     assert task.status.state == FAILED
     assert "insists" in task.status.message.parts[0].text
 
@@ -221,8 +214,7 @@ async def test_an_agent_that_asks_too_often_at_once_is_refused(folder):
     ids=["paths", "options", "id"],
 )
 async def test_a_request_that_cannot_be_shown_in_full_is_denied(folder, fields):
-    async with served(scripted(folder)) as client:
-        task = await send(client, user_message(call(**fields)))
+    task = await answered(scripted(folder), call(**fields))
     assert answer_of(task) in ("reject_once", "cancelled")
 
 
@@ -273,8 +265,7 @@ RULES = Permissions(allow=["read", "search"], allow_edits_in=["src"], ask=False)
 async def test_rules(folder, tmp_path, fields, outcome):
     agent = scripted(folder, permissions=RULES)
     (folder / "link").symlink_to(tmp_path)
-    async with served(agent) as client:
-        task = await send(client, user_message(call(**fields)))
+    task = await answered(agent, call(**fields))
     assert answer_of(task) == outcome
 
 

@@ -22,6 +22,7 @@ from a2a_adapters.testing import answer_of, connect, running, send, stream, user
 from tests.plugins.acp.support import (
     COMPLETED,
     FAILED,
+    answered,
     asked,
     begun,
     cancel,
@@ -31,11 +32,6 @@ from tests.plugins.acp.support import (
     served,
 )
 from tests.support.postgresql import new_database
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "work"
 
 
 async def test_thoughts_plans_and_tools_are_progress(folder):
@@ -75,8 +71,7 @@ async def test_a_session_is_loaded_again_after_a_restart(folder, tmp_path):
     options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
     async with served(scripted(folder), options=options) as client:
         await send(client, user_message("remember me", context_id="one"))
-    async with served(scripted(folder), options=options) as client:
-        task = await send(client, user_message("recall", context_id="one"))
+    task = await answered(scripted(folder), "recall", options, context_id="one")
     assert answer_of(task) == "remember me"
 
 
@@ -140,22 +135,19 @@ async def test_an_agent_that_dies_fails_its_task_alone(folder):
 
 
 async def test_junk_and_updates_of_other_sessions_are_dropped(folder):
-    async with served(scripted(folder)) as client:
-        task = await send(client, user_message("junk"))
+    task = await answered(scripted(folder), "junk")
     assert task.status.state == COMPLETED
     assert answer_of(task) == "fine"
 
 
 async def test_an_agent_that_does_not_start_fails_the_task(folder):
-    async with served(scripted(folder, "mute", start_seconds=0.5)) as client:
-        task = await send(client, user_message("hello"))
+    task = await answered(scripted(folder, "mute", start_seconds=0.5), "hello")
     assert task.status.state == FAILED
     assert "did not start in time" in task.status.message.parts[0].text
 
 
 async def test_an_agent_that_is_not_signed_in_says_so(folder, caplog):
-    async with served(scripted(folder, "signed-out")) as client:
-        task = await send(client, user_message("hello"))
+    task = await answered(scripted(folder, "signed-out"), "hello")
     assert "not signed in" in task.status.message.parts[0].text
     assert "sign in: see the agent's documentation" in caplog.text
 
@@ -192,8 +184,7 @@ async def test_files_of_a_message(folder):
 
 
 async def test_files_of_an_answer(folder):
-    async with served(scripted(folder)) as client:
-        task = await send(client, user_message("attach"))
+    task = await answered(scripted(folder), "attach")
     files = [part for artifact in task.artifacts for part in artifact.parts]
     assert [(part.filename, part.media_type, part.raw) for part in files] == [
         ("", "image/png", b"png"),

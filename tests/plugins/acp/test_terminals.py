@@ -8,19 +8,13 @@ import pytest
 from a2a_adapters_acp import Permissions
 
 from a2a_adapters.testing import answer_of, send, user_message
-from tests.plugins.acp.support import begun, cancel, is_running, scripted, served
+from tests.plugins.acp.support import answered, begun, cancel, is_running, scripted, served
 
 ALLOWED = Permissions(allow=["execute"])
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "work"
-
-
 async def terminal(agent, **fields):
-    async with served(agent) as client:
-        task = await send(client, user_message(f"terminal {json.dumps(fields)}"))
+    task = await answered(agent, f"terminal {json.dumps(fields)}")
     return json.loads(answer_of(task))
 
 
@@ -75,8 +69,7 @@ async def test_commands_that_are_refused(folder, tmp_path, permissions, cwd, pro
 
 
 async def test_a_command_that_is_killed(folder):
-    async with served(scripted(folder, permissions=ALLOWED)) as client:
-        task = await send(client, user_message("kill"))
+    task = await answered(scripted(folder, permissions=ALLOWED), "kill")
     assert json.loads(answer_of(task)) == {"signal": "SIGKILL"}
 
 

@@ -100,6 +100,17 @@ class User:
         return types.ElicitResult(action=self._action, content=content)
 
 
+async def begin(folder, call, text="x"):
+    """Start a call that waits after it has written the text; return it and a task.
+
+    The task ends when the call is cancelled, with the result `yes`.
+    """
+    ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+    waiting = asyncio.create_task(call)
+    assert await asyncio.to_thread((folder / "begun").read_text) == text
+    return waiting, ended
+
+
 def cancelled(request_id):
     """Return the notification that cancels a call."""
     params = types.CancelledNotificationParams(requestId=request_id)

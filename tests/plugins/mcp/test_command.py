@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from a2a_adapters import ApiKeys, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
-from tests.plugins.mcp.support import AGENTS, User, cancelled, over_http, over_stdio, text_of
+from tests.plugins.mcp.support import AGENTS, User, begin, cancelled, over_http, over_stdio, text_of
 from tests.support.processes import PATIENCE, launched, started
 from tests.support.warm import warm
 
@@ -128,9 +128,7 @@ async def test_a_cancelled_call_ends_the_remote_task(folder):
         over_stdio(url) as session,
     ):
         request_id = session._request_id
-        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
-        waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
-        await asyncio.to_thread((folder / "begun").read_text)
+        waiting, ended = await begin(folder, session.call_tool("wait", {"message": "x"}))
         await session.send_notification(cancelled(request_id))
         assert await ended == "yes"
         with pytest.raises(Exception, match="cancelled"):
@@ -139,10 +137,8 @@ async def test_a_cancelled_call_ends_the_remote_task(folder):
 
 async def test_a_disconnected_client_cancels_its_calls(folder):
     async with running(build_app(agents.wait)) as url:
-        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
         async with over_stdio(url) as session:
-            waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
-            await asyncio.to_thread((folder / "begun").read_text)
+            waiting, ended = await begin(folder, session.call_tool("wait", {"message": "x"}))
         assert await ended == "yes"
         waiting.cancel()
 
@@ -233,11 +229,9 @@ async def test_a_stopped_server_cancels_its_calls(folder):
     command = warm(
         "-m", "a2a_adapters", "serve", f"{AGENTS}:wait", "--dialect", "mcp", "--port", "0"
     )
-    ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
     with launched(command) as (process, url):
         async with over_http(url) as session:
-            waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
-            await asyncio.to_thread((folder / "begun").read_text)
+            waiting, ended = await begin(folder, session.call_tool("wait", {"message": "x"}))
             process.terminate()
             assert await ended == "yes"
             assert await asyncio.to_thread(process.wait, PATIENCE) == -signal.SIGTERM

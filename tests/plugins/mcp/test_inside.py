@@ -19,7 +19,7 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from a2a_adapters import RemoteAgent, build_app
 from a2a_adapters.testing import running
 from tests.plugins.langchain.support import Scripted, call, calling, last_text
-from tests.plugins.mcp.support import until_gone
+from tests.plugins.mcp.support import begin, until_gone
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -80,8 +80,6 @@ async def test_a_cancelled_run_ends_its_call(folder):
         return graph(await client().get_tools(), "wait", number=1)
 
     async with running(build_app(make_agent)) as url, RemoteAgent(url) as agent:
-        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
-        waiting = asyncio.create_task(agent.send("go"))
-        assert await asyncio.to_thread((folder / "begun").read_text) == "1"
+        waiting, ended = await begin(folder, agent.send("go"), "1")
         waiting.cancel()
         assert await ended == "yes"

@@ -23,6 +23,7 @@ from tests.plugins.mcp.support import (
     TOKENS,
     User,
     as_bearer,
+    begin,
     cancelled,
     offered,
     over_http,
@@ -227,18 +228,10 @@ async def test_a_failure_reveals_nothing():
     assert "hunter2" not in str(result)
 
 
-async def begin_to_wait(session, folder):
-    """Call the waiting agent; return the call and the signal of its cancellation."""
-    ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
-    waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
-    assert await asyncio.to_thread((folder / "begun").read_text) == "x"
-    return waiting, ended
-
-
 async def test_a_cancelled_call_ends_the_agents_task(folder):
     async with offered() as url, over_http(url) as session:
         request_id = session._request_id
-        waiting, ended = await begin_to_wait(session, folder)
+        waiting, ended = await begin(folder, session.call_tool("wait", {"message": "x"}))
         await session.send_notification(cancelled(request_id))
         with pytest.raises(McpError, match="cancelled"):
             await waiting
@@ -248,7 +241,7 @@ async def test_a_cancelled_call_ends_the_agents_task(folder):
 async def test_a_session_that_ends_ends_its_calls(folder):
     async with offered() as url:
         async with over_http(url) as session:
-            waiting, ended = await begin_to_wait(session, folder)
+            waiting, ended = await begin(folder, session.call_tool("wait", {"message": "x"}))
         assert await ended == "yes"
         waiting.cancel()
 

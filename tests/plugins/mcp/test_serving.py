@@ -29,7 +29,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
-from tests.plugins.mcp.support import SERVER, http_server, offered, until_gone
+from tests.plugins.mcp.support import SERVER, begin, http_server, offered, until_gone
 from tests.support.processes import PATIENCE, started
 from tests.support.warm import warm
 
@@ -210,9 +210,7 @@ async def test_idle_connections_are_closed():
 async def test_a_cancelled_task_cancels_the_call(folder, kind):
     async def cancel(server):
         async with served(server) as agent:
-            ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
-            waiting = asyncio.create_task(agent.send(call("wait", number=1)))
-            assert await asyncio.to_thread((folder / "begun").read_text) == "1"
+            waiting, ended = await begin(folder, agent.send(call("wait", number=1)), "1")
             waiting.cancel()
             assert await ended == "yes"
 

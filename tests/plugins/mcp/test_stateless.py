@@ -20,6 +20,7 @@ from tests.plugins.mcp.stateless_client import (
     said,
     stateless,
 )
+from tests.plugins.mcp.support import begin
 
 TOKENS = ServerOptions(authentication=BearerTokens({"of-ann": "ann", "of-bob": "bob"}))
 
@@ -233,8 +234,6 @@ async def test_sixteen_clients_are_never_mixed():
 
 async def test_a_disconnect_cancels_the_call(folder):
     async with offered() as client:
-        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
-        waiting = asyncio.create_task(client.call("wait"))
-        assert await asyncio.to_thread((folder / "begun").read_text) == "x"
+        waiting, ended = await begin(folder, client.call("wait"))
         waiting.cancel()
         assert await ended == "yes"
