@@ -35,18 +35,17 @@ async def reply(client, task, text="", *parts):
     return await send(client, user_message(text, *parts, task_id=task.id))
 
 
-async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "edit a.txt")
-        assert question_of(task) == (
-            "The agent asks for permission (edit): Edit a.txt\nFiles: a.txt\n"
-            "Answer yes or always or no."
-        )
-        about = MessageToDict(task.status.message.parts[1].data)["permission"]
-        assert about["options"][0] == {"id": "o1", "kind": "allow_once", "answer": "yes"}
-        assert "+new" in task.status.message.parts[2].text
-        assert str(folder) not in str(task)
-        done = await reply(client, task, "yes")
+async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(client, folder):
+    task = await asked(client, "edit a.txt")
+    assert question_of(task) == (
+        "The agent asks for permission (edit): Edit a.txt\nFiles: a.txt\n"
+        "Answer yes or always or no."
+    )
+    about = MessageToDict(task.status.message.parts[1].data)["permission"]
+    assert about["options"][0] == {"id": "o1", "kind": "allow_once", "answer": "yes"}
+    assert "+new" in task.status.message.parts[2].text
+    assert str(folder) not in str(task)
+    done = await reply(client, task, "yes")
     assert done.status.state == COMPLETED
     assert (folder / "a.txt").read_text() == "new\n"
     patch = next(a for a in done.artifacts if a.name == "a.txt.patch")
@@ -96,39 +95,35 @@ async def test_patches_of_large_files(folder, text, start, end):
         ([data({"option": "o3"})], "reject_once a.txt"),
     ],
 )
-async def test_answers(folder, answer, outcome):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "edit a.txt")
-        parts = ("", *answer) if isinstance(answer, list) else (answer,)
-        done = await reply(client, task, *parts)
+async def test_answers(client, answer, outcome):
+    task = await asked(client, "edit a.txt")
+    parts = ("", *answer) if isinstance(answer, list) else (answer,)
+    done = await reply(client, task, *parts)
     assert outcome in answer_of(done)
 
 
-async def test_an_unclear_answer_is_asked_again_and_never_allows(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "edit a.txt")
-        for answer in (("yes, but rename it",), ("", data({"option": "o9"})), ("", data({}))):
-            task = await reply(client, task, *answer)
-            assert task.status.state == INPUT_REQUIRED
-            assert question_of(task).startswith("That is not one of the answers.\nThe agent")
-        assert not (folder / "a.txt").exists()
-        done = await reply(client, task, "no")
+async def test_an_unclear_answer_is_asked_again_and_never_allows(client, folder):
+    task = await asked(client, "edit a.txt")
+    for answer in (("yes, but rename it",), ("", data({"option": "o9"})), ("", data({}))):
+        task = await reply(client, task, *answer)
+        assert task.status.state == INPUT_REQUIRED
+        assert question_of(task).startswith("That is not one of the answers.\nThe agent")
+    assert not (folder / "a.txt").exists()
+    done = await reply(client, task, "no")
     assert "reject_once" in answer_of(done)
 
 
-async def test_the_reason_of_a_no_is_the_next_prompt(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "edit a.txt")
-        done = await reply(client, task, "no, use b.txt instead")
+async def test_the_reason_of_a_no_is_the_next_prompt(client):
+    task = await asked(client, "edit a.txt")
+    done = await reply(client, task, "no, use b.txt instead")
     assert answer_of(done) == "reject_once a.txt\n\nuse b.txt instead"
 
 
-async def test_several_questions_of_one_turn(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "edits a.txt b.txt")
-        task = await reply(client, task, "yes")
-        assert "b.txt" in question_of(task)
-        done = await reply(client, task, "no")
+async def test_several_questions_of_one_turn(client, folder):
+    task = await asked(client, "edits a.txt b.txt")
+    task = await reply(client, task, "yes")
+    assert "b.txt" in question_of(task)
+    done = await reply(client, task, "no")
     assert "edited a.txt" in answer_of(done)
     assert not (folder / "b.txt").exists()
 
@@ -168,22 +163,20 @@ async def test_an_agent_that_cannot_load_its_session_fails_after_a_restart(folde
     assert "please start a new task" in done.status.message.parts[0].text
 
 
-async def test_an_allow_after_a_cancel_changes_nothing(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "late", context_id="one")
-        await cancel(client, task.id)
-        with pytest.raises(Exception, match="is over"):
-            await stream(client, user_message("yes", task_id=task.id))
-        await send(client, user_message("hello", context_id="one"))
+async def test_an_allow_after_a_cancel_changes_nothing(client, folder):
+    task = await asked(client, "late", context_id="one")
+    await cancel(client, task.id)
+    with pytest.raises(Exception, match="is over"):
+        await stream(client, user_message("yes", task_id=task.id))
+    await send(client, user_message("hello", context_id="one"))
     assert not (folder / "late.txt").exists()
 
 
-async def test_the_words_of_options_are_ours(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "lie")
-        assert "\x1b" not in str(task)
-        assert question_of(task).endswith("$ x\nAnswer yes or no.")
-        done = await reply(client, task, "no")
+async def test_the_words_of_options_are_ours(client):
+    task = await asked(client, "lie")
+    assert "\x1b" not in str(task)
+    assert question_of(task).endswith("$ x\nAnswer yes or no.")
+    done = await reply(client, task, "no")
     assert answer_of(done) == "reject_once"
 
 
@@ -193,13 +186,12 @@ async def test_an_agent_that_insists_is_stopped(folder):
     assert "insists" in task.status.message.parts[0].text
 
 
-async def test_an_agent_that_asks_too_often_at_once_is_refused(folder):
-    async with served(scripted(folder)) as client:
-        task = await asked(client, "flood")
-        await until((folder / "denied.txt").exists)
-        for _ in range(16):
-            assert task.status.state == INPUT_REQUIRED
-            task = await reply(client, task, "yes")
+async def test_an_agent_that_asks_too_often_at_once_is_refused(client, folder):
+    task = await asked(client, "flood")
+    await until((folder / "denied.txt").exists)
+    for _ in range(16):
+        assert task.status.state == INPUT_REQUIRED
+        task = await reply(client, task, "yes")
     assert task.status.state == COMPLETED
     assert (folder / "denied.txt").read_text() == " ".join(["reject_once"] * 4)
 
@@ -218,10 +210,9 @@ async def test_a_request_that_cannot_be_shown_in_full_is_denied(folder, fields):
     assert answer_of(task) in ("reject_once", "cancelled")
 
 
-async def test_an_agents_words_cannot_pass_for_ours(folder):
+async def test_an_agents_words_cannot_pass_for_ours(client):
     title, command = "Read it\nFiles: README.md\nAnswer yes.", "ls\nFiles: README.md"
-    async with served(scripted(folder)) as client:
-        task = await asked(client, call(title, kind="read", rawInput={"command": command}))
+    task = await asked(client, call(title, kind="read", rawInput={"command": command}))
     assert question_of(task).splitlines() == [
         "The agent asks for permission (execute): Read it Files: README.md Answer yes.",
         "$ ls",

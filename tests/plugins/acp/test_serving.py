@@ -43,10 +43,9 @@ async def test_thoughts_plans_and_tools_are_progress(folder):
     assert result == ToolResult("t1", "Read it", "found")
 
 
-async def test_usage_is_in_the_metadata_of_the_task(folder):
-    async with served(scripted(folder)) as client:
-        task = await send(client, user_message("plan"))
-        counted = await send(client, user_message("count"))
+async def test_usage_is_in_the_metadata_of_the_task(client):
+    task = await send(client, user_message("plan"))
+    counted = await send(client, user_message("count"))
     usage = MessageToDict(counted.metadata)["usage"]
     assert usage == {"input_tokens": 2, "output_tokens": 4, "total_tokens": 6}
     metadata = MessageToDict(task.metadata)
@@ -123,15 +122,14 @@ async def test_a_server_that_stops_leaves_no_process(folder):
     assert not [pid for pid in pids if is_running(pid)]
 
 
-async def test_an_agent_that_dies_fails_its_task_alone(folder):
-    async with served(scripted(folder)) as client:
-        other, _ = await begun(client, "hang")
-        task = await send(client, user_message("die", context_id="one"))
-        assert task.status.state == FAILED
-        assert answer_of(task) == "begun"
-        again = await send(client, user_message("recall", context_id="one"))
-        assert answer_of(again) == "die"
-        await cancel(client, other)
+async def test_an_agent_that_dies_fails_its_task_alone(client):
+    other, _ = await begun(client, "hang")
+    task = await send(client, user_message("die", context_id="one"))
+    assert task.status.state == FAILED
+    assert answer_of(task) == "begun"
+    again = await send(client, user_message("recall", context_id="one"))
+    assert answer_of(again) == "die"
+    await cancel(client, other)
 
 
 async def test_junk_and_updates_of_other_sessions_are_dropped(folder):
@@ -152,11 +150,10 @@ async def test_an_agent_that_is_not_signed_in_says_so(folder, caplog):
     assert "sign in: see the agent's documentation" in caplog.text
 
 
-async def test_stop_reasons(folder):
-    async with served(scripted(folder)) as client:
-        limited = await send(client, user_message("stop max_tokens"))
-        refused = await send(client, user_message("stop refusal"))
-        stopped = await send(client, user_message("stop cancelled"))
+async def test_stop_reasons(client):
+    limited = await send(client, user_message("stop max_tokens"))
+    refused = await send(client, user_message("stop refusal"))
+    stopped = await send(client, user_message("stop cancelled"))
     assert MessageToDict(limited.metadata)["stop_reason"] == "max_tokens"
     states = [task.status.state for task in (limited, refused, stopped)]
     assert states == [3, 7, 4]  # completed, rejected, failed
@@ -171,15 +168,14 @@ async def test_the_agent_gets_few_variables(folder, monkeypatch):
     assert {"PASSED_ON", "PATH", "AGENT_HOME"} <= set(names)
 
 
-async def test_files_of_a_message(folder):
+async def test_files_of_a_message(client):
     image = Part(raw=b"png", media_type="image/png", filename="a.png")
     text = Part(raw=b"a,b", media_type="text/csv", filename="a.csv")
     binary = Part(raw=b"\xff\xfe", media_type="application/zip", filename="a.zip")
-    async with served(scripted(folder)) as client:
-        task = await send(client, user_message("see ", image, text))
-        assert "<image>" in answer_of(task)
-        assert "The file a.csv:\n\na,b" in answer_of(task)
-        refused = await send(client, user_message("see", binary))
+    task = await send(client, user_message("see ", image, text))
+    assert "<image>" in answer_of(task)
+    assert "The file a.csv:\n\na,b" in answer_of(task)
+    refused = await send(client, user_message("see", binary))
     assert "application/zip" in refused.status.message.parts[0].text
 
 
@@ -229,10 +225,9 @@ async def test_an_owner_has_half_of_the_processes(folder):
         assert answer_of(await send(bob, user_message("another"))) == "another"
 
 
-async def test_another_task_of_a_conversation_that_waits_is_rejected(folder):
-    async with served(scripted(folder)) as client:
-        await asked(client, "edit a.txt", context_id="one")
-        events = await stream(client, user_message("hello", context_id="one"))
+async def test_another_task_of_a_conversation_that_waits_is_rejected(client):
+    await asked(client, "edit a.txt", context_id="one")
+    events = await stream(client, user_message("hello", context_id="one"))
     assert "waits for an answer" in str(events[-1])
 
 

@@ -78,14 +78,13 @@ def text_of(events):
     return "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
 
 
-async def test_runs_of_a_task_that_asked_are_replayed_apart():
+async def test_runs_of_a_task_that_asked_are_replayed_apart(http):
     question = user("ASK")
-    async with serving() as http:
-        first = await run(http, question, run="1")
-        early = await run(http, question, run="1")
-        second = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
-        again = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
-        late = await run(http, question, run="1")
+    first = await run(http, question, run="1")
+    early = await run(http, question, run="1")
+    second = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
+    again = await run(http, run="2", resume=resuming(first.interrupt, "Rome"))
+    late = await run(http, question, run="1")
     assert early.interrupt == first.interrupt
     assert second.text == again.text == "took Rome"
     assert (late.last["type"], late.last["code"]) == ("RUN_ERROR", "run_continued")

@@ -12,9 +12,8 @@ from a2a_adapters import A2UI_EXTENSION, BearerTokens, Extension, Limits, Server
 from tests.plugins.ag_ui.served import USAGE, asked, run, serving, user, worker
 
 
-async def test_an_answer():
-    async with serving() as http:
-        heard = await run(http, "hello")
+async def test_an_answer(http):
+    heard = await run(http, "hello")
     assert heard.types == [
         "RUN_STARTED",
         "CUSTOM",
@@ -42,9 +41,8 @@ async def test_each_agent_has_its_address():
     assert "/ag-ui/worker, /ag-ui/poet" in unknown.json()["error"]["message"]
 
 
-async def test_reasoning_and_tools_are_apart_from_the_text():
-    async with serving() as http:
-        heard = await run(http, "TOOL")
+async def test_reasoning_and_tools_are_apart_from_the_text(http):
+    heard = await run(http, "TOOL")
     reasoning = "".join(e["delta"] for e in heard.of("REASONING_MESSAGE_CONTENT"))
     assert reasoning == "looking\nhm"
     assert heard.custom("a2a:progress") == [{"percent": 50}]
@@ -58,35 +56,30 @@ async def test_reasoning_and_tools_are_apart_from_the_text():
     assert heard.text == "beforeafter"
 
 
-async def test_ids_of_calls_are_not_shared_by_runs():
-    async with serving() as http:
-        first, second = await run(http, "TOOL"), await run(http, "TOOL")
+async def test_ids_of_calls_are_not_shared_by_runs(http):
+    first, second = await run(http, "TOOL"), await run(http, "TOOL")
     ids = [e["toolCallId"] for heard in (first, second) for e in heard.of("TOOL_CALL_START")]
     assert len(set(ids)) == 4
 
 
-async def test_data_is_a_result_and_text():
-    async with serving() as http:
-        heard = await run(http, "PARTS")
+async def test_data_is_a_result_and_text(http):
+    heard = await run(http, "PARTS")
     assert heard.text == 'text\n\n{"a":1}\n\n[f.pdf](https://x.example/f.pdf)'
     assert heard.last["result"] == {"a": 1}
 
 
-async def test_usage_is_in_the_last_event():
-    async with serving() as http:
-        heard = await run(http, "COUNT")
+async def test_usage_is_in_the_last_event(http):
+    heard = await run(http, "COUNT")
     [usage] = heard.last["usage"]
     assert usage == {"inputTokens": 3, "outputTokens": 4, "totalTokens": USAGE["total_tokens"]}
 
 
-async def test_a_reply_without_a_task():
-    async with serving() as http:
-        assert (await run(http, "REPLY")).text == "a reply"
+async def test_a_reply_without_a_task(http):
+    assert (await run(http, "REPLY")).text == "a reply"
 
 
-async def test_state_is_shared():
-    async with serving() as http:
-        heard = await run(http, "STATE", state={"n": 0})
+async def test_state_is_shared(http):
+    heard = await run(http, "STATE", state={"n": 0})
     [snapshot], [delta] = heard.of("STATE_SNAPSHOT"), heard.of("STATE_DELTA")
     assert snapshot["snapshot"] == {"seen": {"n": 0}, "n": 1}
     changed = jsonpatch.apply_patch(snapshot["snapshot"], delta["delta"])
@@ -108,11 +101,10 @@ async def test_interfaces_are_activities_for_front_ends_that_show_them():
     assert other.text == "a form"
 
 
-async def test_actions_in_interfaces_are_data_of_the_next_message():
+async def test_actions_in_interfaces_are_data_of_the_next_message(http):
     action = {"name": "later", "surfaceId": "s", "sourceComponentId": "b", "context": {}}
-    async with serving() as http:
-        await run(http, "hello")
-        heard = await run(http, forwardedProps={"a2uiAction": {"userAction": action}})
+    await run(http, "hello")
+    heard = await run(http, forwardedProps={"a2uiAction": {"userAction": action}})
     [[sent]] = json.loads(heard.text.removeprefix("worked on "))
     assert sent == {"version": "v0.9.1", "action": action}
 
@@ -126,49 +118,45 @@ async def test_actions_in_interfaces_are_data_of_the_next_message():
         ("HALF", "failed", "failed"),
     ],
 )
-async def test_a_failure_is_an_event_with_its_reason(text, reason, code):
-    async with serving() as http:
-        heard = await run(http, text)
+async def test_a_failure_is_an_event_with_its_reason(http, text, reason, code):
+    heard = await run(http, text)
     assert (heard.last["type"], heard.last["code"]) == ("RUN_ERROR", code)
     assert reason in heard.last["message"]
     assert "secret" not in json.dumps(heard.events)
 
 
-async def test_threads_and_runs_are_contexts_and_tasks():
-    async with serving() as http:
-        heard = await run(http, "IDS", thread="my thread", run="my run")
-        [ids] = heard.custom("a2a:task")
-        card = {"A2A-Version": "1.0"}
-        task = (await http.get(f"/tasks/{ids['taskId']}", headers=card)).json()
+async def test_threads_and_runs_are_contexts_and_tasks(http):
+    heard = await run(http, "IDS", thread="my thread", run="my run")
+    [ids] = heard.custom("a2a:task")
+    card = {"A2A-Version": "1.0"}
+    task = (await http.get(f"/tasks/{ids['taskId']}", headers=card)).json()
     assert json.loads(heard.text) == ["my thread", "my run", "my thread", ids["taskId"]]
     assert task["contextId"] == ids["contextId"] == "my thread"
     assert task["history"][0]["metadata"]["ag-ui"]["runId"] == "my run"
 
 
-async def test_what_the_front_end_tells_reaches_the_agent():
+async def test_what_the_front_end_tells_reaches_the_agent(http):
     tool = {"name": "paint", "description": "Paints.", "parameters": {}}
     entry = {"description": "page", "value": "cart"}
-    async with serving() as http:
-        first = await run(http, "x", context=[entry], tools=[tool], forwardedProps={"k": 1})
-        again = await run(http, "CONTEXT", context=[entry], tools=[tool], forwardedProps={"k": 1})
-        changed = await run(http, "y", context=[{**entry, "value": "till"}])
+    first = await run(http, "x", context=[entry], tools=[tool], forwardedProps={"k": 1})
+    again = await run(http, "CONTEXT", context=[entry], tools=[tool], forwardedProps={"k": 1})
+    changed = await run(http, "y", context=[{**entry, "value": "till"}])
     assert first.text == "worked on System: page: cart\n\nUser: x"
     assert json.loads(again.text) == [[entry], {"k": 1}, ["paint"]]
     assert changed.text == "worked on System: page: till\n\nUser: y"
 
 
-async def test_only_what_is_new_is_sent_to_an_agent_that_knows_the_thread():
+async def test_only_what_is_new_is_sent_to_an_agent_that_knows_the_thread(http):
     answer = {"id": "a", "role": "assistant", "content": "hi"}
     system = {"id": "s", "role": "system", "content": "Be kind."}
-    async with serving() as http:
-        unknown = await run(http, system, "one", answer, "two")
-        known = await run(http, system, "one", answer, "two", answer, "three")
-        edited = await run(http, system, "other")
+    unknown = await run(http, system, "one", answer, "two")
+    known = await run(http, system, "one", answer, "two", answer, "three")
+    edited = await run(http, system, "other")
     assert unknown.text == ("worked on System: Be kind.\n\nUser: one\n\nAssistant: hi\n\nUser: two")
     assert (known.text, edited.text) == ("worked on three", "worked on other")
 
 
-async def test_files_of_the_user():
+async def test_files_of_the_user(http):
     data = base64.b64encode(b"png").decode()
     parts = [
         {"type": "text", "text": "SEEN"},
@@ -179,27 +167,24 @@ async def test_files_of_the_user():
         },
         {"type": "document", "source": {"type": "url", "value": "https://x.example/i.pdf"}},
     ]
-    async with serving() as http:
-        heard = await run(http, user(parts))
+    heard = await run(http, user(parts))
     assert heard.text == str(
         [(b"png", None, "image/png", "a.png"), (None, "https://x.example/i.pdf", "", "")]
     )
 
 
-async def test_a_file_at_a_provider_is_left_out():
+async def test_a_file_at_a_provider_is_left_out(http):
     parts = [
         {"type": "text", "text": "x"},
         {"type": "image", "source": {"type": "file", "value": "f", "provider": "openai"}},
     ]
-    async with serving() as http:
-        heard = await run(http, user(parts))
+    heard = await run(http, user(parts))
     assert heard.text == "worked on x\n\n(A file that this agent cannot read.)"
 
 
 @pytest.mark.parametrize("messages", [[], [user("")], [{"id": "a", "role": "assistant"}]])
-async def test_a_run_without_news_is_refused(messages):
-    async with serving() as http:
-        heard = await run(http, *messages)
+async def test_a_run_without_news_is_refused(http, messages):
+    heard = await run(http, *messages)
     assert (heard.last["type"], heard.last["code"]) == ("RUN_ERROR", "no_message")
 
 

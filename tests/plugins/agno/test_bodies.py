@@ -7,25 +7,24 @@ import json
 import pytest
 from hypothesis import strategies as st
 
-from a2a_adapters import Data, Output, build_app
+from a2a_adapters import build_app
 from tests.plugins.agno.recordings import AGENT
-from tests.plugins.agno.served import CALLS, ROOT, call, other, serving, streamed, task_of
+from tests.plugins.agno.served import CALLS, ROOT, call, other, streamed, task_of
 from tests.support.bodies import check_answers, json_values
 
 
-async def test_data_alone_is_also_sent_as_text():
+async def test_data_alone_is_also_sent_as_text(http):
     expected = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
-    async with serving() as http:
-        answered = await task_of(http, call("DATA"))
-        found = await streamed(http, "DATA")
-        sent = await http.post("/a2a/message/send", json=call("DATA", agentId="my-agent"))
+    answered = await task_of(http, call("DATA"))
+    found = await streamed(http, "DATA")
+    sent = await http.post("/a2a/message/send", json=call("DATA", agentId="my-agent"))
     assert answered["history"][0]["parts"] == expected
     assert found[-1][1]["history"][0]["parts"] == expected
     assert [p for name, result in found if name == "Message" for p in result["parts"]] == expected
     assert sent.json()["result"]["task"]["history"][-1]["parts"][0] == expected[0]
 
 
-async def test_files_and_data_in_both_directions():
+async def test_files_and_data_in_both_directions(http):
     parts = [
         {"text": "SEEN"},
         {"kind": "file", "file": {"uri": "https://x.example/i.png", "mimeType": "image/png"}},
@@ -33,12 +32,9 @@ async def test_files_and_data_in_both_directions():
         {"kind": "data", "data": {"a": 1}},
     ]
 
-    async with serving() as http:
-        answered = await task_of(http, call("PARTS"))
-        found = await streamed(http, "PARTS")
-        seen = await task_of(
-            http, call("", parts=[parts[0], parts[3]]), headers={"X-User-ID": "u1"}
-        )
+    answered = await task_of(http, call("PARTS"))
+    found = await streamed(http, "PARTS")
+    seen = await task_of(http, call("", parts=[parts[0], parts[3]]), headers={"X-User-ID": "u1"})
     kinds = [part["kind"] for part in answered["history"][0]["parts"]]
     assert kinds == ["text", "data", "file"]
     assert answered["history"][0]["parts"][2]["file"] == {"uri": "https://x.example/i.png"}
@@ -48,26 +44,10 @@ async def test_files_and_data_in_both_directions():
     assert seen["history"][0]["parts"][0]["text"] == "['Text', 'Data'] u1"
 
 
-async def test_data_without_text_is_also_text():
-    async def tell(request):
-        yield Output([Data({"a": 1})])
-
-    async with serving(tell) as http:
-        task = await task_of(http, call("x"))
-        found = await streamed(http, "x")
-        sent = await http.post(ROOT["send"], json=call("x", agentId="my-agent"))
-    parts = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
-    assert task["history"][0]["parts"] == parts
-    assert [p for name, each in found if name == "Message" for p in each["parts"]] == parts
-    assert found[-1][1]["history"][0]["parts"] == parts
-    assert sent.json()["result"]["task"]["history"][1]["parts"][0] == parts[0]
-
-
 @pytest.mark.parametrize("path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send"])
-async def test_another_content_type_is_refused(path):
-    async with serving() as http:
-        content = json.dumps(call("x", agentId="my-agent"))
-        response = await http.post(path, content=content, headers={"Content-Type": "text/plain"})
+async def test_another_content_type_is_refused(http, path):
+    content = json.dumps(call("x", agentId="my-agent"))
+    response = await http.post(path, content=content, headers={"Content-Type": "text/plain"})
     assert response.status_code == 400
 
 

@@ -11,14 +11,13 @@ from tests.plugins.agno.recordings import AGENT, GO, V2, V3
 from tests.plugins.agno.served import ROOT, call, events, serving
 
 
-async def test_agnos_client_in_json_rpc_mode():
+async def test_agnos_client_in_json_rpc_mode(http):
     """In this mode it posts everything to the agent's URL."""
-    async with serving() as http:
-        for address in (AGENT, f"{AGENT}/"):
-            sent = await http.post(address, json=call("x"))
-            assert sent.json()["result"]["history"][0]["parts"][0]["text"] == "worked on x "
-            stream = await http.post(address, json=call("x", "message/stream"))
-            assert events(stream)[-1][0] == "Task"
+    for address in (AGENT, f"{AGENT}/"):
+        sent = await http.post(address, json=call("x"))
+        assert sent.json()["result"]["history"][0]["parts"][0]["text"] == "worked on x "
+        stream = await http.post(address, json=call("x", "message/stream"))
+        assert events(stream)[-1][0] == "Task"
 
 
 RECORDED = {
@@ -45,27 +44,24 @@ OTHERWISE = {
 }
 
 
-async def test_recorded_requests_of_python_clients_are_answered(subtests):
-    async with serving() as http:
-        for name, exchange in RECORDED.items():
-            request = exchange.get("request", {})
-            if request.get("method") != "POST" or "/teams/" in request["path"]:
-                continue
-            with subtests.test(name):
-                body = request["body"]
-                content = body if isinstance(body, str) else json.dumps(body)
-                response = await http.post(
-                    request["path"], content=content, headers=request["headers"]
-                )
-                short = name.split(" ", 1)[1]
-                assert response.status_code == OTHERWISE.get(short, exchange["status"])
-                if response.status_code >= 400:
-                    assert response.json().keys() in ({"detail"}, {"jsonrpc", "id", "error"})
-                elif not response.headers["content-type"].startswith("text/event-stream"):
-                    assert response.json()["id"] == body["id"]
-                    assert "result" in response.json()
-                else:
-                    assert "data: " in response.text
+async def test_recorded_requests_of_python_clients_are_answered(http, subtests):
+    for name, exchange in RECORDED.items():
+        request = exchange.get("request", {})
+        if request.get("method") != "POST" or "/teams/" in request["path"]:
+            continue
+        with subtests.test(name):
+            body = request["body"]
+            content = body if isinstance(body, str) else json.dumps(body)
+            response = await http.post(request["path"], content=content, headers=request["headers"])
+            short = name.split(" ", 1)[1]
+            assert response.status_code == OTHERWISE.get(short, exchange["status"])
+            if response.status_code >= 400:
+                assert response.json().keys() in ({"detail"}, {"jsonrpc", "id", "error"})
+            elif not response.headers["content-type"].startswith("text/event-stream"):
+                assert response.json()["id"] == body["id"]
+                assert "result" in response.json()
+            else:
+                assert "data: " in response.text
 
 
 LENIENT = {
@@ -85,12 +81,11 @@ GO_POSTS = sorted(
 
 
 @pytest.mark.parametrize("name", GO_POSTS)
-async def test_recorded_requests_of_agno_go_are_answered(name):
+async def test_recorded_requests_of_agno_go_are_answered(http, name):
     exchange = GO[name]
     body = exchange["request"]["body"]
     content = body if isinstance(body, str) else json.dumps(body)
-    async with serving() as http:
-        response = await http.post(exchange["request"]["path"], content=content)
+    response = await http.post(exchange["request"]["path"], content=content)
     if name in LENIENT:
         assert response.status_code == 200
         return

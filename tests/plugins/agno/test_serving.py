@@ -29,10 +29,9 @@ def test_agent_ids_are_valid_in_urls():
     assert AGENT.rpartition("/")[0] in str(routes)
 
 
-async def test_the_card():
-    async with serving() as http:
-        card = (await http.get(f"{AGENT}/.well-known/agent-card.json")).json()
-        unknown = await http.get("/a2a/agents/nope/.well-known/agent-card.json")
+async def test_the_card(http):
+    card = (await http.get(f"{AGENT}/.well-known/agent-card.json")).json()
+    unknown = await http.get("/a2a/agents/nope/.well-known/agent-card.json")
     recorded = V3[f"GET {AGENT}/.well-known/agent-card.json"]["body"]
     assert card.keys() == {key for key, value in recorded.items() if value is not None}
     assert card["url"].endswith(f"{AGENT}/v1/message:stream")
@@ -40,9 +39,8 @@ async def test_the_card():
     assert (unknown.status_code, unknown.json()) == (404, {"detail": "Agent not found"})
 
 
-async def test_a_send_returns_a_task():
-    async with serving() as http:
-        task = await task_of(http, call("x", contextId="c1"))
+async def test_a_send_returns_a_task(http):
+    task = await task_of(http, call("x", contextId="c1"))
     recorded = V3["send"]["body"]["result"]
     assert task.keys() == recorded.keys()
     assert task["history"][0].keys() == recorded["history"][0].keys()
@@ -50,9 +48,8 @@ async def test_a_send_returns_a_task():
     assert task["history"][0]["parts"] == [{"kind": "text", "text": "worked on x "}]
 
 
-async def test_stream_events_follow_agnos_order():
-    async with serving() as http:
-        found = await streamed(http, "x", contextId="s1")
+async def test_stream_events_follow_agnos_order(http):
+    found = await streamed(http, "x", contextId="s1")
     names = [name for name, _ in found]
     status = "TaskStatusUpdateEvent"
     assert names == [status, "Message", "Message", "Message", status, "Task"]
@@ -68,9 +65,8 @@ async def test_stream_events_follow_agnos_order():
     assert len({result["messageId"] for name, result in found if name == "Message"}) == 1
 
 
-async def test_tool_calls_appear_in_a_stream():
-    async with serving() as http:
-        found = await streamed(http, "TOOL")
+async def test_tool_calls_appear_in_a_stream(http):
+    found = await streamed(http, "TOOL")
     reports = [
         result["metadata"] for _, result in found if "agno_event_type" in result.get("metadata", {})
     ]
@@ -86,10 +82,9 @@ async def test_tool_calls_appear_in_a_stream():
 
 
 @pytest.mark.parametrize("how", ["send", "stream"])
-async def test_an_unknown_task_at_the_root_is_reported(how):
-    async with serving() as http:
-        body = call("x", f"message/{how}", agentId="my-agent", taskId="nope")
-        response = await http.post(ROOT[how], json=body)
+async def test_an_unknown_task_at_the_root_is_reported(http, how):
+    body = call("x", f"message/{how}", agentId="my-agent", taskId="nope")
+    response = await http.post(ROOT[how], json=body)
     assert (response.status_code, response.json()["error"]["code"]) == (404, -32001)
 
 
@@ -130,10 +125,9 @@ async def test_refused_callers_get_fastapi_errors():
     assert response.json().keys() == {"detail"}
 
 
-async def test_failures_are_in_the_task():
-    async with serving() as http:
-        task = await task_of(http, call("BOOM"))
-        found = await streamed(http, "BOOM")
+async def test_failures_are_in_the_task(http):
+    task = await task_of(http, call("BOOM"))
+    found = await streamed(http, "BOOM")
     for failed in (task, found[-1][1]):
         assert failed["status"] == {"state": "failed"}
         assert "Error id" in failed["history"][0]["parts"][0]["text"]
@@ -141,45 +135,42 @@ async def test_failures_are_in_the_task():
     assert found[-2][1]["status"] == {"state": "failed"}
 
 
-async def test_a_question_is_answered_on_its_task():
-    async with serving() as http:
-        asked = await task_of(http, call("ASK"))
-        assert asked["status"] == {"state": "input-required"}
-        assert asked["history"][0]["parts"] == [{"kind": "text", "text": "Which?"}]
-        ids = {"taskId": asked["id"], "contextId": asked["contextId"]}
-        done = await task_of(http, call("this", **ids))
+async def test_a_question_is_answered_on_its_task(http):
+    asked = await task_of(http, call("ASK"))
+    assert asked["status"] == {"state": "input-required"}
+    assert asked["history"][0]["parts"] == [{"kind": "text", "text": "Which?"}]
+    ids = {"taskId": asked["id"], "contextId": asked["contextId"]}
+    done = await task_of(http, call("this", **ids))
     assert (done["id"], done["history"][0]["parts"][0]["text"]) == (asked["id"], "took this")
 
 
-async def test_tasks_run_in_the_background_and_are_polled():
-    async with serving() as http:
-        body = call("HANG", contextId="cbg")
-        body["params"]["configuration"] = {"blocking": False}
-        begun = await http.post(CALLS["send"], json=body)
-        task = begun.json()["result"]
-        assert (begun.status_code, task["contextId"]) == (202, "cbg")
-        assert task["status"]["state"] in ("submitted", "working")
+async def test_tasks_run_in_the_background_and_are_polled(http):
+    body = call("HANG", contextId="cbg")
+    body["params"]["configuration"] = {"blocking": False}
+    begun = await http.post(CALLS["send"], json=body)
+    task = begun.json()["result"]
+    assert (begun.status_code, task["contextId"]) == (202, "cbg")
+    assert task["status"]["state"] in ("submitted", "working")
 
-        async def about(method, **params):
-            sent = {"jsonrpc": "2.0", "id": "g", "method": f"tasks/{method}", "params": params}
-            return await http.post(f"{AGENT}/v1/tasks:{method}", json=sent)
+    async def about(method, **params):
+        sent = {"jsonrpc": "2.0", "id": "g", "method": f"tasks/{method}", "params": params}
+        return await http.post(f"{AGENT}/v1/tasks:{method}", json=sent)
 
-        got = await about("get", id=task["id"], contextId="cbg")
-        assert got.json()["result"]["status"]["state"] == "working"
-        assert (await about("get", id=task["id"], contextId="other")).status_code == 404
-        cancelled = await about("cancel", id=task["id"], contextId="cbg")
-        assert cancelled.json()["result"]["status"] == {"state": "canceled"}
-        assert (await about("cancel", id=task["id"])).status_code == 400
-        assert (await about("get", id="nope", contextId="c")).json() == {"detail": "Task not found"}
-        assert "contextId is required" in (await about("get", id=task["id"])).json()["detail"]
-        assert "is required" in (await about("get", contextId="c")).json()["detail"]
+    got = await about("get", id=task["id"], contextId="cbg")
+    assert got.json()["result"]["status"]["state"] == "working"
+    assert (await about("get", id=task["id"], contextId="other")).status_code == 404
+    cancelled = await about("cancel", id=task["id"], contextId="cbg")
+    assert cancelled.json()["result"]["status"] == {"state": "canceled"}
+    assert (await about("cancel", id=task["id"])).status_code == 400
+    assert (await about("get", id="nope", contextId="c")).json() == {"detail": "Task not found"}
+    assert "contextId is required" in (await about("get", id=task["id"])).json()["detail"]
+    assert "is required" in (await about("get", contextId="c")).json()["detail"]
 
 
-async def test_failures_at_the_root():
-    async with serving() as http:
-        body = call("BOOM", agentId="my-agent")
-        sent = await http.post(ROOT["send"], json=body)
-        stream = await http.post(ROOT["stream"], json={**body, "method": "message/stream"})
+async def test_failures_at_the_root(http):
+    body = call("BOOM", agentId="my-agent")
+    sent = await http.post(ROOT["send"], json=body)
+    stream = await http.post(ROOT["stream"], json={**body, "method": "message/stream"})
     assert (sent.status_code, sent.json()["error"]["code"]) == (500, -32603)
     [(kind, data)] = events(stream)
     assert (kind, data["status"], data["error"]["code"]) == ("error", "failed", "execution_error")
@@ -198,17 +189,16 @@ async def test_an_agent_is_chosen_by_its_id():
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32000)
 
 
-async def test_remote_agent_is_served_as_well():
-    async with serving() as http:
-        url = str(http.base_url)
-        for card in (f"{url}{AGENT}", agno_card(url, "my-agent")):
-            async with RemoteAgent(card) as agent:
-                assert (await agent.send("x")).text == "worked on x "
-                reply = await agent.send("PARTS")
-                assert (reply.text, reply.data) == ("text", [{"a": 1}])
-                conversation = agent.conversation()
-                assert (await conversation.send("ASK")).is_question
-                assert (await conversation.send("that")).text == "took that"
+async def test_remote_agent_is_served_as_well(http):
+    url = str(http.base_url)
+    for card in (f"{url}{AGENT}", agno_card(url, "my-agent")):
+        async with RemoteAgent(card) as agent:
+            assert (await agent.send("x")).text == "worked on x "
+            reply = await agent.send("PARTS")
+            assert (reply.text, reply.data) == ("text", [{"a": 1}])
+            conversation = agent.conversation()
+            assert (await conversation.send("ASK")).is_question
+            assert (await conversation.send("that")).text == "took that"
 
 
 async def test_callers_see_their_own_tasks_only():

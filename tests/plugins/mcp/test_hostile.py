@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,8 +21,8 @@ from a2a_adapters.testing import running
 SERVER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("hostile_server.py"))]
 
 
-@asynccontextmanager
-async def served():
+@pytest.fixture
+async def agent():
     options = RemoteOptions(progress=True)
     async with (
         running(build_app(McpServer(SERVER))) as url,
@@ -36,9 +35,8 @@ def misuse(how):
     return Data({"tool": "misuse", "arguments": {"how": how}})
 
 
-async def test_the_card_is_clipped():
-    async with served() as agent:
-        card = await agent.card()
+async def test_the_card_is_clipped(agent):
+    card = await agent.card()
     assert [skill.id for skill in card.skills] == ["big", "list", "misuse"]
     assert len(card.SerializeToString()) < 10_000
     texts = [card.name, card.description]
@@ -48,34 +46,31 @@ async def test_the_card_is_clipped():
 
 
 @pytest.mark.parametrize("how", ["error", "refusal"])
-async def test_errors_are_clipped(how):
-    async with served() as agent:
-        with pytest.raises(RemoteTaskError) as failed:
-            await agent.send(misuse(how))
+async def test_errors_are_clipped(agent, how):
+    with pytest.raises(RemoteTaskError) as failed:
+        await agent.send(misuse(how))
     assert len(str(failed.value)) < 5_000
     assert str(failed.value).isprintable()
 
 
 @pytest.mark.parametrize("how", ["nested", "endlessly nested", "strange"])
-async def test_unreadable_results_fail_without_affecting_the_next_call(how):
-    async with served() as agent:
-        talk = agent.conversation()
-        with pytest.raises(RemoteTaskError, match="Error id"):
-            await talk.send(misuse(how))
-        assert (await talk.send(misuse("log"))).text == "fine"
+async def test_unreadable_results_fail_without_affecting_the_next_call(agent, how):
+    talk = agent.conversation()
+    with pytest.raises(RemoteTaskError, match="Error id"):
+        await talk.send(misuse(how))
+    assert (await talk.send(misuse("log"))).text == "fine"
 
 
-async def test_progress_and_questions_are_clipped():
-    async with served() as agent:
-        events = [event async for event in agent.stream(misuse("progress"))]
-        [notice] = [event.text for event in events if isinstance(event, Progress)]
-        assert len(notice) <= 1_000
-        assert notice.isprintable()
-        talk = agent.conversation()
-        asked = await talk.send(misuse("question"))
-        assert len(asked.question) < 5_000
-        assert asked.question.isprintable()
-        assert (await talk.send("yes")).text == "accept"
+async def test_progress_and_questions_are_clipped(agent):
+    events = [event async for event in agent.stream(misuse("progress"))]
+    [notice] = [event.text for event in events if isinstance(event, Progress)]
+    assert len(notice) <= 1_000
+    assert notice.isprintable()
+    talk = agent.conversation()
+    asked = await talk.send(misuse("question"))
+    assert len(asked.question) < 5_000
+    assert asked.question.isprintable()
+    assert (await talk.send("yes")).text == "accept"
 
 
 async def silent(request):

@@ -58,6 +58,18 @@ def stdio(**options):
     return McpServer(warm(SERVER), **options)
 
 
+@pytest.fixture
+async def agent():
+    async with served(stdio()) as agent:
+        yield agent
+
+
+@pytest.fixture
+async def shared_agent():
+    async with served(stdio(shared=True)) as agent:
+        yield agent
+
+
 def call(tool, **arguments):
     return Data({"tool": tool, "arguments": arguments})
 
@@ -107,61 +119,55 @@ async def test_files_keep_their_names_through_both_bridges():
         ("hello", "send one data part"),
     ],
 )
-async def test_messages_without_a_tool_call_are_refused(message, expected):
-    async with served(stdio(shared=True)) as agent:
-        with pytest.raises(RemoteRefusedError, match=expected):
-            await agent.send(message)
+async def test_messages_without_a_tool_call_are_refused(shared_agent, message, expected):
+    with pytest.raises(RemoteRefusedError, match=expected):
+        await shared_agent.send(message)
 
 
-async def test_a_tools_error_is_passed_on():
-    async with served(stdio(shared=True)) as agent:
-        with pytest.raises(RemoteTaskError, match="7 is too large"):
-            await agent.send(call("complain", about=7))
-        with pytest.raises(RemoteTaskError, match="valid integer"):
-            await agent.send(call("add", a="x", b=1))
+async def test_a_tools_error_is_passed_on(shared_agent):
+    with pytest.raises(RemoteTaskError, match="7 is too large"):
+        await shared_agent.send(call("complain", about=7))
+    with pytest.raises(RemoteTaskError, match="valid integer"):
+        await shared_agent.send(call("add", a="x", b=1))
 
 
-async def test_a_form_is_a_question():
-    async with served(stdio()) as agent:
-        talk = agent.conversation()
-        asked = await talk.send(call("trip", what=1))
-        assert asked.question == "trip 1: where to?"
-        schema = asked.data[0]["response_schema"]
-        assert set(schema["properties"]) == {"city", "nights"}
-        done = await talk.send(Data({"city": "Rome", "nights": 3}))
-        assert done.text == 'accept {"city":"Rome","nights":3}'
+async def test_a_form_is_a_question(agent):
+    talk = agent.conversation()
+    asked = await talk.send(call("trip", what=1))
+    assert asked.question == "trip 1: where to?"
+    schema = asked.data[0]["response_schema"]
+    assert set(schema["properties"]) == {"city", "nights"}
+    done = await talk.send(Data({"city": "Rome", "nights": 3}))
+    assert done.text == 'accept {"city":"Rome","nights":3}'
 
-        await talk.send(call("trip", what=2))
-        assert (await talk.send("Oslo")).text == 'accept {"city":"Oslo","nights":1}'
+    await talk.send(call("trip", what=2))
+    assert (await talk.send("Oslo")).text == 'accept {"city":"Oslo","nights":1}'
 
-        await talk.send(call("trip", what=3))
-        assert (await talk.send(Data({"action": "decline"}))).text.strip() == "decline"
-
-
-async def test_an_invalid_answer_repeats_the_question():
-    async with served(stdio()) as agent:
-        talk = agent.conversation()
-        await talk.send(call("number", least=1))
-        again = await talk.send("many")
-        assert "answer with a integer" in again.question
-        again = await talk.send(Data({"number": {"no": "object"}}))
-        assert "simple values" in again.question
-        assert (await talk.send("4")).text == "5"
+    await talk.send(call("trip", what=3))
+    assert (await talk.send(Data({"action": "decline"}))).text.strip() == "decline"
 
 
-async def test_a_page_to_open_is_an_authorisation():
-    async with served(stdio()) as agent:
-        talk = agent.conversation()
-        asked = await talk.send(call("grant", scope=1))
-        assert asked.state == "auth-required"
-        assert asked.data == [{"url": "https://login.example/x", "elicitation_id": "id-1"}]
-        assert (await talk.send("done")).text == "accept"
+async def test_an_invalid_answer_repeats_the_question(agent):
+    talk = agent.conversation()
+    await talk.send(call("number", least=1))
+    again = await talk.send("many")
+    assert "answer with a integer" in again.question
+    again = await talk.send(Data({"number": {"no": "object"}}))
+    assert "simple values" in again.question
+    assert (await talk.send("4")).text == "5"
 
 
-async def test_a_shared_server_cannot_ask():
-    async with served(stdio(shared=True)) as agent:
-        with pytest.raises(RemoteTaskError, match="rejected"):
-            await agent.send(call("trip", what=1))
+async def test_a_page_to_open_is_an_authorisation(agent):
+    talk = agent.conversation()
+    asked = await talk.send(call("grant", scope=1))
+    assert asked.state == "auth-required"
+    assert asked.data == [{"url": "https://login.example/x", "elicitation_id": "id-1"}]
+    assert (await talk.send("done")).text == "accept"
+
+
+async def test_a_shared_server_cannot_ask(shared_agent):
+    with pytest.raises(RemoteTaskError, match="rejected"):
+        await shared_agent.send(call("trip", what=1))
 
 
 async def test_sixteen_conversations_are_never_mixed():
@@ -180,10 +186,9 @@ async def test_sixteen_conversations_are_never_mixed():
             await asyncio.gather(*(talk(agent, number) for number in range(16)))
 
 
-async def test_a_process_per_conversation_and_a_shared_process():
-    async with served(stdio()) as agent:
-        ann, bob = agent.conversation(), agent.conversation()
-        pids = [(await each.send(call("pid"))).data[0] for each in (ann, bob, ann)]
+async def test_a_process_per_conversation_and_a_shared_process(agent):
+    ann, bob = agent.conversation(), agent.conversation()
+    pids = [(await each.send(call("pid"))).data[0] for each in (ann, bob, ann)]
     assert pids[0] == pids[2] != pids[1]
 
 

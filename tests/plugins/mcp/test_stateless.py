@@ -32,50 +32,52 @@ async def offered(can=None, options=None):
         yield client
 
 
+@pytest.fixture
+async def client():
+    async with offered() as client:
+        yield client
+
+
 def bearer(name):
     return {"Authorization": f"Bearer of-{name}"}
 
 
-async def test_a_server_announces_its_capabilities():
-    async with offered() as client:
-        found = await client.ask("server/discover")
-        tools = (await client.ask("tools/list"))["tools"]
+async def test_a_server_announces_its_capabilities(client):
+    found = await client.ask("server/discover")
+    tools = (await client.ask("tools/list"))["tools"]
     assert found["supportedVersions"] == [VERSION]
     assert set(found["capabilities"]) == {"tools", "resources", "extensions"}
     assert found["_meta"][f"{KEY}serverInfo"]["name"] == "a2a-adapters"
     assert {tool["name"] for tool in tools} == set(agents.ALL)
 
 
-async def test_a_result_explains_how_to_continue_the_conversation():
-    async with offered() as client:
-        first = await client.call("remember", "one")
-        context_id = first["_meta"]["a2a-adapters/contextId"]
-        assert (first["resultType"], said(first)) == ("complete", "one")
-        assert repr(context_id) in first["content"][1]["text"]
-        assert first["content"][1]["annotations"] == {"audience": ["assistant"]}
-        second = await client.call("remember", {"message": "two", "context_id": context_id})
-        assert said(second) == "one two"
-        assert said(await client.call("remember", "three")) == "three"
+async def test_a_result_explains_how_to_continue_the_conversation(client):
+    first = await client.call("remember", "one")
+    context_id = first["_meta"]["a2a-adapters/contextId"]
+    assert (first["resultType"], said(first)) == ("complete", "one")
+    assert repr(context_id) in first["content"][1]["text"]
+    assert first["content"][1]["annotations"] == {"audience": ["assistant"]}
+    second = await client.call("remember", {"message": "two", "context_id": context_id})
+    assert said(second) == "one two"
+    assert said(await client.call("remember", "three")) == "three"
 
 
-async def test_a_file_can_be_read_again():
+async def test_a_file_can_be_read_again(client):
     sent = {"name": "a.txt", "media_type": "text/plain", "base64": "YWJj"}
-    async with offered() as client:
-        drawn = await client.call("draw", {"message": "go", "files": [sent]})
-        uri = drawn["content"][1]["resource"]["uri"]
-        [found] = (await client.ask("resources/read", uri=uri))["contents"]
-        assert found == {"uri": uri, "text": "abc", "mimeType": "text/plain"}
-        missing = await client.ask("resources/read", uri=f"{uri}/no")
-        assert (missing["code"], missing["data"]) == (-32602, {"uri": f"{uri}/no"})
-        assert (await client.ask("resources/list"))["resources"] == []
+    drawn = await client.call("draw", {"message": "go", "files": [sent]})
+    uri = drawn["content"][1]["resource"]["uri"]
+    [found] = (await client.ask("resources/read", uri=uri))["contents"]
+    assert found == {"uri": uri, "text": "abc", "mimeType": "text/plain"}
+    missing = await client.ask("resources/read", uri=f"{uri}/no")
+    assert (missing["code"], missing["data"]) == (-32602, {"uri": f"{uri}/no"})
+    assert (await client.ask("resources/list"))["resources"] == []
 
 
-async def test_progress_comes_before_the_result():
-    async with offered() as client:
-        assert said(await client.call("work")) == "done"
-        assert client.progress == ["half of it", "calls search", "search is done"]
-        assert said(await client.call("shout")) == "X"
-        weather = await client.call("weather", "Oslo")
+async def test_progress_comes_before_the_result(client):
+    assert said(await client.call("work")) == "done"
+    assert client.progress == ["half of it", "calls search", "search is done"]
+    assert said(await client.call("shout")) == "X"
+    weather = await client.call("weather", "Oslo")
     assert weather["structuredContent"] == {"city": "Oslo", "degrees": 21}
 
 
@@ -163,9 +165,8 @@ async def test_a_forged_state_is_refused(state):
         ("shout", {"message": "x", "task_id": "unknown"}, "not found"),
     ],
 )
-async def test_failures_are_tool_errors(tool, arguments, progress):
-    async with offered() as client:
-        failed = await client.call(tool, arguments)
+async def test_failures_are_tool_errors(client, tool, arguments, progress):
+    failed = await client.call(tool, arguments)
     assert failed["isError"]
     assert progress in said(failed)
     assert "hunter2" not in str(failed)
@@ -184,32 +185,27 @@ async def test_failures_are_tool_errors(tool, arguments, progress):
         (-32602, {"arguments": ["x"]}),
     ],
 )
-async def test_a_contradictory_request_is_refused(code, changed):
-    async with offered() as client:
-        sent = {"name": "shout", "arguments": {"message": "x"}, **changed}
-        answer = await client.post("tools/call", **sent)
+async def test_a_contradictory_request_is_refused(client, code, changed):
+    sent = {"name": "shout", "arguments": {"message": "x"}, **changed}
+    answer = await client.post("tools/call", **sent)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
-async def test_a_header_may_be_wrapped():
-    async with offered() as client:
-        wrapped = {"mcp-name": "=?base64?c2hvdXQ=?="}
-        assert said(await client.call("shout", "hello", headers=wrapped)) == "HELLO"
+async def test_a_header_may_be_wrapped(client):
+    wrapped = {"mcp-name": "=?base64?c2hvdXQ=?="}
+    assert said(await client.call("shout", "hello", headers=wrapped)) == "HELLO"
 
 
-async def test_unknown_methods_and_versions():
-    async with offered() as client:
-        unknown = await client.post("ping")
-        assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32601)
-        meta, headers = {f"{KEY}protocolVersion": "1"}, {"mcp-protocol-version": "1"}
-        older = await client.post("tools/list", meta=meta, headers=headers)
-        assert older.json()["error"]["code"] == -32022
-        assert older.json()["error"]["data"] == {"supported": [VERSION], "requested": "1"}
-        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}
-        progress = await client.http.post(
-            "/mcp", json=note, headers={"mcp-protocol-version": VERSION}
-        )
-        assert progress.status_code == 202
+async def test_unknown_methods_and_versions(client):
+    unknown = await client.post("ping")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32601)
+    meta, headers = {f"{KEY}protocolVersion": "1"}, {"mcp-protocol-version": "1"}
+    older = await client.post("tools/list", meta=meta, headers=headers)
+    assert older.json()["error"]["code"] == -32022
+    assert older.json()["error"]["data"] == {"supported": [VERSION], "requested": "1"}
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}
+    progress = await client.http.post("/mcp", json=note, headers={"mcp-protocol-version": VERSION})
+    assert progress.status_code == 202
 
 
 async def test_sixteen_clients_are_never_mixed():
@@ -232,8 +228,7 @@ async def test_sixteen_clients_are_never_mixed():
         await asyncio.gather(*(converse(url, number) for number in range(16)))
 
 
-async def test_a_disconnect_cancels_the_call(folder):
-    async with offered() as client:
-        waiting, ended = await begin(folder, client.call("wait"))
-        waiting.cancel()
-        assert await ended == "yes"
+async def test_a_disconnect_cancels_the_call(client, folder):
+    waiting, ended = await begin(folder, client.call("wait"))
+    waiting.cancel()
+    assert await ended == "yes"

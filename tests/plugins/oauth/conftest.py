@@ -40,6 +40,12 @@ def place(stack, login):
     return place
 
 
+@pytest.fixture
+async def front(place):
+    """Return the front of an agent for the tokens of its audience."""
+    return await place()
+
+
 class Front(Recording):
     """Records requests, and refuses those with tokens in `revoked`."""
 

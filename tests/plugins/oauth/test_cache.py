@@ -12,8 +12,7 @@ from a2a_adapters import RemoteAgent
 from tests.plugins.oauth.authorization import SECRET
 
 
-async def test_threads_and_event_loops_share_a_token(login, place):
-    front = await place()
+async def test_threads_and_event_loops_share_a_token(login, front):
     auth = ClientCredentials("agent", SECRET, token_url=f"{login.url}/token")
 
     def in_another_loop():
@@ -52,8 +51,7 @@ async def test_the_number_of_tokens_is_bounded():
     assert len(fetched) == 1_002
 
 
-async def test_a_request_ends_with_its_error_if_all_callers_have_left(login, place, caplog):
-    front = await place()
+async def test_a_request_ends_with_its_error_if_all_callers_have_left(login, front, caplog):
     auth = ClientCredentials("agent", "wrong", token_url=f"{login.url}/token")
     login.may_answer.clear()
     async with RemoteAgent(front.url, auth=auth) as agent:

@@ -25,8 +25,7 @@ def credentials(login, **options):
     return ClientCredentials("agent", SECRET, token_url=f"{login.url}/token", **options)
 
 
-async def test_a_named_endpoint(login, place):
-    front = await place()
+async def test_a_named_endpoint(login, front):
     async with RemoteAgent(front.url, auth=credentials(login)) as agent:
         assert [(await agent.send("hi")).text for _ in range(3)] == [ANSWER] * 3
     assert len(login.forms) == 1
@@ -34,8 +33,7 @@ async def test_a_named_endpoint(login, place):
 
 
 @pytest.mark.parametrize("kind", ["posting", "signing"])
-async def test_ways_to_authenticate_a_client(login, place, kind):
-    front = await place()
+async def test_ways_to_authenticate_a_client(login, front, kind):
     secret = SigningKey(CLIENT_KEY.as_pem(private=True)) if kind == "signing" else lambda: SECRET
     auth = ClientCredentials(
         kind, secret, token_url=f"{login.url}/token", secret_in_body=kind == "posting"
@@ -54,8 +52,7 @@ async def test_scopes_and_audience_are_requested(login, place):
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-async def test_an_issuer_names_the_endpoint_in_its_metadata(login, place, slash):
-    front = await place()
+async def test_an_issuer_names_the_endpoint_in_its_metadata(login, front, slash):
     login.expires_in = 0
     auth = ClientCredentials("agent", SECRET, issuer=login.url + slash)
     async with RemoteAgent(front.url, auth=auth) as agent:
@@ -64,8 +61,7 @@ async def test_an_issuer_names_the_endpoint_in_its_metadata(login, place, slash)
     assert login.metadata_requests.total() == 1
 
 
-async def test_metadata_of_another_issuer_is_refused(login, place):
-    front = await place()
+async def test_metadata_of_another_issuer_is_refused(login, front):
     login.issuer = "https://evil.example"
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
     async with RemoteAgent(front.url, auth=auth, options=ONCE) as agent:
@@ -74,8 +70,7 @@ async def test_metadata_of_another_issuer_is_refused(login, place):
     assert not login.forms
 
 
-async def test_concurrent_calls_share_one_request(login, place):
-    front = await place()
+async def test_concurrent_calls_share_one_request(login, front):
     login.may_answer.clear()
     async with RemoteAgent(front.url, auth=credentials(login)) as agent:
         calls = [asyncio.create_task(agent.send("hi")) for _ in range(30)]
@@ -88,8 +83,7 @@ async def test_concurrent_calls_share_one_request(login, place):
     assert len(login.forms) == 1
 
 
-async def test_an_expired_token_is_renewed_before_it_is_sent(login, place):
-    front = await place()
+async def test_an_expired_token_is_renewed_before_it_is_sent(login, front):
     login.expires_in = 0
     async with RemoteAgent(front.url, auth=credentials(login)) as agent:
         for _ in range(3):
@@ -97,8 +91,7 @@ async def test_an_expired_token_is_renewed_before_it_is_sent(login, place):
     assert len(set(front.tokens)) == len(front.tokens) == len(login.forms) == 3
 
 
-async def test_a_refused_token_is_replaced_once(login, place):
-    front = await place()
+async def test_a_refused_token_is_replaced_once(login, front):
     async with RemoteAgent(front.url, auth=credentials(login)) as agent:
         await agent.send("hi")
         front.revoked.add(front.tokens[0])
@@ -115,8 +108,7 @@ async def test_a_token_for_another_audience_is_refused(login, place):
     assert len(login.forms) == 2
 
 
-async def test_a_refused_client_learns_why_without_its_secret(login, place, caplog):
-    front = await place()
+async def test_a_refused_client_learns_why_without_its_secret(login, front, caplog):
     auth = ClientCredentials("agent", "wr0ng", token_url=f"{login.url}/token")
     async with RemoteAgent(front.url, auth=auth) as agent:
         with pytest.raises(RemoteAuthError, match="invalid_client") as caught:
@@ -126,8 +118,7 @@ async def test_a_refused_client_learns_why_without_its_secret(login, place, capl
 
 
 @pytest.mark.parametrize("status", [500, 503])
-async def test_an_ill_server(login, place, status):
-    front = await place()
+async def test_an_ill_server(login, front, status):
     login.status = status
     async with RemoteAgent(front.url, auth=credentials(login), options=ONCE) as agent:
         with pytest.raises(
@@ -136,8 +127,7 @@ async def test_an_ill_server(login, place, status):
             await agent.send("hi")
 
 
-async def test_an_absent_server_is_reported_to_each_caller_separately(place):
-    front = await place()
+async def test_an_absent_server_is_reported_to_each_caller_separately(front):
     auth = ClientCredentials("agent", SECRET, token_url="http://127.0.0.1:9/token")
     async with RemoteAgent(front.url, auth=auth, options=ONCE) as agent:
         calls = (agent.send("hi") for _ in range(5))
@@ -182,8 +172,7 @@ async def test_the_token_itself(login):
         await ClientCredentials("agent", SECRET).token()
 
 
-async def test_metadata_may_be_at_either_address(login, place):
-    front = await place()
+async def test_metadata_may_be_at_either_address(login, front):
     login.hidden.add("/.well-known/openid-configuration")
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
     async with RemoteAgent(front.url, auth=auth) as agent:
@@ -195,8 +184,7 @@ async def test_metadata_may_be_at_either_address(login, place):
 
 
 @pytest.mark.parametrize("endpoint", ["", "http://login.example/token"])
-async def test_metadata_without_a_safe_endpoint(login, place, endpoint):
-    front = await place()
+async def test_metadata_without_a_safe_endpoint(login, front, endpoint):
     login.endpoint = endpoint
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
     async with RemoteAgent(front.url, auth=auth) as agent:

@@ -19,8 +19,7 @@ KEY = SigningKey(CLIENT_KEY.as_pem(private=True), key_id="mine")
 
 
 @pytest.mark.parametrize("name", ["token_url", "issuer"])
-async def test_an_agent_signs_for_itself(login, place, name):
-    front = await place()
+async def test_an_agent_signs_for_itself(login, front, name):
     server = {name: login.url if name == "issuer" else f"{login.url}/token"}
     auth = JwtBearer(SignedAssertion(KEY, "agent"), scopes=["read"], **server)
     async with RemoteAgent(front.url, auth=auth) as agent:
@@ -51,8 +50,7 @@ async def test_an_agent_signs_for_several_users_at_once(login, place):
     ]
 
 
-async def test_a_given_assertion(login, place):
-    front = await place()
+async def test_a_given_assertion(login, front):
     given = KEY.assertion("agent", login.url, "ann")
     auth = JwtBearer(lambda: given, token_url=f"{login.url}/token", audience="agent-b")
     async with RemoteAgent(front.url, auth=auth) as agent:
@@ -71,8 +69,7 @@ async def test_a_given_assertion(login, place):
     ],
     ids=["none", "other audience", "stranger", "other key", "no subject", "empty"],
 )
-async def test_a_bad_assertion_is_refused(login, place, assertion):
-    front = await place()
+async def test_a_bad_assertion_is_refused(login, front, assertion):
     auth = JwtBearer(assertion, token_url=f"{login.url}/token")
     async with RemoteAgent(front.url, auth=auth) as agent:
         with pytest.raises(RemoteAuthError):

@@ -24,8 +24,7 @@ def exchange(login):
     )
 
 
-async def test_an_agent_calls_another_for_several_users_at_once(login, place, exchange):
-    front = await place()
+async def test_an_agent_calls_another_for_several_users_at_once(login, front, exchange):
     login.may_answer.clear()
     tokens = {user: login.user_token(user) for user in USERS}
     async with RemoteAgent(front.url) as agent:
@@ -69,8 +68,7 @@ async def test_a_callable_returns_the_token_of_the_current_user(login, place):
     assert [answer.partition(" ")[0] for answer in answers] == USERS
 
 
-async def test_the_token_of_the_program_names_the_actor(login, place):
-    front = await place()
+async def test_the_token_of_the_program_names_the_actor(login, front):
     machine = ClientCredentials("agent", SECRET, token_url=f"{login.url}/token")
     auth = TokenExchange(
         login.user_token("ann"),
@@ -89,8 +87,7 @@ async def test_the_token_of_the_program_names_the_actor(login, place):
     ]  # fmt: skip
 
 
-async def test_a_revoked_user_is_refused_and_others_are_not(login, place, exchange, caplog):
-    front = await place()
+async def test_a_revoked_user_is_refused_and_others_are_not(login, front, exchange, caplog):
     login.expires_in = 0
     ann, ben = (login.user_token(user) for user in ("ann", "ben"))
     async with RemoteAgent(front.url) as agent:
@@ -104,8 +101,7 @@ async def test_a_revoked_user_is_refused_and_others_are_not(login, place, exchan
     assert ann not in str(caught.value) + caplog.text  # the server repeats it
 
 
-async def test_an_expired_token_of_a_user_is_not_exchanged(login, place, exchange):
-    front = await place()
+async def test_an_expired_token_of_a_user_is_not_exchanged(login, front, exchange):
     old = login.user_token("ann", lifetime=-3600)
     async with RemoteAgent(front.url) as agent:
         with pytest.raises(RemoteAuthError, match="invalid_grant"):
@@ -121,8 +117,7 @@ async def test_a_token_for_another_agent_is_refused_by_the_agent(login, place, e
 
 
 @pytest.mark.parametrize("nothing", ["", lambda: "", None, lambda: None])
-async def test_without_a_token_of_the_user_nothing_is_sent(login, place, exchange, nothing):
-    front = await place()
+async def test_without_a_token_of_the_user_nothing_is_sent(login, front, exchange, nothing):
     async with RemoteAgent(front.url, auth=exchange.on_behalf_of(nothing)) as agent:
         with pytest.raises(RemoteAuthError):
             await agent.send("hi")

@@ -41,13 +41,12 @@ async def test_all_formats_of_messages_are_accepted(params):
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
-async def test_a_body_that_is_not_labelled_as_json_is_refused(kind):
-    async with serving() as http:
-        content = json.dumps(asking("x"))
-        response = await http.post("/a2a", content=content, headers={"Content-Type": kind})
-        assert (response.status_code, response.json()["error"]["code"]) == (400, -32600)
-        answered = await http.post("/a2a", content=content)
-        assert answered.status_code == 200
+async def test_a_body_that_is_not_labelled_as_json_is_refused(http, kind):
+    content = json.dumps(asking("x"))
+    response = await http.post("/a2a", content=content, headers={"Content-Type": kind})
+    assert (response.status_code, response.json()["error"]["code"]) == (400, -32600)
+    answered = await http.post("/a2a", content=content)
+    assert answered.status_code == 200
 
 
 async def test_a_body_that_is_too_large_is_refused_in_the_dialect():

@@ -11,11 +11,10 @@ from tests.plugins.omniroute.gateways import EXCHANGES
 from tests.plugins.omniroute.served import STATES, asking, body, result, serving
 
 
-async def test_the_content_of_a_task_record():
-    async with serving() as http:
-        call = asking("x", skill="smart-routing", metadata={"model": "auto"})
-        sent = await result(http, call)
-        record = (await result(http, body("tasks/get", taskId=sent["task"]["id"])))["task"]
+async def test_the_content_of_a_task_record(http):
+    call = asking("x", skill="smart-routing", metadata={"model": "auto"})
+    sent = await result(http, call)
+    record = (await result(http, body("tasks/get", taskId=sent["task"]["id"])))["task"]
     recorded = EXCHANGES["tasks/get completed"]["body"]["result"]["task"]
     assert record.keys() == recorded.keys()
     assert record["input"] == call["params"]

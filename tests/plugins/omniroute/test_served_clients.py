@@ -25,24 +25,23 @@ from tests.plugins.omniroute.served import (
 )
 
 
-async def test_a_python_orchestrator():
+async def test_a_python_orchestrator(http):
     """Reads the card, sends, and prints cost and route, like the documented program."""
-    async with serving() as http:
-        card = (await http.get("/.well-known/agent.json")).json()
-        response = await http.post(
-            card["url"],
-            headers={"Authorization": "Bearer any", "Content-Type": "application/json"},
-            json={
-                "jsonrpc": "2.0",
-                "id": "1",
-                "method": "message/send",
-                "params": {
-                    "skill": "smart-routing",
-                    "messages": [{"role": "user", "content": "Write hello world"}],
-                    "metadata": {"model": "auto", "combo": "fast-coding"},
-                },
+    card = (await http.get("/.well-known/agent.json")).json()
+    response = await http.post(
+        card["url"],
+        headers={"Authorization": "Bearer any", "Content-Type": "application/json"},
+        json={
+            "jsonrpc": "2.0",
+            "id": "1",
+            "method": "message/send",
+            "params": {
+                "skill": "smart-routing",
+                "messages": [{"role": "user", "content": "Write hello world"}],
+                "metadata": {"model": "auto", "combo": "fast-coding"},
             },
-        )
+        },
+    )
     assert card["name"] == "writer"
     assert card["url"].endswith("/a2a")
     assert card["capabilities"] == {"streaming": True, "pushNotifications": False}
@@ -58,27 +57,25 @@ async def test_a_python_orchestrator():
     assert answered["metadata"].get("routing_explanation") is None
 
 
-async def test_a_typescript_client_reads_the_stream_by_lines():
-    async with serving() as http:
-        text, state, buffer = "", "", ""
-        call = asking("Explain", "message/stream", skill="smart-routing")
-        async with http.stream("POST", "/a2a", json=call) as response:
-            async for piece in response.aiter_text():
-                buffer += piece
-                *lines, buffer = buffer.split("\n")
-                for line in lines:
-                    if line.startswith("data: "):
-                        event = json.loads(line[6:])
-                        if event["params"].get("chunk"):
-                            text += event["params"]["chunk"]["content"]
-                        state = event["params"]["task"]["state"]
+async def test_a_typescript_client_reads_the_stream_by_lines(http):
+    text, state, buffer = "", "", ""
+    call = asking("Explain", "message/stream", skill="smart-routing")
+    async with http.stream("POST", "/a2a", json=call) as response:
+        async for piece in response.aiter_text():
+            buffer += piece
+            *lines, buffer = buffer.split("\n")
+            for line in lines:
+                if line.startswith("data: "):
+                    event = json.loads(line[6:])
+                    if event["params"].get("chunk"):
+                        text += event["params"]["chunk"]["content"]
+                    state = event["params"]["task"]["state"]
     assert (text, state) == ("written: Explain ", "completed")
 
 
-async def test_a_go_client_sends_numbers_for_ids_and_reads_into_structs():
-    async with serving() as http:
-        call = asking("go", skill="smart-routing", metadata={}) | {"id": 7}
-        response = await http.post("/a2a", content=json.dumps(call).encode())
+async def test_a_go_client_sends_numbers_for_ids_and_reads_into_structs(http):
+    call = asking("go", skill="smart-routing", metadata={}) | {"id": 7}
+    response = await http.post("/a2a", content=json.dumps(call).encode())
     answered = response.json()
     assert answered["id"] == 7
     assert answered.keys() == {"jsonrpc", "id", "result"}
@@ -168,23 +165,22 @@ async def test_our_client_is_served_as_well():
             await client.get_task("nope")
 
 
-async def test_standard_clients_keep_working_on_the_port():
-    async with serving() as http:
-        url = str(http.base_url)
-        for binding in ("JSONRPC", "HTTP+JSON"):
-            async with connect(url, binding=binding) as client:
-                assert answer_of(await send(client, user_message("x"))) == "written: x "
-        old = body(
-            "message/send",
-            message={
-                "kind": "message",
-                "messageId": "m",
-                "role": "user",
-                "parts": [{"kind": "text", "text": "x"}],
-            },
-        )
-        task = (await http.post("/", json=old)).json()["result"]
-        assert (task["kind"], task["status"]["state"]) == ("task", "completed")
-        async with RemoteAgent(url) as agent:
-            assert (await agent.send("x")).text == "written: x "
-            assert (await agent.card()).name == "writer"
+async def test_standard_clients_keep_working_on_the_port(http):
+    url = str(http.base_url)
+    for binding in ("JSONRPC", "HTTP+JSON"):
+        async with connect(url, binding=binding) as client:
+            assert answer_of(await send(client, user_message("x"))) == "written: x "
+    old = body(
+        "message/send",
+        message={
+            "kind": "message",
+            "messageId": "m",
+            "role": "user",
+            "parts": [{"kind": "text", "text": "x"}],
+        },
+    )
+    task = (await http.post("/", json=old)).json()["result"]
+    assert (task["kind"], task["status"]["state"]) == ("task", "completed")
+    async with RemoteAgent(url) as agent:
+        assert (await agent.send("x")).text == "written: x "
+        assert (await agent.card()).name == "writer"

@@ -36,10 +36,9 @@ from tests.plugins.omniroute.served import (
 )
 
 
-async def test_results_of_all_kinds_are_sent():
-    async with serving() as http:
-        sent = await result(http, asking("PARTS"))
-        found, _ = await events(http, asking("PARTS", "message/stream"))
+async def test_results_of_all_kinds_are_sent(http):
+    sent = await result(http, asking("PARTS"))
+    found, _ = await events(http, asking("PARTS", "message/stream"))
     texts = [a["content"] for a in sent["artifacts"] if a["type"] == "text"]
     assert texts[0] == "text"
     assert json.loads(texts[1]) == {"a": 1}
@@ -61,10 +60,9 @@ async def test_results_of_all_kinds_are_sent():
         ("REFUSE", 500, -32603, "send something else"),
     ],
 )
-async def test_an_agent_that_fails(text, status, code, message):
-    async with serving() as http:
-        response = await http.post("/a2a", json=asking(text))
-        found, _ = await events(http, asking(text, "message/stream"))
+async def test_an_agent_that_fails(http, text, status, code, message):
+    response = await http.post("/a2a", json=asking(text))
+    found, _ = await events(http, asking(text, "message/stream"))
     assert response.status_code == status
     assert response.json()["error"]["code"] == code
     assert re.search(message, response.json()["error"]["message"])
@@ -80,11 +78,10 @@ async def test_a_question_is_not_left_open():
     assert task.status.state == TaskState.TASK_STATE_CANCELED
 
 
-async def test_only_known_metadata_is_sent():
-    async with serving() as http:
-        plain, metadata, cost = [
-            (await result(http, asking(text)))["metadata"] for text in ("x", "TELL", "COST")
-        ]
+async def test_only_known_metadata_is_sent(http):
+    plain, metadata, cost = [
+        (await result(http, asking(text)))["metadata"] for text in ("x", "TELL", "COST")
+    ]
     assert plain == {}
     assert metadata == {
         "model": "m-1",
@@ -94,10 +91,9 @@ async def test_only_known_metadata_is_sent():
     assert cost == {"cost_envelope": {"actual": 1, "currency": "USD"}}
 
 
-async def test_an_agent_without_text():
-    async with serving() as http:
-        got = await result(http, asking("NOTHING"))
-        found, _ = await events(http, asking("NOTHING", "message/stream"))
+async def test_an_agent_without_text(http):
+    got = await result(http, asking("NOTHING"))
+    found, _ = await events(http, asking("NOTHING", "message/stream"))
     assert (got["artifacts"], got["task"]["state"]) == ([], "completed")
     assert [event["task"]["state"] for event in found] == ["working", "completed"]
 
@@ -169,12 +165,11 @@ async def test_callers_see_their_own_tasks_only():
         assert (await http.get("/.well-known/agent.json")).status_code == 200
 
 
-async def test_concurrent_callers_get_their_own_answers():
-    async with serving() as http:
-        calls = [asking(f"n{n}", "message/stream" if n % 2 else "message/send") for n in range(40)]
-        sends = [result(http, call) for call in calls[::2]]
-        streams = [events(http, call) for call in calls[1::2]]
-        sent, streamed = await asyncio.gather(asyncio.gather(*sends), asyncio.gather(*streams))
+async def test_concurrent_callers_get_their_own_answers(http):
+    calls = [asking(f"n{n}", "message/stream" if n % 2 else "message/send") for n in range(40)]
+    sends = [result(http, call) for call in calls[::2]]
+    streams = [events(http, call) for call in calls[1::2]]
+    sent, streamed = await asyncio.gather(asyncio.gather(*sends), asyncio.gather(*streams))
     texts = [each["artifacts"][0]["content"] for each in sent]
     assert texts == [f"written: n{n} " for n in range(0, 40, 2)]
     joined = ["".join(e["chunk"]["content"] for e in found[:-1]) for found, _ in streamed]

@@ -40,9 +40,8 @@ async def test_each_agent_is_a_model():
     assert poet_model.description == "Write verses."
 
 
-async def test_a_completion():
-    async with calling() as api:
-        completion = await say(api, "hello")
+async def test_a_completion(api):
+    completion = await say(api, "hello")
     [choice] = completion.choices
     assert choice.message.content == "worked on hello "
     assert (choice.message.role, choice.finish_reason) == ("assistant", "stop")
@@ -50,29 +49,26 @@ async def test_a_completion():
     assert (completion.object, completion.model) == ("chat.completion", "worker")
 
 
-async def test_a_stream():
-    async with calling() as api:
-        chunks = await chunks_of(api, "hello")
+async def test_a_stream(api):
+    chunks = await chunks_of(api, "hello")
     assert chunks[0].choices[0].delta.role == "assistant"
     assert joined(chunks) == "worked on hello "
     assert [c.choices[0].finish_reason for c in chunks] == [None] * (len(chunks) - 1) + ["stop"]
     assert len({(chunk.id, chunk.created, chunk.model) for chunk in chunks}) == 1
 
 
-async def test_usage_is_in_the_last_chunk_if_it_is_asked_for():
-    async with calling() as api:
-        chunks = await chunks_of(api, "COUNT", stream_options={"include_usage": True})
-        without = await chunks_of(api, "COUNT")
-        whole = await say(api, "COUNT")
+async def test_usage_is_in_the_last_chunk_if_it_is_asked_for(api):
+    chunks = await chunks_of(api, "COUNT", stream_options={"include_usage": True})
+    without = await chunks_of(api, "COUNT")
+    whole = await say(api, "COUNT")
     assert (chunks[-1].choices, chunks[-1].usage.total_tokens) == ([], 7)
     assert all(chunk.usage is None for chunk in without)
     assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (3, 4)
 
 
-async def test_news_of_the_work_is_reasoning_and_never_text():
-    async with calling() as api:
-        chunks = await chunks_of(api, "TOOL")
-        whole = await say(api, "TOOL")
+async def test_news_of_the_work_is_reasoning_and_never_text(api):
+    chunks = await chunks_of(api, "TOOL")
+    whole = await say(api, "TOOL")
     expected = 'looking\nadd({"a":2})\nadd finished\n'
     assert (joined(chunks), joined(chunks, "reasoning_content")) == ("added", expected)
     message = whole.choices[0].message
@@ -80,9 +76,8 @@ async def test_news_of_the_work_is_reasoning_and_never_text():
 
 
 @pytest.mark.parametrize("how", [text_of, chunks_of])
-async def test_data_and_files_are_text(how):
-    async with calling() as api:
-        found = await how(api, "PARTS")
+async def test_data_and_files_are_text(api, how):
+    found = await how(api, "PARTS")
     text = found if isinstance(found, str) else joined(found)
     image = base64.b64encode(b"abc").decode()
     assert text == (
@@ -91,7 +86,7 @@ async def test_data_and_files_are_text(how):
     )
 
 
-async def test_files_of_the_user():
+async def test_files_of_the_user(api):
     parts = [
         {"type": "text", "text": "SEEN"},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
@@ -99,8 +94,7 @@ async def test_files_of_the_user():
         {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}},
         {"type": "file", "file": {"file_data": f"data:text/plain;base64,{PNG}", "filename": "a"}},
     ]
-    async with calling() as api:
-        seen = await text_of(api, user(parts))
+    seen = await text_of(api, user(parts))
     assert seen == str(
         [
             (b"png", None, "image/png", ""),
@@ -120,10 +114,9 @@ async def test_files_of_the_user():
         ("text", "must be an object with a type"),
     ],
 )
-async def test_an_unusable_part_is_refused_by_its_place(part, reason):
-    async with calling() as api:
-        with pytest.raises(openai.BadRequestError, match=reason) as refused:
-            await say(api, user([part]))
+async def test_an_unusable_part_is_refused_by_its_place(api, part, reason):
+    with pytest.raises(openai.BadRequestError, match=reason) as refused:
+        await say(api, user([part]))
     assert refused.value.param == "messages[0].content[0]"
 
 
@@ -148,31 +141,28 @@ async def test_a_failure_names_its_reason_and_is_not_repeated(how, text, status,
         assert failed.value.response.request.headers["x-stainless-retry-count"] == "0"
 
 
-async def test_a_question_ends_the_turn_and_the_next_message_answers_it():
-    async with calling() as api:
-        asked = await text_of(api, "ASK")
-        result = await text_of(api, "ASK", assistant(asked), "Rome")
-        streamed = await chunks_of(api, "ASK")
-        again = await chunks_of(api, "ASK", assistant(joined(streamed)), "Oslo")
+async def test_a_question_ends_the_turn_and_the_next_message_answers_it(api):
+    asked = await text_of(api, "ASK")
+    result = await text_of(api, "ASK", assistant(asked), "Rome")
+    streamed = await chunks_of(api, "ASK")
+    again = await chunks_of(api, "ASK", assistant(joined(streamed)), "Oslo")
     assert asked == joined(streamed) == "Which city?"
     assert result.startswith("took Rome in ")
     assert joined(again).startswith("took Oslo in ")
 
 
-async def test_choices_and_sign_in_are_text():
-    async with calling() as api:
-        assert await text_of(api, "CHOOSE") == "Which colour?\n\nChoices: red, green"
-        assert "https://id.example/login" in await text_of(api, "LOGIN")
+async def test_choices_and_sign_in_are_text(api):
+    assert await text_of(api, "CHOOSE") == "Which colour?\n\nChoices: red, green"
+    assert "https://id.example/login" in await text_of(api, "LOGIN")
 
 
-async def test_parameters_that_an_agent_does_not_follow_are_named():
+async def test_parameters_that_an_agent_does_not_follow_are_named(api):
     tool = {"type": "function", "function": {"name": "f"}}
-    async with calling() as api:
-        raw = api.chat.completions.with_raw_response
-        result = await raw.create(
-            model="worker", messages=[user("x")], temperature=0.5, seed=1, tools=[tool]
-        )
-        plain = await raw.create(model="worker", messages=[user("x")])
+    raw = api.chat.completions.with_raw_response
+    result = await raw.create(
+        model="worker", messages=[user("x")], temperature=0.5, seed=1, tools=[tool]
+    )
+    plain = await raw.create(model="worker", messages=[user("x")])
     assert set(result.headers["x-ignored-parameters"].split(", ")) == {
         "temperature",
         "seed",
@@ -192,14 +182,13 @@ async def test_parameters_that_an_agent_does_not_follow_are_named():
         {"response_format": {"type": "xml"}},
     ],
 )
-async def test_parameters_that_would_change_the_answer_are_refused(parameters):
-    async with calling() as api:
-        with pytest.raises(openai.BadRequestError) as refused:
-            await api.post(
-                "/chat/completions",
-                body={"model": "worker", "messages": [user("x")], **parameters},
-                cast_to=object,
-            )
+async def test_parameters_that_would_change_the_answer_are_refused(api, parameters):
+    with pytest.raises(openai.BadRequestError) as refused:
+        await api.post(
+            "/chat/completions",
+            body={"model": "worker", "messages": [user("x")], **parameters},
+            cast_to=object,
+        )
     assert refused.value.param.split(".")[0] in parameters
 
 
@@ -212,13 +201,12 @@ async def test_parameters_that_would_change_the_answer_are_refused(parameters):
         ([{"role": "robot", "content": "x"}], "must be one of"),
     ],
 )
-async def test_messages_without_news_are_refused(messages, reason):
-    async with calling() as api:
-        with pytest.raises(openai.BadRequestError, match=reason):
-            await say(api, *messages)
+async def test_messages_without_news_are_refused(api, messages, reason):
+    with pytest.raises(openai.BadRequestError, match=reason):
+        await say(api, *messages)
 
 
-async def test_structured_output():
+async def test_structured_output(api):
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     named = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
     any_json = {"type": "json_object"}
@@ -227,20 +215,18 @@ async def test_structured_output():
         yield '{"a": ' if "schema" in request.text else "prose"
         yield "2}" if "schema" in request.text else ""
 
-    async with calling() as api:
-        data = await text_of(api, "DATA", response_format=any_json)
-        streamed = await chunks_of(api, "DATA", response_format=any_json)
-    async with calling(structured) as api:
-        text = await text_of(api, "x", response_format=named)
+    data = await text_of(api, "DATA", response_format=any_json)
+    streamed = await chunks_of(api, "DATA", response_format=any_json)
+    async with calling(structured) as other:
+        text = await text_of(other, "x", response_format=named)
         with pytest.raises(openai.UnprocessableEntityError, match="not JSON"):
-            await text_of(api, "x", response_format=any_json)
+            await text_of(other, "x", response_format=any_json)
     assert json.loads(data) == json.loads(joined(streamed)) == {"a": 1}
     assert json.loads(text) == {"a": 2}
 
 
-async def test_metadata_and_the_user_reach_the_agent():
-    async with calling() as api:
-        text = await text_of(api, "METADATA", metadata={"k": "v"}, user="alice")
+async def test_metadata_and_the_user_reach_the_agent(api):
+    text = await text_of(api, "METADATA", metadata={"k": "v"}, user="alice")
     assert text == "[('k', 'v'), ('user', 'alice')]"
 
 
@@ -268,6 +254,5 @@ async def test_too_many_requests_say_when_to_try_again():
     assert int(refused.value.response.headers["retry-after"]) > 0
 
 
-async def test_a_reply_without_a_task():
-    async with calling() as api:
-        assert await text_of(api, "REPLY") == "a reply"
+async def test_a_reply_without_a_task(api):
+    assert await text_of(api, "REPLY") == "a reply"

@@ -55,59 +55,58 @@ def agent():
     return Remembering()
 
 
-async def test_only_new_messages_are_sent_to_the_agent(agent):
+@pytest.fixture
+async def api(agent):
     async with calling(agent.answer, name="agent") as api:
-        await turns(api, "a", "b", "c")
+        yield api
+
+
+async def test_only_new_messages_are_sent_to_the_agent(api, agent):
+    await turns(api, "a", "b", "c")
     assert agent.received == [["a", "b", "c"]]
 
 
-async def test_a_stream_continues_like_a_completion(agent):
-    async with calling(agent.answer, name="agent") as api:
-        said = joined(await chunks_of(api, "a", model="agent"))
-        await text_of(api, "a", assistant(said), "b", model="agent")
+async def test_a_stream_continues_like_a_completion(api, agent):
+    said = joined(await chunks_of(api, "a", model="agent"))
+    await text_of(api, "a", assistant(said), "b", model="agent")
     assert agent.received == [["a", "b"]]
 
 
-async def test_an_unknown_history_is_handed_over_as_history(agent):
-    async with calling(agent.answer, name="agent") as api:
-        await text_of(api, "a", assistant("elsewhere"), "b", model="agent")
+async def test_an_unknown_history_is_handed_over_as_history(api, agent):
+    await text_of(api, "a", assistant("elsewhere"), "b", model="agent")
     assert agent.received == [["User: a\n\nAssistant: elsewhere\n\nUser: b"]]
 
 
-async def test_an_edited_message_branches_the_conversation(agent):
-    async with calling(agent.answer, name="agent") as api:
-        said = await turns(api, "a", "b")
-        await text_of(api, *said[:2], "edited", model="agent")
-        await text_of(api, *said, "c", model="agent")
+async def test_an_edited_message_branches_the_conversation(api, agent):
+    said = await turns(api, "a", "b")
+    await text_of(api, *said[:2], "edited", model="agent")
+    await text_of(api, *said, "c", model="agent")
     assert agent.received == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: edited"]]
 
 
-async def test_a_regenerated_answer_starts_a_branch_and_both_continue(agent):
-    async with calling(agent.answer, name="agent") as api:
-        said = await turns(api, "a", "b")
-        again = await text_of(api, *said[:3], model="agent")
-        await text_of(api, *said, "c", model="agent")
-        await text_of(api, *said[:3], assistant(again), "d", model="agent")
+async def test_a_regenerated_answer_starts_a_branch_and_both_continue(api, agent):
+    said = await turns(api, "a", "b")
+    again = await text_of(api, *said[:3], model="agent")
+    await text_of(api, *said, "c", model="agent")
+    await text_of(api, *said[:3], assistant(again), "d", model="agent")
     assert agent.received == [["a", "b", "c"], ["User: a\n\nAssistant: 1\n\nUser: b", "d"]]
 
 
-async def test_system_messages_are_handed_over_once_and_when_they_change(agent):
+async def test_system_messages_are_handed_over_once_and_when_they_change(api, agent):
     def system(text):
         return {"role": "system", "content": text}
 
-    async with calling(agent.answer, name="agent") as api:
-        first = await text_of(api, system("x"), "a", model="agent")
-        chat = ["a", assistant(first), "b"]
-        second = await text_of(api, system("x"), *chat, model="agent")
-        await text_of(api, system("y"), *chat, assistant(second), "c", model="agent")
+    first = await text_of(api, system("x"), "a", model="agent")
+    chat = ["a", assistant(first), "b"]
+    second = await text_of(api, system("x"), *chat, model="agent")
+    await text_of(api, system("y"), *chat, assistant(second), "c", model="agent")
     assert agent.received == [["System: x\n\nUser: a", "b", "System: y\n\nUser: c"]]
 
 
-async def test_reasoning_that_open_webui_keeps_in_the_text_is_left_out(agent):
+async def test_reasoning_that_open_webui_keeps_in_the_text_is_left_out(api, agent):
     shown = '<details type="reasoning" done="true">\n<summary>Thought</summary>\n> hm\n</details>\n'
-    async with calling(agent.answer, name="agent") as api:
-        first = await text_of(api, "a", model="agent")
-        await text_of(api, "a", assistant(shown + first), "b", model="agent")
+    first = await text_of(api, "a", model="agent")
+    await text_of(api, "a", assistant(shown + first), "b", model="agent")
     assert agent.received == [["a", "b"]]
 
 
@@ -127,12 +126,11 @@ async def test_an_answer_that_failed_is_left_out_by_front_ends():
     assert received == ["a", "a\n\nb"]
 
 
-async def test_a_refused_message_leaves_the_conversation_as_it_was(agent):
-    async with calling(agent.answer, name="agent") as api:
-        said = await turns(api, "a")
-        with pytest.raises(openai.BadRequestError):
-            await say(api, *said, user(" "), model="agent")
-        await text_of(api, *said, "b", model="agent")
+async def test_a_refused_message_leaves_the_conversation_as_it_was(api, agent):
+    said = await turns(api, "a")
+    with pytest.raises(openai.BadRequestError):
+        await say(api, *said, user(" "), model="agent")
+    await text_of(api, *said, "b", model="agent")
     assert agent.received == [["a", "b"]]
 
 
@@ -173,21 +171,19 @@ async def test_anonymous_callers_with_equal_chats_never_share_a_context(agent, h
     assert agent.received == [["a"], ["a"], [history], [history], ["a", "c"]]
 
 
-async def test_concurrent_chats_are_never_mixed_up(agent):
+async def test_concurrent_chats_are_never_mixed_up(api, agent):
     async def chat(api, name):
         headers = {"X-OpenWebUI-Chat-Id": name}
         await turns(api, "same", f"own {name}", f"last {name}", extra_headers=headers)
 
-    async with calling(agent.answer, name="agent") as api:
-        names = [f"chat-{n}" for n in range(20)]
-        await asyncio.gather(*(chat(api, name) for name in names))
+    names = [f"chat-{n}" for n in range(20)]
+    await asyncio.gather(*(chat(api, name) for name in names))
     assert sorted(agent.received) == sorted(["same", f"own {n}", f"last {n}"] for n in names)
 
 
-async def test_the_same_request_twice_at_once_uses_a_context_once(agent):
-    async with calling(agent.answer, name="agent") as api:
-        said = await turns(api, "a")
-        await asyncio.gather(*(text_of(api, *said, "b", model="agent") for _ in range(2)))
+async def test_the_same_request_twice_at_once_uses_a_context_once(api, agent):
+    said = await turns(api, "a")
+    await asyncio.gather(*(text_of(api, *said, "b", model="agent") for _ in range(2)))
     assert sorted(agent.received) == [["User: a\n\nAssistant: 1\n\nUser: b"], ["a", "b"]]
 
 
@@ -252,10 +248,9 @@ ASSISTANT: Naples
         ("queries", '{"queries": []}'),
     ],
 )
-async def test_open_webuis_own_requests_never_reach_the_agent(agent, name, answer):
-    async with calling(agent.answer, name="agent") as api:
-        said = await turns(api, "a", extra_headers=CHAT)
-        prompt = OPEN_WEBUI.format(name, "...")
-        assert await text_of(api, prompt, model="agent", extra_headers=CHAT) == answer
-        await text_of(api, *said, "b", model="agent", extra_headers=CHAT)
+async def test_open_webuis_own_requests_never_reach_the_agent(api, agent, name, answer):
+    said = await turns(api, "a", extra_headers=CHAT)
+    prompt = OPEN_WEBUI.format(name, "...")
+    assert await text_of(api, prompt, model="agent", extra_headers=CHAT) == answer
+    await text_of(api, *said, "b", model="agent", extra_headers=CHAT)
     assert agent.received == [["a", "b"]]

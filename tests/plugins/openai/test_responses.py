@@ -23,20 +23,18 @@ def text_in(events):
     return "".join(e.delta for e in events if e.type == "response.output_text.delta")
 
 
-async def test_a_response():
-    async with calling() as api:
-        response = await ask(api, "COUNT", metadata={"k": "v"})
+async def test_a_response(api):
+    response = await ask(api, "COUNT", metadata={"k": "v"})
     assert (response.output_text, response.status) == ("one two", "completed")
     assert (response.usage.input_tokens, response.usage.total_tokens) == (3, 7)
     assert (response.model, response.metadata) == ("worker", {"k": "v"})
 
 
-async def test_a_stream_is_whole_and_numbered():
-    async with calling() as api:
-        events = await events_of(api, "TOOL")
-        async with api.responses.stream(model="worker", input="x") as stream:
-            parsed = [event async for event in stream]
-            final = await stream.get_final_response()
+async def test_a_stream_is_whole_and_numbered(api):
+    events = await events_of(api, "TOOL")
+    async with api.responses.stream(model="worker", input="x") as stream:
+        parsed = [event async for event in stream]
+        final = await stream.get_final_response()
     assert [event.sequence_number for event in events] == list(range(len(events)))
     kinds = [event.type.removeprefix("response.") for event in events]
     assert kinds[:2] == ["created", "in_progress"]
@@ -50,11 +48,10 @@ async def test_a_stream_is_whole_and_numbered():
 
 
 @pytest.mark.parametrize("text", ["BOOM", "HALF", "REJECT"])
-async def test_a_failure_names_its_reason(text):
-    async with calling() as api:
-        with pytest.raises(openai.APIStatusError) as failed:
-            await ask(api, text)
-        events = await events_of(api, text)
+async def test_a_failure_names_its_reason(api, text):
+    with pytest.raises(openai.APIStatusError) as failed:
+        await ask(api, text)
+    events = await events_of(api, text)
     assert failed.value.status_code in {400, 422}
     assert events[-1].type == "response.failed"
     reason = events[-1].response.error.message.partition(" Error id")[0]
@@ -62,71 +59,65 @@ async def test_a_failure_names_its_reason(text):
     assert "secret" not in str(failed.value)
 
 
-async def test_a_question_is_answered_by_the_response_after_it():
-    async with calling() as api:
-        asked = await ask(api, "ASK")
-        answered = await ask(api, "Rome", previous_response_id=asked.id)
-        fetched = [await api.responses.retrieve(each.id) for each in (asked, answered)]
+async def test_a_question_is_answered_by_the_response_after_it(api):
+    asked = await ask(api, "ASK")
+    answered = await ask(api, "Rome", previous_response_id=asked.id)
+    fetched = [await api.responses.retrieve(each.id) for each in (asked, answered)]
     assert asked.output_text == fetched[0].output_text == "Which city?"
     assert answered.output_text.startswith("took Rome in ")
     assert fetched[1].output_text == answered.output_text
     assert answered.previous_response_id == asked.id
 
 
-async def test_responses_of_a_conversation_share_a_context():
-    async with calling() as api:
-        first = await ask(api, "CONTEXT")
-        second = await ask(api, "CONTEXT", previous_response_id=first.id)
-        reply = await ask(api, "REPLY", previous_response_id=second.id)
-        after_reply = await ask(api, "CONTEXT", previous_response_id=reply.id)
-        other = await ask(api, "CONTEXT")
-        with pytest.raises(openai.BadRequestError, match="not the latest response"):
-            await ask(api, "x", previous_response_id=first.id)
+async def test_responses_of_a_conversation_share_a_context(api):
+    first = await ask(api, "CONTEXT")
+    second = await ask(api, "CONTEXT", previous_response_id=first.id)
+    reply = await ask(api, "REPLY", previous_response_id=second.id)
+    after_reply = await ask(api, "CONTEXT", previous_response_id=reply.id)
+    other = await ask(api, "CONTEXT")
+    with pytest.raises(openai.BadRequestError, match="not the latest response"):
+        await ask(api, "x", previous_response_id=first.id)
     texts = {each.output_text for each in (first, second, after_reply)}
     assert len(texts) == 1
     assert other.output_text not in texts
 
 
-async def test_a_conversation_and_its_question():
-    async with calling() as api:
-        conversation = await api.conversations.create()
-        asked = await ask(api, "ASK", conversation=conversation.id)
-        answered = await ask(api, "Rome", conversation={"id": conversation.id})
-        with pytest.raises(openai.NotFoundError, match="create one with POST"):
-            await ask(api, "x", conversation="conv_1")
+async def test_a_conversation_and_its_question(api):
+    conversation = await api.conversations.create()
+    asked = await ask(api, "ASK", conversation=conversation.id)
+    answered = await ask(api, "Rome", conversation={"id": conversation.id})
+    with pytest.raises(openai.NotFoundError, match="create one with POST"):
+        await ask(api, "x", conversation="conv_1")
     assert asked.output_text == "Which city?"
     assert answered.output_text == f"took Rome in {conversation.id}"
     assert answered.conversation.id == conversation.id
 
 
-async def test_a_whole_history_continues_its_context():
-    async with calling() as api:
-        asked = await ask(api, "ASK")
-        said = [{"role": "user", "content": "ASK"}, *asked.output]
-        answered = await ask(api, [*said, {"role": "user", "content": "Rome"}])
+async def test_a_whole_history_continues_its_context(api):
+    asked = await ask(api, "ASK")
+    said = [{"role": "user", "content": "ASK"}, *asked.output]
+    answered = await ask(api, [*said, {"role": "user", "content": "Rome"}])
     assert answered.output_text.startswith("took Rome in ")
 
 
-async def test_items_that_a_client_refers_to_are_the_history():
+async def test_items_that_a_client_refers_to_are_the_history(api):
     """Vercel's AI SDK sends the ids of earlier items in place of their text."""
-    async with calling() as api:
-        asked = await ask(api, "ASK")
-        said = [{"role": "user", "content": "ASK"}]
-        said += [{"type": "item_reference", "id": item.id} for item in asked.output]
-        answered = await ask(api, [*said, {"role": "user", "content": "Rome"}])
-        with pytest.raises(openai.NotFoundError, match="no item 'msg_x'"):
-            await ask(api, [{"type": "item_reference", "id": "msg_x"}, *said])
+    asked = await ask(api, "ASK")
+    said = [{"role": "user", "content": "ASK"}]
+    said += [{"type": "item_reference", "id": item.id} for item in asked.output]
+    answered = await ask(api, [*said, {"role": "user", "content": "Rome"}])
+    with pytest.raises(openai.NotFoundError, match="no item 'msg_x'"):
+        await ask(api, [{"type": "item_reference", "id": "msg_x"}, *said])
     assert answered.output_text.startswith("took Rome in ")
 
 
-async def test_unknown_responses_are_refused():
-    async with calling() as api:
-        for unknown in ("resp_x_1", "nothing", "resp_" + "0" * 32 + "_1"):
-            with pytest.raises(openai.NotFoundError) as refused:
-                await ask(api, "x", previous_response_id=unknown)
-            with pytest.raises(openai.NotFoundError):
-                await api.responses.retrieve(unknown)
-        assert refused.value.code == "previous_response_not_found"
+async def test_unknown_responses_are_refused(api):
+    for unknown in ("resp_x_1", "nothing", "resp_" + "0" * 32 + "_1"):
+        with pytest.raises(openai.NotFoundError) as refused:
+            await ask(api, "x", previous_response_id=unknown)
+        with pytest.raises(openai.NotFoundError):
+            await api.responses.retrieve(unknown)
+    assert refused.value.code == "previous_response_not_found"
 
 
 async def test_responses_belong_to_their_caller():
@@ -277,9 +268,8 @@ async def test_responses_are_there_after_a_restart(tmp_path):
     assert (fetched.output_text, answered.output_text) == ("Which city?", "took Rome")
 
 
-async def test_unreported_usage_is_zero():
-    async with calling() as api:
-        usage = (await ask(api, "x")).usage
+async def test_unreported_usage_is_zero(api):
+    usage = (await ask(api, "x")).usage
     assert TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens) == TokenUsage()
 
 
@@ -293,7 +283,6 @@ async def test_unreported_usage_is_zero():
         ({"input": "x", "tool_choice": {"type": "file_search"}}, "cannot be forced"),
     ],
 )
-async def test_wrong_requests_are_refused(parameters, reason):
-    async with calling() as api:
-        with pytest.raises(openai.BadRequestError, match=reason):
-            await api.responses.create(model="worker", **parameters)
+async def test_wrong_requests_are_refused(api, parameters, reason):
+    with pytest.raises(openai.BadRequestError, match=reason):
+        await api.responses.create(model="worker", **parameters)
