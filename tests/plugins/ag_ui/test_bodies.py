@@ -111,18 +111,16 @@ async def test_pages_of_other_sites_need_permission(allowed, status):
     assert from_page.status_code == status
 
 
-async def test_a_number_that_is_too_large_is_refused():
+async def test_a_number_that_is_too_large_is_refused(http):
     body = f'{json.dumps(asked("x"))[:-1]}, "forwardedProps": {{"a": [-1e999]}}}}'
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        refused = await http.post(RUN, content=body)
+    refused = await http.post(RUN, content=body)
     assert refused.status_code == 400
     assert refused.json()["error"]["message"] == "a number is too large"
 
 
-async def test_another_type_of_content_is_refused():
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        headers = {"Content-Type": "text/plain"}
-        refused = await http.post(RUN, content=json.dumps(asked("x")), headers=headers)
+async def test_another_type_of_content_is_refused(http):
+    headers = {"Content-Type": "text/plain"}
+    refused = await http.post(RUN, content=json.dumps(asked("x")), headers=headers)
     assert refused.status_code == 400
     assert "application/json" in refused.json()["error"]["message"]
 
@@ -153,10 +151,9 @@ async def test_another_type_of_content_is_refused():
         ),
     ],
 )
-async def test_a_mistake_is_named_by_its_place(change, place):
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        given = {**asked("x"), **change}
-        response = await http.post(RUN, json=given)
+async def test_a_mistake_is_named_by_its_place(http, change, place):
+    given = {**asked("x"), **change}
+    response = await http.post(RUN, json=given)
     if response.status_code == 200:
         assert place in Heard(response, given).last["message"]
     else:

@@ -27,7 +27,7 @@ from a2a_adapters import (
     as_json,
 )
 from tests.plugins.agent_framework import support
-from tests.plugins.agent_framework.support import Fake, agent, calling, results, said, script
+from tests.plugins.agent_framework.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, data, deltas, failure, only
 from tests.support.agents import serving
 
@@ -40,6 +40,15 @@ class Weather(BaseModel):
 class TestServing(serving.Serving):
     support = support
     thought = Content.from_text_reasoning(text="hm")
+
+    def me(self):
+        @tool
+        def me(ctx: FunctionInvocationContext) -> str:
+            """Name the caller."""
+            request = ctx.kwargs["a2a"]
+            return f"{request.owner} in {request.context_id}"
+
+        return me
 
 
 async def test_structured_output_is_data_with_its_schema():
@@ -79,20 +88,6 @@ async def test_errors_of_the_model_fail_the_task():
 )
 async def test_failures_have_a_category_and_no_details(error, category):
     assert await failure(adapt(agent(error)), "secret") == category
-
-
-async def test_tools_find_the_request():
-    @tool
-    def me(ctx: FunctionInvocationContext) -> str:
-        """Name the caller."""
-        request = ctx.kwargs["a2a"]
-        return f"{request.owner} in {request.context_id}"
-
-    helper = Agent(
-        client=Fake(lambda messages: results(messages).get("c1") or calling("me")), tools=[me]
-    )
-    events = await ask(adapt(helper), "hi", owner="ann", context_id="trip")
-    assert answer(events) == "ann in trip"
 
 
 @pytest.mark.parametrize(

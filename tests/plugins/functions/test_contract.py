@@ -137,11 +137,3 @@ class TestAsyncFunctionsOnSqlite(OnSqlite, AsyncFunctions):
 
 class TestAsyncFunctionsOnPostgresql(OnPostgresql, AsyncFunctions):
     pass
-
-
-class TestBlockingFunctionsOnSqlite(OnSqlite, BlockingFunctions):
-    pass
-
-
-class TestBlockingFunctionsOnPostgresql(OnPostgresql, BlockingFunctions):
-    pass

@@ -46,6 +46,15 @@ class TestServing(serving.Serving):
     thought = Part(text="hm", thought=True)
     instructions = "instruction"
 
+    def me(self):
+        def me(tool_context: ToolContext) -> str:
+            """Name the caller."""
+            request = tool_context.state["temp:a2a"]
+            assert tool_context.user_id == request.owner
+            return f"{request.owner} in {request.context_id}"
+
+        return me
+
     def adapter(self, model, *functions):
         # with a configuration, async tools run in the event loop of the test
         return adapt(support.made(model, tools=list(functions)), run_config=RunConfig())
@@ -91,19 +100,6 @@ async def test_saved_artifacts_are_files_of_the_answer():
     events = await ask(adapt(agent(calling("draw"), "Here.", tools=[draw])), "hi")
     [part] = only(events, Output).parts
     assert (part.content, part.media_type, part.filename) == (b"pixels", "image/png", "a.png")
-
-
-async def test_tools_find_the_request_which_is_not_stored():
-    def me(tool_context: ToolContext) -> str:
-        """Name the caller."""
-        request = tool_context.state["temp:a2a"]
-        return f"{request.owner} ({tool_context.user_id}) in {request.context_id}"
-
-    model = Fake(lambda contents: results(contents).get("c1") or calling("me"))
-    adapter = adapt(LlmAgent(name="helper", model=model, tools=[me]))
-    events = await ask(adapter, "hi", owner="ann", context_id="trip")
-    assert answer(events) == "ann (ann) in trip"
-    assert answer(await ask(adapter, "hi", owner="bob", context_id="trip")) == "bob (bob) in trip"
 
 
 async def test_sync_tools_do_not_stop_the_server():

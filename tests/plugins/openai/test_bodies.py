@@ -92,31 +92,34 @@ async def test_a_body_that_is_too_large_is_refused_in_the_api_s_form(path):
 
 
 @pytest.mark.parametrize("path", HELLO)
-async def test_a_page_of_another_site_is_refused(path):
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        headers = {"Origin": "https://evil.example"}
-        from_page = await http.post(path, json=HELLO[path], headers=headers)
-        labelled = {"Content-Type": "text/plain"}
-        as_text = await http.post(path, content=json.dumps(HELLO[path]), headers=labelled)
+async def test_a_page_of_another_site_is_refused(http, path):
+    headers = {"Origin": "https://evil.example"}
+    from_page = await http.post(path, json=HELLO[path], headers=headers)
+    labelled = {"Content-Type": "text/plain"}
+    as_text = await http.post(path, content=json.dumps(HELLO[path]), headers=labelled)
     assert (from_page.status_code, as_text.status_code) == (403, 400)
     assert "application/json" in as_text.json()["error"]["message"]
 
 
-async def test_a_long_history_has_no_more_parts_than_an_agent_takes():
-    said = [{"role": role, "content": "x"} for role in ("user", "assistant") * 100]
+@pytest.fixture
+async def http():
     async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        body = {"model": "worker", "messages": [*said, {"role": "user", "content": "last"}]}
-        answer = await http.post(CHAT, json=body)
+        yield http
+
+
+async def test_a_long_history_has_no_more_parts_than_an_agent_takes(http):
+    said = [{"role": role, "content": "x"} for role in ("user", "assistant") * 100]
+    body = {"model": "worker", "messages": [*said, {"role": "user", "content": "last"}]}
+    answer = await http.post(CHAT, json=body)
     assert answer.json()["choices"][0]["message"]["content"].endswith("User: last")
 
 
 @pytest.mark.parametrize("path", HELLO)
 @pytest.mark.parametrize("place", ['"temperature": %s', '"tools": [{"a": %s}]', '"n": %s'])
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400 + ".0"])
-async def test_a_number_that_is_too_large_is_refused_wherever_it_is(path, place, number):
+async def test_a_number_that_is_too_large_is_refused_wherever_it_is(http, path, place, number):
     body = f"{json.dumps(HELLO[path])[:-1]}, {place % number}}}"
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        refused = await http.post(path, content=body)
+    refused = await http.post(path, content=body)
     assert (refused.status_code, refused.json()["error"]["message"]) == (
         400,
         "a number is too large",
@@ -124,11 +127,10 @@ async def test_a_number_that_is_too_large_is_refused_wherever_it_is(path, place,
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "9" * 20])
-async def test_a_wrong_place_to_resume_from_is_refused(number):
-    async with running(app()) as url, httpx.AsyncClient(base_url=url) as http:
-        response = (await http.post(RESPONSES, json=HELLO[RESPONSES])).json()["id"]
-        query = {"stream": "true", "starting_after": number}
-        refused = await http.get(f"{RESPONSES}/{response}", params=query)
+async def test_a_wrong_place_to_resume_from_is_refused(http, number):
+    response = (await http.post(RESPONSES, json=HELLO[RESPONSES])).json()["id"]
+    query = {"stream": "true", "starting_after": number}
+    refused = await http.get(f"{RESPONSES}/{response}", params=query)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "starting_after")
 
 

@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
-from agents import Agent, function_tool
+from agents import function_tool
 
-from a2a_adapters.testing import AdapterContract, OnSqlite
+from a2a_adapters.testing import OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.openai_agents import support
-from tests.plugins.openai_agents.support import Fake, calling, said
 from tests.support.agents import contracts
 from tests.support.contracts import OnPostgresql
 
+FAILING = partial(function_tool, failure_error_function=None)
+"""Makes tools whose exceptions end the run."""
 
-class Tools(AdapterContract):
-    """Agents whose tools behave as the contract requires."""
 
-    def made(self, work):
-        @function_tool(failure_error_function=None)
-        async def does_it(text: str) -> str:
-            return await work(text)
+class Working(contracts.Working):
+    support = support
 
-        def model(items):
-            return calling("does_it", text=said(items)[-1])
-
-        return Agent(
-            name="helper",
-            model=Fake(model),
-            tools=[does_it],
-            tool_use_behavior="stop_on_first_tool",
-        )
-
-    def echo(self):
-        async def work(text):
-            return text
-
-        return self.made(work)
-
-    def silent(self):
-        async def work(_):
-            return ""
-
-        return self.made(work)
-
-    def failing(self):
-        async def work(_):
-            raise RuntimeError(self.secret)
-
-        return self.made(work)
-
-    def failing_midway(self):
-        agent = self.failing()
-        agent.model = Fake(lambda _: ["begun", calling("does_it", text="x")])
-        return agent
-
-    def endless(self):
-        return self.made(lambda _: asyncio.Event().wait())
+    def tool(self, function):
+        return FAILING(function)
 
 
 class Asking(contracts.Asking):
@@ -81,7 +44,7 @@ class TestFunctions(contracts.Functions):
     support = support
 
 
-class TestTools(Tools):
+class TestWorking(Working):
     pass
 
 
@@ -93,7 +56,7 @@ class TestWithTools(contracts.Tools):
     support = support
 
     def ended_by_a_tool(self):
-        return self.calling(partial(function_tool, failure_error_function=None))
+        return self.calling(FAILING)
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):
@@ -105,7 +68,7 @@ class TestAgentsOnTheSdk(OnTheSdk, contracts.Agents):
     streams = False  # there every chunk is a part
 
 
-class TestToolsOnTheSdk(OnTheSdk, Tools):
+class TestWorkingOnTheSdk(OnTheSdk, Working):
     pass
 
 

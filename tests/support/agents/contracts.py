@@ -66,6 +66,51 @@ class Asking(InputRequiredContract):
         )
 
 
+class Working(AdapterContract):
+    """Agents whose tools behave as the contract requires."""
+
+    support: ClassVar[Support]
+
+    def tool(self, function):
+        """Return a tool whose exceptions end the run."""
+        return self.support.tool(function)
+
+    def made(self, work, *before):
+        def model(messages):
+            if (done := self.support.results(messages)) or not self.support.said(messages):
+                return done["c1"] or " "
+            return [*before, self.support.calling("work", text=self.support.said(messages)[-1])]
+
+        return self.support.made(self.support.Fake(model, streams=False), tools=[self.tool(work)])
+
+    def echo(self):
+        async def work(text: str) -> str:
+            return text
+
+        return self.made(work)
+
+    def silent(self):
+        async def work(text: str) -> str:
+            return ""
+
+        return self.made(work)
+
+    def failing(self, *before):
+        async def work(text: str) -> str:
+            raise RuntimeError(self.secret)
+
+        return self.made(work, *before)
+
+    def failing_midway(self):
+        return self.failing("begun")
+
+    def endless(self):
+        async def work(text: str) -> str:
+            await asyncio.Event().wait()
+
+        return self.made(work)
+
+
 class Tools(ToolContract):
     """Agents whose tools look, and break."""
 

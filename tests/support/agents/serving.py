@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -58,9 +59,8 @@ class Running:
                 stopped.set()
             return ""
 
-        made = self.support
-        in_model = where == "model"
-        model = made.Fake(lambda _: work()) if in_model else made.script(made.calling("work"), "x")
+        support, call = self.support, self.support.calling("work")
+        model = support.Fake(lambda _: work()) if where == "model" else support.script(call, "x")
         await _cancelled_when(begun, self.adapter(model, work))
         await self.check_stopped(stopped)
         assert len(model.heard) == 1
@@ -154,6 +154,18 @@ class Serving(Running):
     async def test_progress_is_off_by_default(self):
         events = await ask(self.adapter(self.support.script([self.thought, "y"])), "hi")
         assert not [event for event in events if isinstance(event, Progress)]
+
+    @abstractmethod
+    def me(self) -> Any:
+        """Return the tool `me`, which returns the owner and the context id as `ann in trip`."""
+
+    async def test_tools_find_the_request(self):
+        support, call = self.support, self.support.calling("me")
+        model = support.Fake(lambda messages: support.results(messages).get("c1") or call)
+        adapter = support.adapt(support.made(model, tools=[self.me()]))
+        for owner in ("ann", "bob"):
+            events = await ask(adapter, "hi", owner=owner, context_id="trip")
+            assert answer(events) == f"{owner} in trip"
 
     async def test_empty_messages_are_refused(self):
         with pytest.raises(InvalidInputError, match="empty"):
