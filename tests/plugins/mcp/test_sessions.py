@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+
 import httpx
 import pytest
 from a2a_adapters_mcp import McpTools
@@ -10,6 +12,16 @@ from mcp import types
 from tests.plugins.mcp.support import TOKENS, as_bearer, offered, over_http, text_of
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@asynccontextmanager
+async def limited(options=TOKENS, **limits):
+    """Yield an HTTP client of a server with these limits of sessions."""
+    async with (
+        offered(McpTools(**limits), options=options) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        yield http
 
 
 async def begin(http, name):
@@ -29,22 +41,20 @@ async def begin(http, name):
 
 
 async def ping(http, name, begun):
-    """Use a session; return the status of the answer."""
-    session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+    """Use a session, or none; return the status of the answer."""
+    session = {"mcp-session-id": begun.headers["mcp-session-id"]} if begun else {}
     body = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     headers = ACCEPT | session | as_bearer(name)
     return (await http.post("/mcp", json=body, headers=headers)).status_code
 
 
-async def test_a_session_belongs_to_its_caller(monkeypatch):
-    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+async def test_a_session_belongs_to_its_caller():
+    async with limited() as http:
         begun = await begin(http, "ann")
+        assert [await ping(http, name, begun) for name in ("ann", "bob")] == [200, 404]
         session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-        mine = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("ann"))
-        theirs = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("bob"))
         ended = await http.delete("/mcp", headers=session | as_bearer("bob"))
-        assert (mine.status_code, theirs.status_code, ended.status_code) == (200, 404, 404)
+        assert ended.status_code == 404
 
 
 async def test_sessions_are_bounded():
@@ -56,13 +66,9 @@ async def test_sessions_are_bounded():
 
 
 async def test_one_caller_cannot_take_all_sessions():
-    few = McpTools(sessions_per_caller=2, sessions=3)
-    async with (
-        offered(few, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with limited(sessions_per_caller=2, sessions=3) as http:
         theirs = await begin(http, "bob")
-        async with over_http(url, headers=as_bearer("ann")) as used:
+        async with over_http(http.base_url, headers=as_bearer("ann")) as used:
             assert text_of(await used.call_tool("shout", {"message": "mine"})) == "MINE"
             for _ in range(5):
                 assert (await begin(http, "ann")).status_code == 200
@@ -71,11 +77,7 @@ async def test_one_caller_cannot_take_all_sessions():
 
 
 async def test_sessions_in_use_are_not_closed_for_others():
-    few = McpTools(sessions_per_caller=1)
-    async with (
-        offered(few, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with limited(sessions_per_caller=1) as http:
         begun = await begin(http, "ann")
         assert await ping(http, "ann", begun) == 200
         refused = await begin(http, "ann")
@@ -84,41 +86,25 @@ async def test_sessions_in_use_are_not_closed_for_others():
 
 
 async def test_unused_sessions_lock_out_no_caller():
-    async with (
-        offered(McpTools(sessions=3)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with limited(None, sessions=3) as http:
         first = await begin(http, "")
         for _ in range(10):
             assert (await begin(http, "")).status_code == 200
         assert await ping(http, "", first) == 404
-        async with over_http(url) as session:
+        async with over_http(http.base_url) as session:
             assert text_of(await session.call_tool("shout", {"message": "in"})) == "IN"
 
 
 async def test_an_idle_session_is_closed():
-    short = McpTools(sessions_per_caller=1, idle_seconds=0.01)
-    async with (
-        offered(short, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with limited(sessions_per_caller=1, idle_seconds=0.01) as http:
         begun = await begin(http, "ann")
         await until_admitted(http, "ann")
-        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-        answer = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("ann"))
-        assert answer.status_code == 404
+        assert await ping(http, "ann", begun) == 404
 
 
 async def test_requests_that_open_no_session_are_not_counted():
-    few = McpTools(sessions_per_caller=1)
-    async with (
-        offered(few, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
-        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        refused = await http.post("/mcp", json=ping, headers=ACCEPT | as_bearer("ann"))
-        assert refused.status_code == 400
+    async with limited(sessions_per_caller=1) as http:
+        assert await ping(http, "ann", None) == 400
         await until_admitted(http, "ann")
 
 

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from a2a_adapters import AgentRequest, JwtTokens, ServerOptions, build_app
+from a2a_adapters import AgentRequest, JwtTokens, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.oauth.authorization import LoginServer
 from tests.support.servers.front import Recording
@@ -77,3 +77,9 @@ async def names_caller(request: AgentRequest):
     claims = request.caller.claims
     actor = claims.get("act", {}).get("sub", "nobody")
     yield f"{request.owner} through {actor} to {claims['aud']} for {claims['scope']}"
+
+
+async def said(front, auth, text="hi", **options):
+    """Return the answer of an agent that is called with these credentials."""
+    async with RemoteAgent(front.url, auth=auth, **options) as agent:
+        return (await agent.send(text)).text

@@ -84,6 +84,13 @@ def sent_tokens(agent):
     return {value for value in found if value.startswith("Bearer ")}
 
 
+async def ping(server, options=None, **credentials):
+    """Call an agent with credentials for the authorization server that its card names."""
+    auth = ClientCredentials("agent", SECRET, **credentials)
+    async with running(server) as url, RemoteAgent(url, auth=auth, options=options) as agent:
+        return await agent.send("ping")
+
+
 @KINDS
 async def test_an_endpoint_at_the_origin_of_the_agent(kind):
     server = Agent(kind)
@@ -100,11 +107,8 @@ async def test_an_endpoint_at_the_origin_of_the_agent(kind):
 @KINDS
 async def test_a_hostile_card_gets_no_secret(kind, login, caplog):
     server = Agent(kind, login)  # another port, which may be someone else's
-    async with running(server) as url:
-        auth = ClientCredentials("agent", SECRET)
-        async with RemoteAgent(url, auth=auth, options=ONCE) as agent:
-            with pytest.raises(RemoteAuthError, match=r"not at the agent's origin.*token_url"):
-                await agent.send("ping")
+    with pytest.raises(RemoteAuthError, match=r"not at the agent's origin.*token_url"):
+        await ping(server, ONCE)
     assert not login.forms
     assert not server.messages
     assert SECRET not in caplog.text
@@ -114,39 +118,28 @@ async def test_a_hostile_card_gets_no_secret(kind, login, caplog):
 async def test_trusted_hosts_may_get_secrets(kind, login):
     server = Agent(kind, login)
     options = RemoteOptions(trusted_hosts=[login.url.removeprefix("http://")])
-    async with running(server) as url:
-        auth = ClientCredentials("agent", SECRET)
-        async with RemoteAgent(url, auth=auth, options=options) as agent:
-            assert (await agent.send("ping")).text
+    assert (await ping(server, options)).text
     assert len(login.forms) == 1
 
 
 async def test_a_card_cannot_choose_scopes_at_a_server_that_the_user_names(login):
     server = Agent(oauth, login)
-    auth = ClientCredentials("agent", SECRET, token_url=f"{login.url}/token")
-    async with running(server) as url, RemoteAgent(url, auth=auth) as agent:
-        await agent.send("ping")
+    await ping(server, token_url=f"{login.url}/token")
     assert "scope" not in login.forms[0]
 
 
 @pytest.mark.parametrize("url", ["http://login.example", "ftp://login.example", "https://", "a b"])
 async def test_an_endpoint_without_encryption_is_refused(url):
     server = Agent(lambda _: oauth(url))
-    async with running(server) as there:
-        auth = ClientCredentials("agent", SECRET)
-        async with RemoteAgent(there, auth=auth, options=ONCE) as agent:
-            with pytest.raises(RemoteAgentError, match="not https"):
-                await agent.send("ping")
+    with pytest.raises(RemoteAgentError, match="not https"):
+        await ping(server, ONCE)
     assert not server.messages
 
 
 async def test_metadata_in_a_private_network_is_not_fetched():
     server = Agent(lambda _: openid("https://10.1.2.3"))
-    async with running(server) as there:
-        auth = ClientCredentials("agent", SECRET)
-        async with RemoteAgent(there, auth=auth, options=ONCE) as agent:
-            with pytest.raises(RemoteAgentError, match="10"):
-                await agent.send("ping")
+    with pytest.raises(RemoteAgentError, match="10"):
+        await ping(server, ONCE)
 
 
 async def test_a_card_without_the_grant():
@@ -155,10 +148,8 @@ async def test_a_card_without_the_grant():
         scheme = OAuth2SecurityScheme(flows=OAuthFlows(device_code=flow))
         return SecurityScheme(oauth2_security_scheme=scheme)
 
-    auth = ClientCredentials("agent", SECRET)
-    async with running(Agent(device)) as url, RemoteAgent(url, auth=auth) as agent:
-        with pytest.raises(RemoteAuthError, match="no client credentials"):
-            await agent.send("ping")
+    with pytest.raises(RemoteAuthError, match="no client credentials"):
+        await ping(Agent(device))
 
 
 async def test_agents_that_share_credentials_do_not_share_tokens_of_their_cards():
@@ -177,7 +168,5 @@ async def test_agents_that_share_credentials_do_not_share_tokens_of_their_cards(
 
 async def test_an_open_agent_gets_no_token(login):
     server = Recording(sdk_app(chunking()))
-    auth = ClientCredentials("agent", SECRET)
-    async with running(server) as url, RemoteAgent(url, auth=auth) as agent:
-        await agent.send("ping")
+    await ping(server)
     assert not sent_tokens(server)

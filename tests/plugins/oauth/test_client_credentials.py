@@ -16,6 +16,7 @@ from a2a_adapters import (
     RemoteOptions,
 )
 from tests.plugins.oauth.authorization import CLIENT_KEY, SECRET
+from tests.plugins.oauth.conftest import said
 
 ONCE = RemoteOptions(retries=0)
 ANSWER = "agent through nobody to agent-b for read write"
@@ -38,8 +39,7 @@ async def test_ways_to_authenticate_a_client(login, front, kind):
     auth = ClientCredentials(
         kind, secret, token_url=f"{login.url}/token", secret_in_body=kind == "posting"
     )
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        assert (await agent.send("hi")).text.startswith(f"{kind} through")
+    assert (await said(front, auth)).startswith(f"{kind} through")
     assert SECRET not in repr(auth)
     assert "authorization" not in login.headers[0]
 
@@ -47,8 +47,7 @@ async def test_ways_to_authenticate_a_client(login, front, kind):
 async def test_scopes_and_audience_are_requested(login, place):
     front = await place("elsewhere")
     auth = credentials(login, scopes=["read"], audience="elsewhere")
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        assert (await agent.send("hi")).text == "agent through nobody to elsewhere for read"
+    assert (await said(front, auth)) == "agent through nobody to elsewhere for read"
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
@@ -64,9 +63,8 @@ async def test_an_issuer_names_the_endpoint_in_its_metadata(login, front, slash)
 async def test_metadata_of_another_issuer_is_refused(login, front):
     login.issuer = "https://evil.example"
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
-    async with RemoteAgent(front.url, auth=auth, options=ONCE) as agent:
-        with pytest.raises(RemoteAnswerError, match="another issuer"):
-            await agent.send("hi")
+    with pytest.raises(RemoteAnswerError, match="another issuer"):
+        await said(front, auth, options=ONCE)
     assert not login.forms
 
 
@@ -102,17 +100,15 @@ async def test_a_refused_token_is_replaced_once(login, front):
 
 async def test_a_token_for_another_audience_is_refused(login, place):
     front = await place("agent-c")
-    async with RemoteAgent(front.url, auth=credentials(login)) as agent:
-        with pytest.raises(RemoteAuthError, match="401"):
-            await agent.send("hi")
+    with pytest.raises(RemoteAuthError, match="401"):
+        await said(front, credentials(login))
     assert len(login.forms) == 2
 
 
 async def test_a_refused_client_learns_why_without_its_secret(login, front, caplog):
     auth = ClientCredentials("agent", "wr0ng", token_url=f"{login.url}/token")
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        with pytest.raises(RemoteAuthError, match="invalid_client") as caught:
-            await agent.send("hi")
+    with pytest.raises(RemoteAuthError, match="invalid_client") as caught:
+        await said(front, auth)
     assert "wr0ng" not in str(caught.value) + caplog.text
     assert not front.messages
 
@@ -175,8 +171,7 @@ async def test_the_token_itself(login):
 async def test_metadata_may_be_at_either_address(login, front):
     login.hidden.add("/.well-known/openid-configuration")
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        assert (await agent.send("hi")).text == ANSWER
+    assert (await said(front, auth)) == ANSWER
     assert login.metadata_requests == {
         "/.well-known/openid-configuration": 1,
         "/.well-known/oauth-authorization-server": 1,
@@ -187,7 +182,6 @@ async def test_metadata_may_be_at_either_address(login, front):
 async def test_metadata_without_a_safe_endpoint(login, front, endpoint):
     login.endpoint = endpoint
     auth = ClientCredentials("agent", SECRET, issuer=login.url)
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        with pytest.raises(RemoteAnswerError, match="no token endpoint with https"):
-            await agent.send("hi")
+    with pytest.raises(RemoteAnswerError, match="no token endpoint with https"):
+        await said(front, auth)
     assert not login.forms

@@ -14,6 +14,7 @@ from joserfc.jwk import ECKey
 
 from a2a_adapters import MissingExtraError, RemoteAgent, RemoteAuthError
 from tests.plugins.oauth.authorization import CLIENT_KEY
+from tests.plugins.oauth.conftest import said
 
 KEY = SigningKey(CLIENT_KEY.as_pem(private=True), key_id="mine")
 
@@ -53,8 +54,7 @@ async def test_an_agent_signs_for_several_users_at_once(login, place):
 async def test_a_given_assertion(login, front):
     given = KEY.assertion("agent", login.url, "ann")
     auth = JwtBearer(lambda: given, token_url=f"{login.url}/token", audience="agent-b")
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        assert (await agent.send("hi")).text.startswith("ann through nobody to agent-b")
+    assert (await said(front, auth)).startswith("ann through nobody to agent-b")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,8 @@ async def test_a_given_assertion(login, front):
 )
 async def test_a_bad_assertion_is_refused(login, front, assertion):
     auth = JwtBearer(assertion, token_url=f"{login.url}/token")
-    async with RemoteAgent(front.url, auth=auth) as agent:
-        with pytest.raises(RemoteAuthError):
-            await agent.send("hi")
+    with pytest.raises(RemoteAuthError):
+        await said(front, auth)
     assert not front.messages
 
 

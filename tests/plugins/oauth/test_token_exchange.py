@@ -9,6 +9,7 @@ from a2a_adapters_oauth import ClientCredentials, TokenExchange
 
 from a2a_adapters import ConfigurationError, RemoteAgent, RemoteAuthError
 from tests.plugins.oauth.authorization import SECRET
+from tests.plugins.oauth.conftest import said
 
 USERS = [f"user-{number}" for number in range(12)]
 
@@ -111,16 +112,14 @@ async def test_an_expired_token_of_a_user_is_not_exchanged(login, front, exchang
 
 async def test_a_token_for_another_agent_is_refused_by_the_agent(login, place, exchange):
     front = await place("agent-c")
-    async with RemoteAgent(front.url, auth=exchange.on_behalf_of(login.user_token("ann"))) as agent:
-        with pytest.raises(RemoteAuthError, match="401"):
-            await agent.send("hi")
+    with pytest.raises(RemoteAuthError, match="401"):
+        await said(front, exchange.on_behalf_of(login.user_token("ann")))
 
 
 @pytest.mark.parametrize("nothing", ["", lambda: "", None, lambda: None])
 async def test_without_a_token_of_the_user_nothing_is_sent(login, front, exchange, nothing):
-    async with RemoteAgent(front.url, auth=exchange.on_behalf_of(nothing)) as agent:
-        with pytest.raises(RemoteAuthError):
-            await agent.send("hi")
+    with pytest.raises(RemoteAuthError):
+        await said(front, exchange.on_behalf_of(nothing))
     assert not login.forms
     assert not front.messages
 

@@ -165,3 +165,15 @@ async def served(options=None, **settings) -> AsyncGenerator[RemoteAgent]:
     app = build_app(Router(RouterConfig.model_validate(settings)), options=options)
     async with running(app) as url, RemoteAgent(url) as agent:
         yield agent
+
+
+async def leave(agent: RemoteAgent, provider: Provider) -> None:
+    """Send a message, and leave before the provider has answered."""
+    stream = agent.stream("hello")
+    begun = asyncio.ensure_future(anext(stream))
+    await provider.asked.wait()
+    begun.cancel()
+    await asyncio.gather(begun, return_exceptions=True)
+    await stream.aclose()
+    async with asyncio.timeout(60):
+        await provider.left.wait()

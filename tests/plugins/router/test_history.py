@@ -14,7 +14,7 @@ from a2a_adapters_router.config import HistoryConfig
 from a2a_adapters_router.history import History
 
 from a2a_adapters import ConfigurationError, RemoteAgentError
-from tests.plugins.router.providers import ANSWER, Provider, routed
+from tests.plugins.router.providers import ANSWER, Provider, leave, routed
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 PRICES = {"one": {"request": 1}, "two": {"request": 0.25}}
@@ -48,13 +48,7 @@ async def test_a_cancelled_call_is_logged_at_its_worst_price(tmp_path):
     provider = Provider(gate=asyncio.Event())
     history = {"folder": str(tmp_path)}
     async with routed({"one": provider}, prices=PRICES, history=history) as agent:
-        stream = agent.stream("hello")
-        begun = asyncio.ensure_future(anext(stream))
-        await provider.asked.wait()
-        begun.cancel()
-        await asyncio.gather(begun, return_exceptions=True)
-        await stream.aclose()
-        await provider.left.wait()
+        await leave(agent, provider)
     (line,) = lines(tmp_path)
     assert line["outcome"] == "left"
     assert [each["usd"] for each in line["calls"]] == [1]

@@ -25,7 +25,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.plugins.router.providers import ANSWER, KEY, Provider, deployed, routed, served
+from tests.plugins.router.providers import ANSWER, KEY, Provider, deployed, leave, routed, served
 
 
 def events(reply):
@@ -174,14 +174,7 @@ async def test_a_failure_of_all_deployments_includes_the_trace():
 async def test_cancelling_stops_the_provider():
     provider = Provider(gate=asyncio.Event())
     async with routed({"one": provider}) as agent:
-        stream = agent.stream("hello")
-        begun = asyncio.ensure_future(anext(stream))
-        await provider.asked.wait()
-        begun.cancel()
-        await asyncio.gather(begun, return_exceptions=True)
-        await stream.aclose()
-        async with asyncio.timeout(60):
-            await provider.left.wait()
+        await leave(agent, provider)
 
 
 async def test_models_and_agents_are_fallbacks_for_each_other():

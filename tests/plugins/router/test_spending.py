@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from a2a_adapters import RemoteTaskError, ServerOptions
-from tests.plugins.router.providers import ANSWER, Provider, routed
+from tests.plugins.router.providers import ANSWER, Provider, leave, routed
 
 PRICES = {"one": {"input": 1000, "output": 2000}, "two": {"input": 10, "output": 20}}
 """USD per million tokens: an input token of "one" costs a tenth of a cent."""
@@ -192,13 +192,7 @@ async def test_leaving_before_the_first_token_costs_the_maximum():
     one = Provider(gate=asyncio.Event())
     quota = {"provider": "openai", "per": "day", "tokens": 1000}
     async with routed({"one": one}, quotas=[quota]) as agent:
-        stream = agent.stream("hello")
-        begun = asyncio.ensure_future(anext(stream))
-        await one.asked.wait()
-        begun.cancel()
-        await asyncio.gather(begun, return_exceptions=True)
-        await stream.aclose()
-        await one.left.wait()
+        await leave(agent, one)
         asked = {"skill": "quota-management"}
         used = (await agent.send("how much?", metadata=asked)).data[0][0]["quotas"][0]["used"]
     assert used["requests"] == 1
