@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 from a2a.types import AgentCard, ListTaskPushNotificationConfigsResponse
 from a2a.utils.errors import TaskNotFoundError
@@ -18,8 +17,7 @@ from a2a_adapters.protocol.headers import VERSION_STATE
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.serving.entrance import Entrance
-from a2a_adapters.testing import running
-from tests.support.requests import V1, Agent, call, old_call, refused
+from tests.support.requests import V1, Agent, call, client_of, old_call, refused
 
 URL = "https://example.org/hook"
 
@@ -65,10 +63,7 @@ async def http(runtime):
         Middleware(Entrance, limits.header_bytes, None, {}),
         Middleware(BodyLimit, Bodies(limits)),
     ]
-    async with (
-        running(Starlette(routes=routes, middleware=middleware)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
-    ):
+    async with client_of(Starlette(routes=routes, middleware=middleware)) as client:
         yield client
 
 

@@ -23,6 +23,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import as_user, running
+from tests.support.requests import serving
 
 MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
 V1 = {"A2A-Version": "1.0"}
@@ -43,10 +44,7 @@ async def talk(text):
 
 @pytest.fixture
 async def http():
-    async with (
-        running(build_app(echo)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as client,
-    ):
+    async with serving(echo, headers=V1) as client:
         yield client
 
 
@@ -134,10 +132,7 @@ async def test_the_short_way_answers_as_the_sdk_does(http):
 
 
 async def test_streams_by_both_bindings_hold_the_same():
-    async with (
-        running(build_app(talk)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(talk, headers=V1) as http:
         message = {**MESSAGE, "parts": [{"text": 'one "two" \u2028 drei\u00e9'}]}
         call = rpc("SendStreamingMessage", {"message": message}, call_id="s")
         text = (await http.post("/", json=call)).text
@@ -179,10 +174,7 @@ async def test_input_refused_by_the_target_leaves_no_task():
         def stream(self, request):
             raise InvalidInputError("the keys a and b are missing")
 
-    async with (
-        running(build_app(StrictAdapter())) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(StrictAdapter(), headers=V1) as http:
         for method in ("SendMessage", "SendStreamingMessage"):
             answer = await post(http, rpc(method, {"message": MESSAGE}))
             assert answer["error"]["code"] == -32602
@@ -205,10 +197,7 @@ async def test_a_wrong_answer_leaves_the_task_waiting():
         async def answer(self, request):
             yield InputRequired("how many?", durable=True)
 
-    async with (
-        running(build_app(Asking())) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(Asking(), headers=V1) as http:
         task = (await post(http, rpc("SendMessage", {"message": MESSAGE})))["result"]["task"]
         wrong = {**MESSAGE, "taskId": task["id"]}
         answer = await post(http, rpc("SendMessage", {"message": wrong}))
@@ -324,10 +313,7 @@ async def test_a_bare_message_by_every_binding():
     async def hello(text) -> Reply:
         return Reply((Text("hi"),))
 
-    async with (
-        running(build_app(hello)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(hello, headers=V1) as http:
         sent = await post(http, rpc("SendMessage", {"message": MESSAGE}))
         assert sent["result"]["message"]["parts"] == [{"text": "hi"}]
         streamed = await http.post("/", json=rpc("SendStreamingMessage", {"message": MESSAGE}))

@@ -22,6 +22,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.testing import running
+from tests.support.requests import client_of
 from tests.support.servers.broken import BreakingStream
 from tests.support.servers.flaky import Flaky
 from tests.support.servers.front import Recording
@@ -239,10 +240,7 @@ async def test_an_agent_that_knows_messages_refuses_another_one_under_a_used_id(
         return await http.post("/message:send", json={"message": message})
 
     message_id = str(uuid4())
-    async with (
-        running(app) as url,
-        httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
-    ):
+    async with client_of(app, headers=headers) as http:
         tasks = [(await send(http, "one")).json()["task"]["id"] for _ in range(2)]
         refused = await send(http, "two")
     assert tasks[0] == tasks[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import httpx
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.prompt_values import PromptValue
@@ -18,6 +17,7 @@ from a2a_adapters.testing import answer_of, as_user, connect, running, user_mess
 from tests.plugins.ag_ui.served import run
 from tests.support.busy import send
 from tests.support.processes import PATIENCE
+from tests.support.requests import serving
 
 CONVERSATIONS = 20
 TURNS = 3
@@ -139,10 +139,7 @@ async def run_thread(http, caller, number):
 
 @pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
 async def test_front_ends_of_ag_ui_hear_only_themselves(target):
-    async with (
-        running(build_app(target(), dialects=["ag-ui"])) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving(target(), dialects=["ag-ui"]) as http:
         talks = [
             run_thread(http, caller, number)
             for caller in ("ann", "bob")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import httpx
 import pytest
 
 from a2a_adapters import (
@@ -24,6 +23,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, send, user_message
+from tests.support.requests import V1, client_of, rpc, say
 
 RHYMES, OTHER = "https://poets.example/rhymes", "https://poets.example/other"
 SURFACE = {"version": "v0.9.1", "createSurface": {"surfaceId": "s", "catalogId": "c"}}
@@ -69,11 +69,9 @@ async def test_activated_extensions_are_announced_and_marked():
 
 
 async def test_messages_are_marked_too():
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "ask"}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    headers = {"A2A-Version": "1.0", "A2A-Extensions": RHYMES}
-    async with running(app(poet, RHYMES)) as url, httpx.AsyncClient(headers=headers) as http:
-        response = await http.post(f"{url}/", json=call)
+    headers = {**V1, "A2A-Extensions": RHYMES}
+    async with client_of(app(poet, RHYMES), headers=headers) as http:
+        response = await http.post("/", json=rpc("SendMessage", say("ask")))
     task = response.json()["result"]["task"]
     assert task["status"]["message"]["extensions"] == [RHYMES]
     assert response.headers["A2A-Extensions"] == RHYMES
@@ -132,15 +130,9 @@ async def test_replies_and_questions_carry_timestamps():
 
 
 async def test_a_message_without_a_required_extension_is_refused():
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    headers = {"A2A-Version": "1.0"}
-    async with (
-        running(app(poet, RHYMES, required=True)) as url,
-        httpx.AsyncClient(headers=headers) as http,
-    ):
-        response = await http.post(f"{url}/", json=call)
-        assert (await ask(url, "x", RHYMES)).text == RHYMES
+    async with client_of(app(poet, RHYMES, required=True), headers=V1) as http:
+        response = await http.post("/", json=rpc("SendMessage", say("x")))
+        assert (await ask(str(http.base_url), "x", RHYMES)).text == RHYMES
     assert response.json()["error"]["code"] == -32008
 
 

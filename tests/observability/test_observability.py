@@ -32,6 +32,7 @@ from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.support.processes import PATIENCE, launched
+from tests.support.requests import serving
 from tests.support.warm import warm
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -257,12 +258,7 @@ class Traced:
 
 
 async def call(target, headers):
-    async with (
-        running(build_app(target)) as url,
-        httpx.AsyncClient(
-            base_url=url, headers={"A2A-Version": "1.0"} | headers, timeout=60
-        ) as http,
-    ):
+    async with serving(target, headers={"A2A-Version": "1.0"} | headers) as http:
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
         content = {
             "jsonrpc": "2.0",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 from a2a.types import (
     TaskState,
@@ -20,11 +19,11 @@ from a2a_adapters import (
     Text,
     TextDelta,
     ToolResult,
-    build_app,
 )
 from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict
-from a2a_adapters.testing import answer_of, running, user_message
+from a2a_adapters.testing import answer_of, user_message
 from tests.runtime.test_robustness import CALLER, runtime_of
+from tests.support.requests import serving
 
 V1 = {"A2A-Version": "1.0"}
 
@@ -52,10 +51,7 @@ async def test_values_that_are_nested_too_deeply_are_refused(place, method):
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return (await http.post("/", json=call)).text
 
-    async with (
-        running(build_app(mirror)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(mirror, headers=V1) as http:
         for levels in (40, 60, 90):
             assert "-32602" in await ask(http, levels), levels
         for levels in (200, 300):  # no longer JSON for the parser
@@ -76,10 +72,7 @@ async def test_numbers_no_json_can_hold_are_refused(message):
     def anything(request: AgentRequest) -> str:
         return "x"
 
-    async with (
-        running(build_app(anything)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
-    ):
+    async with serving(anything, headers=V1) as http:
         params = f'{{"message":{message}}}'
         call = f'{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{params}}}'
         answer = (await http.post("/", content=call)).json()

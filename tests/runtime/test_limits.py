@@ -11,9 +11,8 @@ from a2a.types import CancelTaskRequest, GetTaskRequest, Task, TaskState
 
 from a2a_adapters import AgentRequest, InputRequired, Limits, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
+from tests.support.requests import MESSAGE, V1, rpc, say
 
-V1 = {"A2A-Version": "1.0"}
-MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
 SUBMITTED, WORKING = TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING
 COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
 
@@ -37,11 +36,6 @@ def limited(target, **limits):
     return running(build_app(target, options=ServerOptions(limits=Limits(**limits))))
 
 
-def rpc(method, message, **configuration):
-    params = {"message": message, "configuration": configuration}
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
 async def begin(client, text="go", **ids) -> Task:
     request = user_message(text, **ids)
     request.configuration.return_immediately = True
@@ -63,7 +57,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
         assert [task.status.state for task in tasks] == [WORKING, WORKING, SUBMITTED]
 
         for method in ("SendMessage", "SendStreamingMessage"):
-            response = await http.post("/", json=rpc(method, MESSAGE))
+            response = await http.post("/", json=rpc(method, say("hello")))
             assert (response.status_code, response.headers["retry-after"]) == (503, "1")
             error = response.json()["error"]
             assert error["code"] == -32000
@@ -71,7 +65,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
             assert error["data"][0]["reason"] == "SERVER_BUSY"
             assert error["data"][0]["metadata"] == {"retryAfterSeconds": "1"}
         for path in ("/message:send", "/message:stream"):
-            response = await http.post(path, json={"message": MESSAGE})
+            response = await http.post(path, json=say("hello"))
             assert response.status_code == 503
             assert response.headers["retry-after"] == "1"
             assert response.json()["error"]["status"] == "UNAVAILABLE"
@@ -198,13 +192,15 @@ async def test_the_number_and_size_of_parts_are_limited():
             ([{"data": ["x" * 999, "x"]}], "has 1000 bytes at most"),
         ):
             message = MESSAGE | {"parts": parts}
-            error = (await http.post("/", json=rpc("SendMessage", message))).json()["error"]
+            error = (await http.post("/", json=rpc("SendMessage", {"message": message}))).json()[
+                "error"
+            ]
             assert error["code"] == -32602
             assert problem in error["message"]
             rest = await http.post("/message:send", json={"message": message})
             assert rest.status_code == 400
         fine = MESSAGE | {"parts": [{"text": "x" * 900}] * 3}
-        assert "result" in (await http.post("/", json=rpc("SendMessage", fine))).json()
+        assert "result" in (await http.post("/", json=rpc("SendMessage", {"message": fine}))).json()
         assert (await http.get("/tasks")).json()["totalSize"] == 1
 
 
@@ -212,7 +208,7 @@ async def test_messages_during_shutdown_are_refused_with_a_retry():
     app = build_app(Gated().answer)
     async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         await app.state.agents.drain()
-        error = (await http.post("/", json=rpc("SendMessage", MESSAGE))).json()["error"]
+        error = (await http.post("/", json=rpc("SendMessage", say("hello")))).json()["error"]
         assert (error["code"], error["message"]) == (-32000, "The server was stopped.")
-        response = await http.post("/message:send", json={"message": MESSAGE})
+        response = await http.post("/message:send", json=say("hello"))
         assert response.status_code == 503

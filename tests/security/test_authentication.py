@@ -24,24 +24,11 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running, stream, user_message
+from tests.support.requests import MESSAGE, OLD_MESSAGE, V1, rpc, say
 
-V1 = {"A2A-Version": "1.0"}
-MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-OLD_MESSAGE = {
-    "kind": "message",
-    "messageId": "m1",
-    "role": "user",
-    "parts": [{"kind": "text", "text": "hello"}],
-}
 TOKENS = BearerTokens({"ann-token": "ann", "bob-token": "bob"})
 KEYS = ApiKeys({"ann-key": "ann"})
-
-
-def rpc(method, **params):
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
-SEND = rpc("SendMessage", message=MESSAGE)
+SEND = rpc("SendMessage", say("hello"))
 
 
 async def whoami(request: AgentRequest) -> str:
@@ -151,7 +138,7 @@ async def test_a_websocket_is_closed_like_any_other_that_is_not_there():
 async def test_a_refusal_has_the_form_of_its_binding():
     async with protected(TOKENS) as url, client(url) as http:
         call = (await http.post("/", json=SEND)).json()
-        rest = (await http.post("/message:send", json={"message": MESSAGE})).json()
+        rest = (await http.post("/message:send", json=say("hello"))).json()
     detail = {
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": "UNAUTHENTICATED",
@@ -226,11 +213,11 @@ async def test_no_operation_reveals_another_users_tasks():
         follow_up = MESSAGE | {"taskId": task_id, "contextId": context_id}
 
         for call in (
-            rpc("GetTask", id=task_id),
-            rpc("CancelTask", id=task_id),
-            rpc("SubscribeToTask", id=task_id),
-            rpc("SendMessage", message=follow_up),
-            rpc("SendStreamingMessage", message=follow_up),
+            rpc("GetTask", {"id": task_id}),
+            rpc("CancelTask", {"id": task_id}),
+            rpc("SubscribeToTask", {"id": task_id}),
+            rpc("SendMessage", {"message": follow_up}),
+            rpc("SendStreamingMessage", {"message": follow_up}),
         ):
             answer = (await bob.post("/", json=call)).json()
             assert answer["error"]["code"] == -32001, call["method"]
@@ -246,7 +233,9 @@ async def test_no_operation_reveals_another_users_tasks():
             assert response.status_code == 404, path
             assert response.json()["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
         for listed in (
-            (await bob.post("/", json=rpc("ListTasks", contextId=context_id))).json()["result"],
+            (await bob.post("/", json=rpc("ListTasks", {"contextId": context_id}))).json()[
+                "result"
+            ],
             (await bob.get("/tasks")).json(),
         ):
             assert (listed["tasks"], listed["totalSize"]) == ([], 0)
@@ -254,8 +243,8 @@ async def test_no_operation_reveals_another_users_tasks():
         await nothing_by_the_old_version(bob, task_id, context_id)
 
         # Ann's task is unchanged.
-        assert (await ann.post("/", json=rpc("GetTask", id=task_id))).json()["result"] == task
-        done = await ann.post("/", json=rpc("SendMessage", message=follow_up))
+        assert (await ann.post("/", json=rpc("GetTask", {"id": task_id}))).json()["result"] == task
+        done = await ann.post("/", json=rpc("SendMessage", {"message": follow_up}))
         assert text_of(done) == "ann goes to hello"
 
 
@@ -263,13 +252,16 @@ async def nothing_by_the_old_version(bob, task_id, context_id):
     del bob.headers["A2A-Version"]
     follow_up = OLD_MESSAGE | {"taskId": task_id, "contextId": context_id}
     for call in (
-        rpc("tasks/get", id=task_id),
-        rpc("tasks/cancel", id=task_id),
-        rpc("message/send", message=follow_up),
+        rpc("tasks/get", {"id": task_id}),
+        rpc("tasks/cancel", {"id": task_id}),
+        rpc("message/send", {"message": follow_up}),
     ):
         answer = (await bob.post("/", json=call)).json()
         assert answer["error"]["code"] == -32001, call["method"]
-    for call in (rpc("tasks/resubscribe", id=task_id), rpc("message/stream", message=follow_up)):
+    for call in (
+        rpc("tasks/resubscribe", {"id": task_id}),
+        rpc("message/stream", {"message": follow_up}),
+    ):
         assert "-32001" in (await bob.post("/", json=call)).text, call["method"]
     for method, path in (
         ("GET", f"/v1/tasks/{task_id}"),
@@ -283,7 +275,7 @@ async def test_the_same_context_id_of_two_users_is_two_conversations():
         return " ".join(turn.text for turn in request.history)
 
     async with protected(TOKENS, remember) as url, client(url) as http:
-        call = rpc("SendMessage", message=MESSAGE | {"contextId": "shared"})
+        call = rpc("SendMessage", say("hello", contextId="shared"))
         await http.post("/", json=call, headers=bearer("ann-token"))
         assert text_of(await http.post("/", json=call, headers=bearer("ann-token"))) == "hello "
         bobs = await http.post("/", json=call, headers=bearer("bob-token"))

@@ -10,14 +10,13 @@ import pytest
 from a2a_adapters import Limits, ServerOptions, build_app
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.testing import running
+from tests.support.requests import V1, rpc, say, serving
 
-V1 = {"A2A-Version": "1.0"}
 LIMITS = Limits(body_bytes=10_000)
 
 
 def call(size):
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x" * size}]}
-    return {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    return rpc("SendMessage", say("x" * size))
 
 
 async def length(text):
@@ -26,10 +25,7 @@ async def length(text):
 
 @pytest.fixture
 async def http():
-    async with (
-        running(build_app(length, options=ServerOptions(limits=LIMITS))) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as client,
-    ):
+    async with serving(length, options=ServerOptions(limits=LIMITS), headers=V1) as client:
         yield client
 
 

@@ -8,10 +8,9 @@ import httpx
 import pytest
 
 from a2a_adapters import BearerTokens, ServerOptions, build_app
-from a2a_adapters.testing import running
+from tests.support.requests import V1, client_of, rpc, say, serving
 
-MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-SEND = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}
+SEND = rpc("SendMessage", say("hello"))
 CARD = "/.well-known/agent-card.json"
 
 
@@ -24,10 +23,7 @@ async def served(**options):
     """Yield a function that returns the status of a call and of the card."""
     url = options.pop("url", None)
     app = build_app(echo, url=url, options=ServerOptions(**options))
-    async with (
-        running(app) as address,
-        httpx.AsyncClient(base_url=address, headers={"A2A-Version": "1.0"}, timeout=60) as http,
-    ):
+    async with client_of(app, headers=V1) as http:
 
         async def ask(headers):
             call = await http.post("/", json=SEND, headers=headers)
@@ -71,7 +67,7 @@ async def test_other_pages_may_not():
 
 
 async def test_the_refusal_says_what_to_do():
-    async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+    async with serving(echo) as http:
         answer = await http.post("/", json=SEND, headers={"Host": "agent.example:80"})
     assert answer.json()["error"]["message"].startswith("the host 'agent.example' is not this")
     assert "allowed_hosts=['agent.example']" in answer.json()["error"]["message"]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-
-import httpx
 import pytest
 
-from a2a_adapters import BearerTokens, ConfigurationError, ServerOptions, build_app
-from a2a_adapters.testing import running
+from a2a_adapters import BearerTokens, ConfigurationError, ServerOptions
+from tests.support.requests import V1, rpc, say, serving
 
 CHAT = "https://chat.example"
 CARD = "/.well-known/agent-card.json"
-MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-SEND = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}
+SEND = rpc("SendMessage", say("hello"))
 TOKENS = BearerTokens({"secret": "ann"})
 
 
@@ -21,13 +17,8 @@ async def echo(text):
     return text
 
 
-@asynccontextmanager
-async def served(**options):
-    async with (
-        running(build_app(echo, options=ServerOptions(**options))) as url,
-        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}, timeout=60) as http,
-    ):
-        yield http
+def served(**options):
+    return serving(echo, options=ServerOptions(**options), headers=V1)
 
 
 def asking(origin, *headers):
@@ -51,7 +42,7 @@ async def test_a_page_that_is_allowed(options):
         sent = {"Origin": CHAT, "Authorization": "Bearer secret"}
         for answer in (
             await http.post("/", json=SEND, headers=sent),
-            await http.post("/message:stream", json={"message": MESSAGE}, headers=sent),
+            await http.post("/message:stream", json=say("hello"), headers=sent),
             await http.get(CARD, headers=sent),
         ):
             assert answer.status_code == 200

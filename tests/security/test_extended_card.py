@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import httpx
 import pytest
 from a2a.types import GetExtendedAgentCardRequest
 
@@ -17,14 +16,10 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running
+from tests.support.requests import V1, client_of, rpc
 
-V1 = {"A2A-Version": "1.0"}
 ANN = {"Authorization": "Bearer secret"}
 CARD = "/.well-known/agent-card.json"
-
-
-def rpc(method):
-    return {"jsonrpc": "2.0", "id": 1, "method": method}
 
 
 def echo(text: str) -> str:
@@ -40,14 +35,15 @@ def extend(about: AgentDescription, user: str) -> AgentDescription:
 def served(target=echo, **options):
     tokens = BearerTokens({"secret": "ann"})
     options = {"authentication": tokens, "extended_description": extend} | options
-    return running(build_app(target, options=ServerOptions(**options)))
+    return build_app(target, options=ServerOptions(**options))
+
+
+def asked(target=echo, **options):
+    return client_of(served(target, **options), headers=V1 | ANN)
 
 
 async def test_authenticated_callers_get_it_by_every_binding_and_version():
-    async with (
-        served() as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
-    ):
+    async with asked() as http:
         public = (await http.get(CARD)).json()
         assert public["capabilities"]["extendedAgentCard"] is True
         assert public["supportsAuthenticatedExtendedCard"] is True
@@ -55,7 +51,7 @@ async def test_authenticated_callers_get_it_by_every_binding_and_version():
         rest = await http.get("/extendedAgentCard")
         assert rest.headers["cache-control"] == "no-store"
         for card in (
-            (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["result"],
+            (await http.post("/", json=rpc("GetExtendedAgentCard", {}))).json()["result"],
             rest.json(),
         ):
             assert card["skills"][:-1] == public["skills"]
@@ -63,34 +59,28 @@ async def test_authenticated_callers_get_it_by_every_binding_and_version():
             assert card["supportedInterfaces"] == public["supportedInterfaces"]
             assert card["securityRequirements"] == public["securityRequirements"]
         del http.headers["A2A-Version"]
-        old = (await http.post("/", json=rpc("agent/getAuthenticatedExtendedCard"))).json()
+        old = (await http.post("/", json=rpc("agent/getAuthenticatedExtendedCard", {}))).json()
         assert old["result"]["skills"][-1]["description"] == "Pays ann back."
         assert old["result"]["url"] == public["url"]
 
 
 async def test_anonymous_callers_do_not_get_the_extended_card():
-    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
-        assert (await http.post("/", json=rpc("GetExtendedAgentCard"))).status_code == 401
+    async with client_of(served(), headers=V1) as http:
+        assert (await http.post("/", json=rpc("GetExtendedAgentCard", {}))).status_code == 401
         assert (await http.get("/extendedAgentCard")).status_code == 401
 
 
 async def test_each_of_several_agents_has_its_own():
-    async with (
-        served({"one": echo, "two": echo}) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
-    ):
+    async with asked({"one": echo, "two": echo}) as http:
         card = (await http.get("/agents/two/extendedAgentCard")).json()
     assert card["name"] == "two"
-    assert card["supportedInterfaces"][0]["url"] == f"{url}/agents/two/"
+    assert card["supportedInterfaces"][0]["url"] == f"{http.base_url}/agents/two/"
 
 
 async def test_an_agent_without_one_says_so():
-    async with (
-        served(extended_description=None) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
-    ):
+    async with asked(extended_description=None) as http:
         assert "extendedAgentCard" not in (await http.get(CARD)).json()["capabilities"]
-        error = (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["error"]
+        error = (await http.post("/", json=rpc("GetExtendedAgentCard", {}))).json()["error"]
         assert error["code"] == -32004
 
 
@@ -98,11 +88,8 @@ async def test_a_failing_extension_reveals_nothing():
     def fail(about, user):
         raise RuntimeError("hunter2")
 
-    async with (
-        served(extended_description=fail) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
-    ):
-        answer = await http.post("/", json=rpc("GetExtendedAgentCard"))
+    async with asked(extended_description=fail) as http:
+        answer = await http.post("/", json=rpc("GetExtendedAgentCard", {}))
     assert answer.json()["error"]["code"] == -32603
     assert "hunter2" not in answer.text
 
@@ -113,7 +100,7 @@ def test_the_extended_card_needs_authentication():
 
 
 async def test_the_official_client_gets_it(monkeypatch):
-    async with served() as url, connect(url, user="ann") as client:
+    async with running(served()) as url, connect(url, user="ann") as client:
         monkeypatch.setitem(
             client._transport.httpx_client.headers, "Authorization", "Bearer secret"
         )

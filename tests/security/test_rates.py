@@ -20,7 +20,7 @@ from a2a_adapters.security.rates import RequestRates
 from a2a_adapters.testing import running
 from tests.plugins.ag_ui.served import asked
 from tests.support.grpc_agents import refusal
-from tests.support.requests import V1, grpc_port, rpc, say
+from tests.support.requests import V1, client_of, grpc_port, rpc, say
 
 TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
 ANN, BOB = ({"Authorization": f"Bearer {user}", **V1} for user in ("ann", "bob"))
@@ -54,7 +54,7 @@ async def serving(target=echo, *, dialects=(), **numbers):
     limits = Limits(**numbers)
     options = ServerOptions(authentication=TOKENS, limits=limits, grpc_port=0)
     app = build_app(target, options=options, dialects=dialects)
-    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+    async with client_of(app) as http:
         yield http, app
 
 

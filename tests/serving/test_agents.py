@@ -24,6 +24,7 @@ from a2a_adapters import (
     hookimpl,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.support.requests import client_of, serving
 
 CARD = ".well-known/agent-card.json"
 
@@ -62,10 +63,7 @@ async def test_an_agents_address_may_lack_its_slash():
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     tokens = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
     headers = {"A2A-Version": "1.0"}
-    async with (
-        running(build_app({"loud": shout}, options=tokens)) as url,
-        httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
-    ):
+    async with serving({"loud": shout}, options=tokens, headers=headers) as http:
         for path in ("/agents/loud", "/agents/loud/"):
             refused = await http.post(path, json=call)
             assert (refused.status_code, refused.json()["error"]["code"]) == (401, -32000)
@@ -108,10 +106,7 @@ async def test_behind_a_proxy_each_has_its_public_address():
         (build_app(agents, options=options), forwarded),
         (build_app(agents, url="https://a.example/x/"), {}),
     ):
-        async with (
-            running(app) as url,
-            httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
-        ):
+        async with client_of(app, headers=headers) as http:
             card = (await http.get(f"/agents/one/{CARD}")).json()
             [listed] = (await http.get("/agents")).json()["agents"]
         assert card["url"] == listed["url"] == "https://a.example/x/agents/one/"
@@ -120,10 +115,7 @@ async def test_behind_a_proxy_each_has_its_public_address():
 
 async def test_all_agents_require_authentication():
     options = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
-    async with (
-        running(build_app({"one": shout, "two": shout}, options=options)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving({"one": shout, "two": shout}, options=options) as http:
         for name in ("one", "two"):
             assert (await http.get(f"/agents/{name}/{CARD}")).json()["securityRequirements"]
             for path in ("", "tasks", "nothing"):

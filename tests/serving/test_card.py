@@ -8,6 +8,7 @@ import pytest
 from a2a_adapters import AgentDescription, ServerOptions, Skill, build_app
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
+from tests.support.requests import serving
 
 PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.json"]
 
@@ -68,10 +69,7 @@ async def test_forwarded_headers_are_trusted_only_if_enabled():
 
 
 async def test_it_can_be_cached():
-    async with (
-        running(build_app(hello)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving(hello) as http:
         first = await http.get(PATHS[0])
         assert "max-age" in first.headers["cache-control"]
         assert "GMT" in first.headers["last-modified"]
@@ -80,10 +78,7 @@ async def test_it_can_be_cached():
 
 
 async def test_conditions_are_understood():
-    async with (
-        running(build_app(hello)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving(hello) as http:
         first = (await http.get(PATHS[0])).headers
         etag, changed = first["etag"], first["last-modified"]
         past, future = "Thu, 01 Jan 2015 00:00:00 GMT", "Thu, 01 Jan 2099 00:00:00 GMT"
@@ -106,10 +101,7 @@ async def test_conditions_are_understood():
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_its_options(path):
-    async with (
-        running(build_app(hello)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving(hello) as http:
         answer = await http.options(path)
     assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 

@@ -78,13 +78,18 @@ def _bytes(part):
 
 
 @asynccontextmanager
-async def serving(target, **options):
-    """Serve a target; yield a client of it."""
+async def client_of(app, headers=None):
+    """Run an app; yield a client of it."""
     async with (
-        running(build_app(target, **options)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
+        running(app) as url,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
     ):
         yield http
+
+
+def serving(target, *, headers=None, **options):
+    """Serve a target; yield a client of it."""
+    return client_of(build_app(target, **options), headers)
 
 
 def rpc(method, params, call_id=1):

@@ -14,6 +14,7 @@ import pytest
 from a2a_adapters import ConfigurationError, Plugins, ServerOptions, build_app
 from a2a_adapters.security import BearerTokens
 from a2a_adapters.testing import running
+from tests.support.requests import serving
 
 STATIC = Path(a2a_adapters_console.__file__).parent / "static"
 OWN = [path for path in STATIC.iterdir() if path.is_file()]
@@ -66,7 +67,7 @@ async def test_the_page_lists_agents_with_their_paths(http):
 
 
 async def test_apps_have_no_console_by_default():
-    async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url) as http:
+    async with serving(echo) as http:
         assert (await http.get("/console/")).status_code == 404
 
 

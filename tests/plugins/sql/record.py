@@ -18,7 +18,6 @@ from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import psycopg
 from a2a_adapters_functions import adapt
 from a2a_adapters_sql.bulk import Bulk
@@ -27,8 +26,8 @@ from sqlalchemy import Engine, event
 
 from a2a_adapters import OutboundPolicy, PushOptions, ServerOptions, build_app
 from a2a_adapters.contract.events import InputRequired
-from a2a_adapters.testing import running
 from tests.plugins.sql.conftest import new_url
+from tests.support.requests import client_of
 
 FOLDER = Path(__file__).with_name("released")
 OURS = re.compile(r"^(INSERT|UPDATE|DELETE|SELECT|WITH)\b.*\ba2a_(?!schema)", re.DOTALL)
@@ -86,10 +85,7 @@ async def statements_of(url):
     try:
         push = PushOptions(outbound=OutboundPolicy(allow_private=True))
         app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url, push=push))
-        async with (
-            running(app) as address,
-            httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
-        ):
+        async with client_of(app, headers=V1) as http:
             states = await work(http)
     finally:
         event.remove(Engine, "before_cursor_execute", note)

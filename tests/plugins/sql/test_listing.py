@@ -7,7 +7,6 @@ import base64
 import json
 from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types import ListTasksRequest, Task, TaskState, TaskStatus
@@ -17,9 +16,9 @@ from a2a_adapters_sql.totals import COUNTED
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import running
 from tests.plugins.sql.conftest import before_statements, storage_at
 from tests.plugins.sql.test_kill import V1
+from tests.support.requests import client_of
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -59,10 +58,7 @@ ODD = {
 @asynccontextmanager
 async def serving(url):
     app = build_app(greet, options=ServerOptions(storage=url))
-    async with (
-        running(app) as address,
-        httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
-    ):
+    async with client_of(app, headers=V1) as http:
         yield http, app
 
 

@@ -13,16 +13,15 @@ from base64 import b64decode
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 from a2a_adapters_functions import adapt
 from a2a_adapters_sql.migrate import differences
 
 from a2a_adapters import Limits, ServerOptions, build_app
-from a2a_adapters.testing import running
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.record import V1, book
+from tests.support.requests import client_of
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -84,10 +83,7 @@ async def migrate(url):
 async def check(url, states):
     """Serve the agent with this release; check its tasks and answer a question."""
     app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url, limits=FOR_EVER))
-    async with (
-        running(app) as address,
-        httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
-    ):
+    async with client_of(app, headers=V1) as http:
         listed = (await http.get("/tasks?includeArtifacts=true")).json()["tasks"]
         assert {task["id"]: task["status"]["state"] for task in listed} == states
         [asked] = [name for name, state in states.items() if state.endswith("INPUT_REQUIRED")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 
 import grpc
-import httpx
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
@@ -15,7 +14,7 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a_adapters import PushOptions, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.support.inbox import OPEN, ask, inbox, notifying, talk
-from tests.support.requests import grpc_port
+from tests.support.requests import grpc_port, serving
 
 
 class V03:
@@ -47,10 +46,7 @@ class V03:
 @asynccontextmanager
 async def v03_agent(target, **push):
     options = ServerOptions(push=PushOptions(outbound=OPEN, **push))
-    async with (
-        running(build_app(target, options=options)) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
+    async with serving(target, options=options) as http:
         yield V03(http)
 
 
