@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
 import struct
 import subprocess
 import sys
@@ -14,34 +13,21 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import httpx
 import pytest
-import trustme
-import uvloop
 
 from a2a_adapters import OutboundPolicy
 from a2a_adapters.net.transport import PooledTransport
 from tests.support.processes import PATIENCE
+from tests.support.tls import tls_contexts
 
 HOST = "agent.example"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 MUCH = bytes(range(256)) * 80_000
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def run(request):
-    """Return a function that runs a coroutine on each kind of event loop."""
-    with asyncio.Runner(loop_factory=request.param) as runner:
-        yield runner.run
-
-
 @pytest.fixture(scope="module")
 def certificates():
     """Return the TLS contexts of a server named `HOST`, and of clients that trust it."""
-    authority = trustme.CA()
-    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(HOST).configure_cert(theirs)
-    ours = ssl.create_default_context()
-    authority.configure_trust(ours)
-    return theirs, ours
+    return tls_contexts(HOST)
 
 
 @asynccontextmanager
@@ -98,7 +84,7 @@ async def requested(reader):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_connection_is_used_again(run, certificates, scheme):
+async def test_a_connection_is_used_again(certificates, scheme):
     theirs, ours = certificates
     connections = []
 
@@ -106,18 +92,15 @@ def test_a_connection_is_used_again(run, certificates, scheme):
         connections.append(writer.get_extra_info("peername"))
         await answer(reader, writer)
 
-    async def main():
-        options = {"ssl": theirs} if scheme == "https" else {}
-        async with listening(counted, **options) as port, client(ours) as http:
-            for _ in range(3):
-                response = await http.get(f"{scheme}://{HOST}:{port}/")
-                assert response.text == "ok"
-            stream = response.extensions["network_stream"]
-            assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
-            assert [stream.get_extra_info("client_addr")] == connections
-            assert bool(stream.get_extra_info("ssl_object")) == (scheme == "https")
-
-    run(main())
+    options = {"ssl": theirs} if scheme == "https" else {}
+    async with listening(counted, **options) as port, client(ours) as http:
+        for _ in range(3):
+            response = await http.get(f"{scheme}://{HOST}:{port}/")
+            assert response.text == "ok"
+        stream = response.extensions["network_stream"]
+        assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
+        assert [stream.get_extra_info("client_addr")] == connections
+        assert bool(stream.get_extra_info("ssl_object")) == (scheme == "https")
 
 
 @asynccontextmanager
@@ -139,91 +122,75 @@ async def counting():
         yield f"http://{HOST}:{port}", ends
 
 
-def test_a_connection_is_used_again_however_many_are_busy(run):
-    async def main():
-        limits = httpx.Limits(max_keepalive_connections=1)
-        async with counting() as (url, ends), client(limits=limits) as http:
-            async with http.stream("GET", f"{url}/long"):
-                for _ in range(3):
-                    await http.get(url)
-                assert len(ends) == 2
-            await ends[0].wait()  # it was not read to the end
-
-    run(main())
+async def test_a_connection_is_used_again_however_many_are_busy():
+    limits = httpx.Limits(max_keepalive_connections=1)
+    async with counting() as (url, ends), client(limits=limits) as http:
+        async with http.stream("GET", f"{url}/long"):
+            for _ in range(3):
+                await http.get(url)
+            assert len(ends) == 2
+        await ends[0].wait()  # it was not read to the end
 
 
 @pytest.mark.parametrize("limits", [{"max_keepalive_connections": 1}, {"keepalive_expiry": 0}])
-def test_a_connection_that_is_idle_for_too_long_is_closed(run, limits):
-    async def main():
-        http = client(limits=httpx.Limits(**limits))
-        async with counting() as (one, ends), counting() as (other, _), http:
-            await http.get(one)
-            await http.get(other)
-            await ends[0].wait()
-            await http.get(one)
-            assert len(ends) == 2
-
-    run(main())
+async def test_a_connection_that_is_idle_for_too_long_is_closed(limits):
+    http = client(limits=httpx.Limits(**limits))
+    async with counting() as (one, ends), counting() as (other, _), http:
+        await http.get(one)
+        await http.get(other)
+        await ends[0].wait()
+        await http.get(one)
+        assert len(ends) == 2
 
 
-def test_requests_wait_until_fewer_are_under_way(run):
-    async def main():
-        limits = httpx.Limits(max_connections=1)
-        async with counting() as (url, ends), client(limits=limits, pool=0.01) as http:
-            async with http.stream("GET", f"{url}/long"):
-                with pytest.raises(httpx.PoolTimeout):
-                    await http.get(url)
-            assert (await http.get(url)).text == "ok"
-            assert len(ends) == 2
-
-    run(main())
+async def test_requests_wait_until_fewer_are_under_way():
+    limits = httpx.Limits(max_connections=1)
+    async with counting() as (url, ends), client(limits=limits, pool=0.01) as http:
+        async with http.stream("GET", f"{url}/long"):
+            with pytest.raises(httpx.PoolTimeout):
+                await http.get(url)
+        assert (await http.get(url)).text == "ok"
+        assert len(ends) == 2
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_much_comes_through_whole(run, certificates, scheme):
+async def test_much_comes_through_whole(certificates, scheme):
     theirs, ours = certificates
-
-    async def main():
-        options = {"ssl": theirs} if scheme == "https" else {}
-        async with listening(count, **options) as port, client(ours) as http:
-            url = f"{scheme}://{HOST}:{port}/"
-            assert (await http.post(url, content=MUCH)).text == str(len(MUCH))
-            assert (await http.get(url)).content == MUCH
-
-    run(main())
+    options = {"ssl": theirs} if scheme == "https" else {}
+    async with listening(count, **options) as port, client(ours) as http:
+        url = f"{scheme}://{HOST}:{port}/"
+        assert (await http.post(url, content=MUCH)).text == str(len(MUCH))
+        assert (await http.get(url)).content == MUCH
 
 
-def test_a_slow_reader_applies_backpressure(run):
-    async def main():
-        is_held_up = asyncio.Event()
+async def test_a_slow_reader_applies_backpressure():
+    is_held_up = asyncio.Event()
 
-        class Server(asyncio.Protocol):
-            def connection_made(self, transport):
-                self.transport = transport
+    class Server(asyncio.Protocol):
+        def connection_made(self, transport):
+            self.transport = transport
 
-            def data_received(self, data):
-                self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(MUCH))
-                self.transport.write(MUCH)
+        def data_received(self, data):
+            self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(MUCH))
+            self.transport.write(MUCH)
 
-            def pause_writing(self):
-                is_held_up.set()
+        def pause_writing(self):
+            is_held_up.set()
 
-            def resume_writing(self):
-                is_held_up.clear()
+        def resume_writing(self):
+            is_held_up.clear()
 
-        loop = asyncio.get_running_loop()
-        async with await loop.create_server(Server, "127.0.0.1", 0) as server, client() as http:
-            port = server.sockets[0].getsockname()[1]
-            async with http.stream("GET", f"http://{HOST}:{port}/") as response:
-                pieces = response.aiter_raw()
-                first = await anext(pieces)
-                await is_held_up.wait()
-                for _ in range(1000):
-                    await asyncio.sleep(0)
-                assert is_held_up.is_set()
-                assert first + b"".join([piece async for piece in pieces]) == MUCH
-
-    run(main())
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(Server, "127.0.0.1", 0) as server, client() as http:
+        port = server.sockets[0].getsockname()[1]
+        async with http.stream("GET", f"http://{HOST}:{port}/") as response:
+            pieces = response.aiter_raw()
+            first = await anext(pieces)
+            await is_held_up.wait()
+            for _ in range(1000):
+                await asyncio.sleep(0)
+            assert is_held_up.is_set()
+            assert first + b"".join([piece async for piece in pieces]) == MUCH
 
 
 @pytest.mark.parametrize(
@@ -231,21 +198,18 @@ def test_a_slow_reader_applies_backpressure(run):
     [({"read": 0.05}, b"", httpx.ReadTimeout), ({"write": 0.05}, MUCH, httpx.WriteTimeout)],
     ids=["read", "write"],
 )
-def test_unresponsive_servers_time_out(run, timeouts, content, error):
-    async def main():
-        is_over = asyncio.Event()
+async def test_unresponsive_servers_time_out(timeouts, content, error):
+    is_over = asyncio.Event()
 
-        async def silence(reader, writer):
-            await is_over.wait()
-            writer.transport.abort()
+    async def silence(reader, writer):
+        await is_over.wait()
+        writer.transport.abort()
 
-        async with listening(silence) as port:
-            async with client(**timeouts) as http:
-                with pytest.raises(error):
-                    await http.post(f"http://{HOST}:{port}/", content=content)
-            is_over.set()
-
-    run(main())
+    async with listening(silence) as port:
+        async with client(**timeouts) as http:
+            with pytest.raises(error):
+                await http.post(f"http://{HOST}:{port}/", content=content)
+        is_over.set()
 
 
 CERTIFICATES = """
@@ -292,16 +256,13 @@ def test_unreadable_certificates_fail_https_only(content, tmp_path):
     assert answer == "ok"
 
 
-def test_an_unanswered_handshake_times_out(run, certificates):
-    async def main():
-        async def silence(reader, writer):
-            assert await reader.read()  # until the client has gone
+async def test_an_unanswered_handshake_times_out(certificates):
+    async def silence(reader, writer):
+        assert await reader.read()  # until the client has gone
 
-        async with listening(silence) as port, client(certificates[1], connect=0.05) as http:
-            with pytest.raises(httpx.ConnectTimeout):
-                await http.get(f"https://{HOST}:{port}/")
-
-    run(main())
+    async with listening(silence) as port, client(certificates[1], connect=0.05) as http:
+        with pytest.raises(httpx.ConnectTimeout):
+            await http.get(f"https://{HOST}:{port}/")
 
 
 @pytest.mark.parametrize(
@@ -313,50 +274,41 @@ def test_an_unanswered_handshake_times_out(run, certificates):
         ("http", b"SSH-2.0-OpenSSH_9.2\r\n", httpx.RemoteProtocolError),
     ],
 )
-def test_servers_that_violate_http_raise_httpx_errors(run, certificates, scheme, said, error):
-    async def main():
-        async def other(reader, writer):
-            await reader.read(1)
-            writer.write(said)
+async def test_servers_that_violate_http_raise_httpx_errors(certificates, scheme, said, error):
+    async def other(reader, writer):
+        await reader.read(1)
+        writer.write(said)
 
-        async with listening(other) as port, client(certificates[1]) as http:
-            with pytest.raises(error):
-                await http.get(f"{scheme}://{HOST}:{port}/")
-
-    run(main())
+    async with listening(other) as port, client(certificates[1]) as http:
+        with pytest.raises(error):
+            await http.get(f"{scheme}://{HOST}:{port}/")
 
 
-def test_a_reset_connection_raises_httpx_errors(run):
-    async def main():
-        async def reset(reader, writer):
-            await requested(reader)
-            at_once = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+async def test_a_reset_connection_raises_httpx_errors():
+    async def reset(reader, writer):
+        await requested(reader)
+        at_once = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
 
-        async with listening(reset) as port, client() as http:
-            with pytest.raises(httpx.ReadError):
-                await http.get(f"http://{HOST}:{port}/")
-
-    run(main())
+    async with listening(reset) as port, client() as http:
+        with pytest.raises(httpx.ReadError):
+            await http.get(f"http://{HOST}:{port}/")
 
 
-def test_an_answer_that_comes_before_the_end_of_a_request_is_read(run):
-    async def main():
-        async def refuse(reader, writer):
-            await requested(reader)
-            writer.write(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
-            writer.write_eof()
-            while await reader.read(1 << 16):
-                pass
+async def test_an_answer_that_comes_before_the_end_of_a_request_is_read():
+    async def refuse(reader, writer):
+        await requested(reader)
+        writer.write(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+        writer.write_eof()
+        while await reader.read(1 << 16):
+            pass
 
-        async with listening(refuse) as port, client() as http:
-            response = await http.post(f"http://{HOST}:{port}/", content=MUCH)
-            assert response.status_code == 413
-
-    run(main())
+    async with listening(refuse) as port, client() as http:
+        response = await http.post(f"http://{HOST}:{port}/", content=MUCH)
+        assert response.status_code == 413
 
 
-def test_connections_closed_while_the_event_loop_was_blocked_are_not_reused(run):
+async def test_connections_closed_while_the_event_loop_was_blocked_are_not_reused():
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer_once():
@@ -365,63 +317,51 @@ def test_connections_closed_while_the_event_loop_was_blocked_are_not_reused(run)
                 connection.recv(1 << 16)
                 connection.sendall(OK)
 
-        async def main():
-            async with client() as http:
-                for _ in range(3):
-                    answering = threading.Thread(target=answer_once)
-                    answering.start()
-                    response = await http.get(f"http://{HOST}:{server.getsockname()[1]}/")
-                    assert response.text == "ok"
-                    answering.join()  # the event loop is blocked
-
-        run(main())
+        async with client() as http:
+            for _ in range(3):
+                answering = threading.Thread(target=answer_once)
+                answering.start()
+                response = await http.get(f"http://{HOST}:{server.getsockname()[1]}/")
+                assert response.text == "ok"
+                answering.join()  # the event loop is blocked
 
 
-def test_cancelling_a_request_closes_its_connection(run):
-    async def main():
-        came, went = asyncio.Event(), asyncio.Event()
+async def test_cancelling_a_request_closes_its_connection():
+    came, went = asyncio.Event(), asyncio.Event()
 
-        async def silence(reader, writer):
-            await requested(reader)
-            came.set()
-            assert not await reader.read()
-            went.set()
+    async def silence(reader, writer):
+        await requested(reader)
+        came.set()
+        assert not await reader.read()
+        went.set()
 
-        async with listening(silence) as port, client() as http:
-            request = asyncio.create_task(http.get(f"http://{HOST}:{port}/"))
-            await came.wait()
-            request.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await request
-            await went.wait()
-
-    run(main())
+    async with listening(silence) as port, client() as http:
+        request = asyncio.create_task(http.get(f"http://{HOST}:{port}/"))
+        await came.wait()
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        await went.wait()
 
 
 @pytest.mark.parametrize(
     "place", ["a..example", "a" * 64 + ".example", ".example", "127.0.0.1:65536"]
 )
-def test_impossible_addresses_are_not_connected_to(run, place):
-    async def main():
-        transport = PooledTransport(None, httpx.Limits())
-        async with httpx.AsyncClient(transport=transport) as http:
-            with pytest.raises(httpx.ConnectError):
-                await http.get(f"http://{place}/")
-
-    run(main())
+async def test_impossible_addresses_are_not_connected_to(place):
+    transport = PooledTransport(None, httpx.Limits())
+    async with httpx.AsyncClient(transport=transport) as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get(f"http://{place}/")
 
 
-def test_the_address_that_answers_first_is_connected_to(run):
+async def test_the_address_that_answers_first_is_connected_to():
     async def both(host, of):
         return ["127.0.0.2", "127.0.0.1"]
 
-    async def main(port):
-        own = OutboundPolicy(allow_private=True, resolver=both)
+    own = OutboundPolicy(allow_private=True, resolver=both)
+    with full("127.0.0.2") as port:
         async with listening(answer, port), own.client(timeout=60) as http:
             assert (await http.get(f"http://{HOST}:{port}/")).text == "ok"
-
-    with full("127.0.0.2") as port:
-        run(main(port))
 
 
 @contextmanager

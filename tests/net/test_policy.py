@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
 
 import httpx
 import pytest
-import trustme
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, RedirectResponse, StreamingResponse
 from starlette.routing import Route
 
 from a2a_adapters import ForbiddenUrlError, OutboundPolicy
 from a2a_adapters.testing import running
+from tests.net.test_network import HOST, listening
+from tests.support.tls import tls_contexts
 
 PUBLIC = "93.184.215.14"
-HOST = "agent.example"
 
 
 class Names:
@@ -334,11 +332,7 @@ async def test_a_server_that_never_answers_times_out():
 
 
 async def test_certificates_are_checked_against_the_name_of_the_host():
-    authority = trustme.CA()
-    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(HOST).configure_cert(theirs)
-    ours = ssl.create_default_context()
-    authority.configure_trust(ours)
+    theirs, ours = tls_contexts(HOST)
     asked = []
     theirs.sni_callback = lambda connection, name, context: asked.append(name)
 
@@ -356,18 +350,3 @@ async def test_certificates_are_checked_against_the_name_of_the_host():
         assert asked == [HOST]
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE"):
             await client.get(f"https://other.example:{port}/")
-
-
-@asynccontextmanager
-async def listening(handle, **options):
-    connections = []
-
-    async def accept(reader, writer):
-        connections.append(asyncio.current_task())
-        await handle(reader, writer)
-        with suppress(ConnectionError, ssl.SSLError):
-            await writer.wait_closed()
-
-    async with await asyncio.start_server(accept, "127.0.0.1", 0, **options) as server:
-        yield server.sockets[0].getsockname()[1]
-    await asyncio.gather(*connections)

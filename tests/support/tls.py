@@ -11,6 +11,16 @@ import trustme
 import uvicorn
 
 
+def tls_contexts(host):
+    """Return the contexts of a server with this name, and of clients that trust it."""
+    authority = trustme.CA()
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host).configure_cert(theirs)
+    ours = ssl.create_default_context()
+    authority.configure_trust(ours)
+    return theirs, ours
+
+
 @asynccontextmanager
 async def running_with_tls(app, authority=None):
     """Run an application; yield its https URL.
