@@ -53,15 +53,19 @@ async def url(counting):
         yield url
 
 
-async def test_the_same_message_gets_the_same_answer(url, counting):
+@pytest.fixture
+async def cache(url):
     async with RemoteAgent(url) as agent:
-        cache = AnswerCache(agent, user=None)
-        first = await cache.send("hello")
-        first.metadata["mine"] = 1
-        again = await cache.send("hello")
-        assert (again.text, again.task_id, counting.calls) == (" 1", first.task_id, 1)
-        assert "mine" not in again.metadata
-        assert (await asyncio.to_thread(cache.send_sync, "hello")).text == " 1"
+        yield AnswerCache(agent, user=None)
+
+
+async def test_the_same_message_gets_the_same_answer(cache, counting):
+    first = await cache.send("hello")
+    first.metadata["mine"] = 1
+    again = await cache.send("hello")
+    assert (again.text, again.task_id, counting.calls) == (" 1", first.task_id, 1)
+    assert "mine" not in again.metadata
+    assert (await asyncio.to_thread(cache.send_sync, "hello")).text == " 1"
 
 
 @pytest.mark.parametrize(
@@ -74,29 +78,23 @@ async def test_the_same_message_gets_the_same_answer(url, counting):
         ("hello", {"skill": "a"}),
     ],
 )
-async def test_other_messages_get_other_answers(url, counting, message, options):
-    async with RemoteAgent(url) as agent:
-        cache = AnswerCache(agent, user=None)
-        await cache.send("hello")
-        for _ in range(2):
-            assert (await cache.send(message, **options)).text == " 2"
+async def test_other_messages_get_other_answers(cache, message, options):
+    await cache.send("hello")
+    for _ in range(2):
+        assert (await cache.send(message, **options)).text == " 2"
 
 
 @pytest.mark.parametrize("message", [File(url="https://files.example/a"), "ask"])
-async def test_some_answers_are_not_kept(url, counting, message):
-    async with RemoteAgent(url) as agent:
-        cache = AnswerCache(agent, user=None)
-        for _ in range(2):
-            await cache.send(message)
+async def test_some_answers_are_not_kept(cache, counting, message):
+    for _ in range(2):
+        await cache.send(message)
     assert counting.calls == 2
 
 
-async def test_failures_are_not_kept(url, counting):
-    async with RemoteAgent(url) as agent:
-        cache = AnswerCache(agent, user=None)
-        for _ in range(2):
-            with pytest.raises(RemoteTaskError):
-                await cache.send("fail")
+async def test_failures_are_not_kept(cache, counting):
+    for _ in range(2):
+        with pytest.raises(RemoteTaskError):
+            await cache.send("fail")
     assert counting.calls == 2
 
 
