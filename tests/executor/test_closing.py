@@ -21,8 +21,8 @@ from starlette.applications import Starlette
 from a2a_adapters import as_executor, build_app
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running, user_message
+from tests.support.requests import V1, call, rpc
 
-V1 = {"A2A-Version": "1.0"}
 TEXT = "good morning to you"
 
 
@@ -94,10 +94,9 @@ def whole_at_last(updates):
 
 async def updates_of(url, method, message):
     """Return the artifact updates of a stream, in the format of 0.3."""
-    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
     headers = V1 if method == "SendStreamingMessage" else {}
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
-        answer = await http.post("/", json=call, headers=headers)
+        answer = await http.post("/", json=rpc(method, {"message": message}), headers=headers)
     lines = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
     results = [json.loads(line)["result"] for line in lines]
     found = [result.get("artifactUpdate", result) for result in results]
@@ -162,10 +161,7 @@ async def test_a_chunk_is_sent_before_the_next_one_arrives():
 @pytest.mark.parametrize("server", [ours, of_the_sdk])
 async def test_blocking_callers_get_one_text_part(server):
     async with running(server(talk)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
-        answer = await http.post("/", json={**call, "params": {"message": NEW[1]}}, headers=V1)
-        task = answer.json()["result"]["task"]
-        call = {**call, "method": "GetTask", "params": {"id": task["id"]}}
-        got = (await http.post("/", json=call, headers=V1)).json()["result"]
+        task = (await call(http, "SendMessage", {"message": NEW[1]}))["result"]["task"]
+        got = (await call(http, "GetTask", {"id": task["id"]}))["result"]
     for shown in (task, got):
         assert [part["text"] for part in shown["artifacts"][0]["parts"]] == [TEXT]

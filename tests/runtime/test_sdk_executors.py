@@ -106,47 +106,40 @@ async def test_artifacts_and_tasks_can_be_replaced():
     assert answer_of(task) == "final"
 
 
-async def test_a_task_that_cannot_be_cancelled():
+async def complete(queue, context):
+    await updater(queue, context).complete()
+
+
+async def nothing(queue, context):
+    pass
+
+
+@pytest.fixture
+async def working():
+    """Return a function that runs a task with a way to cancel it; return its runtime and id."""
     gate = asyncio.Event()
 
     async def work(queue, context):
         await updater(queue, context).start_work()
         await gate.wait()
 
-    runtime = runtime_of(Executor(work))
-    task = await anext(runtime.on_message_send_stream(user_message("go"), CALLER))
-    with pytest.raises(TaskNotCancelableError):
-        await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    async def begin(cancel):
+        runtime = runtime_of(Executor(work, cancel))
+        task = await anext(runtime.on_message_send_stream(user_message("go"), CALLER))
+        return runtime, CancelTaskRequest(id=task.id)
+
+    yield begin
     gate.set()
 
 
-async def test_a_task_that_completes_instead_of_being_cancelled():
-    gate = asyncio.Event()
-
-    async def work(queue, context):
-        await updater(queue, context).start_work()
-        await gate.wait()
-
-    async def complete(queue, context):
-        await updater(queue, context).complete()
-
-    runtime = runtime_of(Executor(work, complete))
-    task = await anext(runtime.on_message_send_stream(user_message("go"), CALLER))
+@pytest.mark.parametrize("cancel", [None, complete], ids=["impossible", "completes instead"])
+async def test_a_task_that_is_not_cancelled(working, cancel):
+    runtime, request = await working(cancel)
     with pytest.raises(TaskNotCancelableError):
-        await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+        await runtime.on_cancel_task(request, CALLER)
 
 
-async def test_an_executor_whose_cancel_does_nothing():
-    gate = asyncio.Event()
-
-    async def work(queue, context):
-        await updater(queue, context).start_work()
-        await gate.wait()
-
-    async def nothing(queue, context):
-        pass
-
-    runtime = runtime_of(Executor(work, nothing))
-    task = await anext(runtime.on_message_send_stream(user_message("go"), CALLER))
-    cancelled = await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+async def test_an_executor_whose_cancel_does_nothing(working):
+    runtime, request = await working(nothing)
+    cancelled = await runtime.on_cancel_task(request, CALLER)
     assert cancelled.status.state == TaskState.TASK_STATE_CANCELED

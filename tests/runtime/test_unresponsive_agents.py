@@ -1,4 +1,4 @@
-"""Agents that ignore cancellation: their tasks end, and the log and a metric report it."""
+"""Agents and background work that ignore or break their cancellation: what runs ends anyway."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskS
 
 from a2a_adapters import Adapter, AgentDescription, Limits, ServerOptions, TextDelta, as_executor
 from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.upkeep import Upkeep
 from a2a_adapters.testing import answer_of, user_message
 from tests.runtime.test_runtime import CALLER, runtime_of
 
@@ -115,3 +117,21 @@ async def test_a_conversation_continues_after_an_abandoned_run(adapter, is_cance
     await waiting
     assert answer_of(await say("three")) == "one two"
     await runtime.aclose()
+
+
+async def test_work_that_fails_on_cancellation_is_not_repeated():
+    begun = asyncio.Event()
+
+    async def work():
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            raise StorageUnavailableError from error
+
+    upkeep = Upkeep()
+    upkeep.every(3_600, "work", work)
+    await begun.wait()
+    [doing] = asyncio.all_tasks() - {asyncio.current_task()}
+    upkeep.close()
+    await asyncio.wait({doing})
