@@ -1,13 +1,17 @@
-"""Context shared between runs."""
+"""Context shared between runs, producers in tasks, and calls that outlive theirs."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+from contextlib import aclosing
 
 import pytest
 
-from a2a_adapters.concurrency import BoundedMap, bounded, in_background, within
+from a2a_adapters import build_app
+from a2a_adapters.concurrency import BoundedMap, bounded, in_background, produced, within
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
 
 
 def test_a_bounded_map_drops_the_value_set_least_recently():
@@ -96,3 +100,79 @@ async def test_an_awaitable_is_cancelled_at_its_deadline():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended == [1, 1]
+
+
+async def test_all_items_are_yielded_in_order():
+    async def produce(put):
+        for number in range(100):
+            await put(number)
+
+    assert [item async for item in produced(produce)] == list(range(100))
+
+
+async def test_a_producer_waits_for_its_reader():
+    made = []
+
+    async def produce(put):
+        for number in range(1000):
+            made.append(number)
+            await put(number)
+
+    async with aclosing(produced(produce)) as items:
+        assert await anext(items) == 0
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(made) < 50
+
+
+async def test_closing_cancels_the_producer():
+    cancelled = asyncio.Event()
+
+    async def produce(put):
+        await put("one")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with aclosing(produced(produce)) as items:
+        assert await anext(items) == "one"
+    assert cancelled.is_set()
+
+
+async def test_errors_follow_the_items():
+    async def produce(put):
+        await put("one")
+        raise ValueError("no more")
+
+    items = produced(produce)
+    assert await anext(items) == "one"
+    with pytest.raises(ValueError, match="no more"):
+        await anext(items)
+
+
+async def test_a_function_that_blocks_is_logged(caplog):
+    blocking = Blocking()
+
+    def work(text):
+        return blocking()
+
+    await check_it_learns_of_cancellation(work, blocking, caplog)
+
+
+async def test_a_call_in_the_loops_own_threads_is_logged(caplog):
+    blocking = Blocking()
+
+    async def work(text):
+        return await asyncio.get_running_loop().run_in_executor(None, blocking)
+
+    await check_it_learns_of_cancellation(work, blocking, caplog)
+
+
+async def test_calls_that_end_in_time_are_not_reported(caplog):
+    async def work(text):
+        return await asyncio.to_thread(text.upper)
+
+    async with running(build_app(work)) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("hi"))) == "HI"
+    assert "continue although" not in caplog.text

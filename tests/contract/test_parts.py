@@ -1,19 +1,34 @@
-"""Conversion of parts to the protocol and back."""
+"""Parts converted to the protocol and back, to text and JSON, and to named inputs."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import math
+from datetime import date
 
 import pytest
 from a2a.types import Message
 from google.protobuf import struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from a2a_adapters import AgentRequest, Data, File, Text, dialogue
+from a2a_adapters import (
+    AgentReply,
+    AgentRequest,
+    Data,
+    File,
+    InvalidInputError,
+    NamedInputs,
+    RemoteAgent,
+    Text,
+    as_decision,
+    as_json,
+    as_text,
+    dialogue,
+    tool_arguments,
+)
 from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
 
 JSON_VALUES = st.recursive(
@@ -131,3 +146,126 @@ def test_each_conversation_has_a_unique_key():
     keys = [key("a", "b"), key("", "ab"), key("b", "a"), key("a", "b", "x"), key("x", "b", "a")]
     assert len({*keys}) == len(keys)
     assert key("a", "b", "x") == key("a", "b", "x")
+
+
+PARTS = [Text("a"), Data({"n": 1}), File(content=b"x", filename="b.csv"), File(url="http://h/c")]
+
+
+def test_parts_are_text():
+    assert as_text(PARTS) == 'a\n{"n":1}\n(A file: b.csv)\n(A file: http://h/c)'
+    assert as_text([File(content=b"", media_type="image/png"), File(content=b"")]) == (
+        "(A file: image/png)\n(A file: without a name)"
+    )
+    assert as_text([]) == ""
+
+
+def test_an_answer_is_text():
+    reply = AgentReply(text="a", parts=PARTS)
+    assert reply.whole_text == as_text(PARTS)
+    assert reply.rest_text == '{"n":1}\n(A file: b.csv)\n(A file: http://h/c)'
+    assert AgentReply(text="a", parts=PARTS[:1]).whole_text == "a"
+    assert AgentReply(text="").whole_text == ""
+
+
+class Odd:
+    def __repr__(self):
+        return "odd"
+
+
+@pytest.mark.parametrize(
+    ("value", "json"),
+    [(date(2026, 1, 2), "2026-01-02"), (float("nan"), None), ({"a": (1,)}, {"a": [1]})],
+)
+def test_values_of_any_kind_are_json(value, json):
+    assert as_json(value) == json
+    assert "odd" in str(as_json(Odd()))
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("{a: 1", "{a: 1"),
+        ({"a": (1,)}, {"a": [1]}),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_tool_arguments_are_json_or_the_models_text(given, arguments):
+    assert tool_arguments(given) == arguments
+
+
+def test_a_field_takes_an_agent_or_its_url():
+    class Holder(BaseModel):
+        agent: RemoteAgent
+
+    agent = RemoteAgent("http://127.0.0.1:1")
+    assert Holder(agent=agent).agent is agent
+    assert Holder(agent="http://127.0.0.1:1").model_dump_json() == '{"agent":"http://127.0.0.1:1"}'
+    for wrong in ("nowhere", 3):
+        with pytest.raises(ValidationError):
+            Holder(agent=wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("yes", (True, "")),
+        (" *Approved!* ", (True, "")),
+        ("LGTM.", (True, "")),
+        ("yes, but use Rome", None),
+        ("yes\nno", None),
+        ("No.", (False, "")),
+        ("reject: because it costs too much", (False, "it costs too much")),
+        ("no\nuse Rome", (False, "use Rome")),
+        ("notify me", None),
+        ("?!", None),
+        ("", None),
+    ],
+)
+def test_a_reply_is_a_yes_a_no_or_neither(text, decision):
+    assert as_decision(text) == decision
+
+
+USAGE = "Send a data part with: topic (required), tone"
+INPUTS = NamedInputs(names=["topic", "tone"], required=["topic"])
+OPEN = NamedInputs(names=[], is_open=True, reserved={"id"}, default_text_name="message")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parts", "text", "values"),
+    [
+        (INPUTS, [Data({"tone": 1}), Data({"topic": 2})], "", {"tone": 1, "topic": 2}),
+        (INPUTS, [], "cats", {"topic": "cats"}),
+        (INPUTS, [Data({"topic": "cats"})], " \n", {"topic": "cats"}),
+        (NamedInputs(names=["a", "b"]), [Data({"a": 1})], "x", {"a": 1, "b": "x"}),
+        (NamedInputs(names=["a", "b"], text_name="b"), [], "x", {"b": "x"}),
+        (OPEN, [Data({"a": 1})], "x", {"a": 1, "message": "x"}),
+        (INPUTS, [File(content=b""), Text("ignored")], "", {}),
+    ],
+)
+def test_values_are_read_by_name(inputs, parts, text, values):
+    assert inputs.read(parts, text) == values
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parts", "text", "error"),
+    [
+        (INPUTS, [Data([1])], "", f"a data part must be an object. {USAGE}"),
+        (INPUTS, [Data({"b": 1, "a": 1})], "", f"unknown: a, b. {USAGE}"),
+        (OPEN, [Data({"id": 1})], "", "unknown: id. Send a data part with: any names"),
+        (NamedInputs(names=["a", "b"]), [], "x", "text alone is not enough. "),
+        (NamedInputs(names=["a"]), [Data({"a": 1})], "x", "none is left for the text. "),
+    ],
+)
+def test_refusals_say_what_to_send(inputs, parts, text, error):
+    with pytest.raises(InvalidInputError) as refusal:
+        inputs.read(parts, text)
+    assert error in str(refusal.value)
+    assert str(refusal.value).endswith(inputs.usage)
+
+
+def test_required_names_need_a_value():
+    INPUTS.check_complete({"topic"})
+    with pytest.raises(InvalidInputError, match=r"^missing: topic\. Send a data part with: topic"):
+        INPUTS.check_complete({"tone"})

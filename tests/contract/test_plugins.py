@@ -1,10 +1,14 @@
-"""Discovery and the hooks."""
+"""Discovery of plugins, their hooks, and errors of missing or broken frameworks."""
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import pluggy
@@ -15,14 +19,19 @@ from a2a_adapters import (
     AgentDescription,
     ConfigurationError,
     Factory,
+    MissingExtraError,
     NoAdapterError,
     Plugins,
     TargetError,
     hookimpl,
     installed_plugins,
+    lazy_names,
 )
 from a2a_adapters.contract.plugins import BLOCK_VARIABLE
 from a2a_adapters.dialects import DialectRoutes
+from a2a_adapters.testing import answer_of, connect, send, user_message
+from tests.support.processes import UV, serving
+from tests.support.warm import warm
 
 
 class Target:
@@ -284,3 +293,61 @@ def test_a_dialect_is_served_by_its_plugin():
     assert plugins.routes("morse", server=None) == DialectRoutes()
     with pytest.raises(ConfigurationError, match="the dialect 'smoke'; asked: morse"):
         plugins.routes("smoke", server=None)
+
+
+@pytest.fixture
+def needing(tmp_path, monkeypatch):
+    """Return the `__getattr__` of a package with one module that imports a given one."""
+
+    def make(import_line):
+        package = tmp_path / "needing_package"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "module.py").write_text(f"{import_line}\nname = 1\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        for loaded in ("needing_package", "needing_package.module"):
+            monkeypatch.delitem(sys.modules, loaded, raising=False)
+        return lazy_names(
+            "needing_package", {"name": "module"}, frameworks=("json", "no_such"), extra="some"
+        )
+
+    return make
+
+
+def test_a_framework_that_is_not_installed_is_to_be_installed(needing):
+    with pytest.raises(MissingExtraError, match="some"):
+        needing("import no_such")("name")
+
+
+def test_a_missing_module_of_an_installed_framework_is_named(needing):
+    with pytest.raises(ModuleNotFoundError, match=r"json\.no_such") as raised:
+        needing("import json.no_such")("name")
+    assert not isinstance(raised.value, MissingExtraError)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Install the plugin beside a2a-adapters; return an environment that sees both."""
+    folder = tmp_path_factory.mktemp("plugin")
+    plugin = ROOT / "examples" / "echo_plugin"
+    subprocess.run(
+        [UV, "pip", "install", "--quiet", "--no-deps", "--target", folder, plugin], check=True
+    )
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_it_is_listed(environment):
+    command = warm("-m", "a2a_adapters", "plugins")
+    listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in listed.stdout.splitlines()]
+    assert ["echo", "0.1.0", "a2a_adapters_echo", "a2a_adapt", "", "loaded"] in rows
+
+
+async def test_it_serves(environment):
+    with serving("a2a_adapters_echo:agent", environment) as url:
+        async with connect(url) as client:
+            task = await send(client, user_message("hello you"))
+    assert answer_of(task) == "hello you hello you"

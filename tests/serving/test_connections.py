@@ -1,11 +1,15 @@
-"""Requests sent before the answer to the previous one has arrived."""
+"""Connections: pipelined requests, and connections that are closed while they open."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import socket
+from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from opentelemetry import propagate
 
 from a2a_adapters import build_app
@@ -45,3 +49,14 @@ async def test_a_request_does_not_see_the_previous_ones_context():
         writer.close()
     assert [seen[text][0] for text in "abcde"] == [TRACEPARENT, "", "", TRACEPARENT, ""]
     assert [seen[text][1] for text in "bce"] == [None] * 3
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_connection_that_is_just_being_accepted_is_closed(turns):
+    async with running(build_app(lambda text: text)) as url:
+        address = urlsplit(url)
+        client = socket.create_connection((address.hostname, address.port))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+    client.close()
+    gc.collect()  # unclosed resources raise warnings, which are errors
