@@ -58,11 +58,6 @@ class Conversing(calling.Conversing):
         return say
 
 
-class TestAgents(Conversing, calling.Conversations):
-    def asking(self, remote):
-        return desk(remote)
-
-
 class TestModels(Conversing, calling.Models):
     framework = "google-adk"
     model = A2AModel
