@@ -54,6 +54,19 @@ def url(server):
     return f"{server}/agents/weather/"
 
 
+def finished(*arguments, variables=None, **options):
+    """Run a command of `a2a-adapters` to its end; return its result."""
+    return subprocess.run(
+        warm("-m", "a2a_adapters", *map(str, arguments)),
+        env=os.environ | (variables or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        **options,
+    )
+
+
 @pytest.fixture
 def run(tmp_path):
     """Return a runner of commands, isolated from the user's settings."""

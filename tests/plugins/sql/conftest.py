@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+
 import pytest
 from sqlalchemy import event
 from sqlalchemy.util import greenlet_spawn
@@ -22,6 +24,17 @@ def new_url(engine, tmp_path):
 def storage_at(url, limits=None, bus=None):
     limits = limits or Limits()
     return open_storage(url, limits, bus)
+
+
+@asynccontextmanager
+async def opened(url, bus=None):
+    """Open a storage and close it."""
+    storage = storage_at(url, bus=bus)
+    await storage.start()
+    try:
+        yield storage
+    finally:
+        await storage.aclose(1)
 
 
 def before_statements(database, listener):
@@ -64,7 +77,5 @@ def database_url(request, tmp_path):
 @pytest.fixture
 async def storage(url):
     """An empty storage of each engine."""
-    opened = storage_at(url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(url) as storage:
+        yield storage

@@ -111,6 +111,8 @@ class Crash:
                     await self._send_again(http)
         done = Counter(self._effects.read_text().split())
         self._expect(not (twice := {m for m, n in done.items() if n > 1}), f"done twice: {twice}")
+        lost = {m for m in self.seen.acked.keys() - self._hasty - done.keys() if self._works(m)}
+        self._expect(not lost, f"reported but not done: {lost}")
         return self.seen
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -163,6 +165,9 @@ class Crash:
 
         await asyncio.gather(killer(), *(sender() for _ in range(SENDERS)))
 
+    def _works(self, message_id: str) -> bool:
+        return self.seen.sent[message_id].startswith("work")
+
     async def _send(self, http: httpx.AsyncClient, message_id: str) -> dict[str, Any]:
         """Send a message with the same text each time, so that a repeat is the same request."""
         parts = [{"text": self.seen.sent[message_id]}]
@@ -209,6 +214,10 @@ class Crash:
             await asyncio.sleep(0.1)
         lost = set(self.seen.acked.values()) - set(found)
         self._expect(not lost, f"lost: {lost}")
+        for message_id in self.seen.acked.keys() - self._hasty:
+            expected = "TASK_STATE_COMPLETED" if self._works(message_id) else WAITS
+            state = found.get(self.seen.acked[message_id])
+            self._expect(state == expected, f"message {message_id} is {state}")
         self.seen.states = Counter(
             found[task] for task in self.seen.acked.values() if task in found
         )
@@ -223,6 +232,8 @@ class Crash:
                 task = await self._send(http, message_id)
                 known = self.seen.acked.get(message_id, task["id"])
                 self._expect(task["id"] == known, f"message {message_id} has two tasks")
+                is_at_rest = message_id in self._hasty or task["status"]["state"] in {*ENDED, WAITS}
+                self._expect(is_at_rest, f"message {message_id} is answered while it runs")
 
         await asyncio.gather(*(sender() for _ in range(SENDERS)))
 

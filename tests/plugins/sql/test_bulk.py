@@ -13,16 +13,14 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from a2a_adapters.storage.interface import UsedMessage
-from tests.plugins.sql.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, opened
 from tests.plugins.sql.test_contract import caller, ids, task
 
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 def watched(storage, monkeypatch):
@@ -106,35 +104,31 @@ async def test_abandoned_writes_are_not_written(storage):
 
 
 async def test_the_file_is_closed_when_the_storage_is(tmp_path):
-    storage = storage_at(new_url("sqlite", tmp_path))
-    await storage.start()
-    await accepted(storage.of("poet"), 0)
-    closed = threading.Event()
+    async with opened(new_url("sqlite", tmp_path)) as storage:
+        await accepted(storage.of("poet"), 0)
+        closed = threading.Event()
 
-    def close(*_):
-        time.sleep(0.2)
-        closed.set()
+        def close(*_):
+            time.sleep(0.2)
+            closed.set()
 
-    event.listen(storage.database.commits.bulk.engine, "close", close)
-    await storage.aclose(1)
+        event.listen(storage.database.commits.bulk.engine, "close", close)
     assert closed.is_set()
 
 
 async def test_a_connection_that_fails_during_setup_is_closed(tmp_path, monkeypatch):
-    storage = storage_at(new_url("postgresql", tmp_path))
-    await storage.start()
-    poet, commits = storage.of("poet"), storage.database.commits
-    await commits.bulk.aclose()
+    async with opened(new_url("postgresql", tmp_path)) as storage:
+        poet, commits = storage.of("poet"), storage.database.commits
+        await commits.bulk.aclose()
 
-    async def fail(_connection):
-        raise OperationalError("statement", {}, Exception("the connection is lost"))
+        async def fail(_connection):
+            raise OperationalError("statement", {}, Exception("the connection is lost"))
 
-    with monkeypatch.context() as patched:
-        patched.setattr(AsyncConnection, "get_raw_connection", fail)
-        await poet.write_state("ann", "c", "kind", b"1")
-    assert storage.database.engine.pool.checkedout() == 0
-    outcomes = watched(storage, monkeypatch)
-    await poet.write_state("ann", "c", "kind", b"2")
-    assert outcomes == [True]
-    assert await poet.read_state("ann", "c", "kind") == b"2"
-    await storage.aclose(1)
+        with monkeypatch.context() as patched:
+            patched.setattr(AsyncConnection, "get_raw_connection", fail)
+            await poet.write_state("ann", "c", "kind", b"1")
+        assert storage.database.engine.pool.checkedout() == 0
+        outcomes = watched(storage, monkeypatch)
+        await poet.write_state("ann", "c", "kind", b"2")
+        assert outcomes == [True]
+        assert await poet.read_state("ann", "c", "kind") == b"2"

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.util import await_only
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from tests.plugins.sql.conftest import before_statements, storage_at
+from tests.plugins.sql.conftest import before_statements, opened, storage_at
 
 
 class Driver:
@@ -82,30 +82,26 @@ class Slow(Write):
 
 
 async def test_a_slow_bulk_write_is_abandoned(database_url, monkeypatch):
-    storage = storage_at(database_url)
-    await storage.start()
-    commits = storage.database.commits
-    driver = Driver(OSError("the connection is lost"))
-    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 0.05)
-    monkeypatch.setattr(commits.bulk, "write", lambda _: driver.wait())
-    async with asyncio.timeout(60):
-        assert await commits.write(Slow()) == "written"
-    monkeypatch.undo()
-    await storage.aclose(1)
+    async with opened(database_url) as storage:
+        commits = storage.database.commits
+        driver = Driver(OSError("the connection is lost"))
+        monkeypatch.setattr(commit, "STATEMENT_SECONDS", 0.05)
+        monkeypatch.setattr(commits.bulk, "write", lambda _: driver.wait())
+        async with asyncio.timeout(60):
+            assert await commits.write(Slow()) == "written"
+        monkeypatch.undo()
 
 
 async def test_a_cancelled_read_is_not_retried(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    driver = Driver(OperationalError("statement", {}, Exception("the connection is lost")))
-    end = before_statements(storage.database, lambda *_: await_only(driver.wait()))
-    reading = asyncio.create_task(storage.database.read(select(1)))
-    await driver.begun.wait()
-    end()
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-    await storage.aclose(1)
+    async with opened(database_url) as storage:
+        driver = Driver(OperationalError("statement", {}, Exception("the connection is lost")))
+        end = before_statements(storage.database, lambda *_: await_only(driver.wait()))
+        reading = asyncio.create_task(storage.database.read(select(1)))
+        await driver.begun.wait()
+        end()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
 
 
 class Bus(BatchBus):

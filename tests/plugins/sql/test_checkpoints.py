@@ -8,7 +8,7 @@ import threading
 import pytest
 from a2a_adapters_sql import checkpoints, engine
 
-from tests.plugins.sql.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, opened, storage_at
 from tests.plugins.sql.test_contract import ids, task
 from tests.support.processes import PATIENCE
 
@@ -52,10 +52,8 @@ async def test_commits_reach_the_database_file(open_storage, tmp_path, monkeypat
 async def test_a_storage_that_was_closed_leaves_no_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_ROWS", 1)
     before = set(threading.enumerate())
-    storage = storage_at(new_url("sqlite", tmp_path))
-    await storage.start()
-    await accept(storage.of("poet"), range(3))
-    await storage.aclose(1)
+    async with opened(new_url("sqlite", tmp_path)) as storage:
+        await accept(storage.of("poet"), range(3))
     for thread in set(threading.enumerate()) - before:
         thread.join(PATIENCE)
         assert not thread.is_alive(), thread.name

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 
 import pytest
 from google.protobuf.json_format import ParseDict
 
 from a2a_adapters.cli.exits import FAILED, USAGE
-from tests.plugins.sql.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, opened
 from tests.plugins.sql.test_contract import COMPLETED, WORKING, put, store_of, task
-from tests.support.processes import PATIENCE
-from tests.support.warm import warm
+from tests.support.command_line import finished
 
 pytestmark = pytest.mark.timeout(300)
 
 
 def db(*arguments, **environment):
     """Run a command; return its result."""
-    return subprocess.run(
-        warm("-m", "a2a_adapters", "db", *arguments),
-        env=os.environ | {"COLUMNS": "300"} | environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    return finished("db", *arguments, variables={"COLUMNS": "300"} | environment)
 
 
 def succeeded(*arguments, **environment):
@@ -44,14 +34,12 @@ def failed(code, *arguments, **environment):
 
 
 async def filled(url, *agents):
-    storage = storage_at(url)
-    await storage.start()
-    for agent in agents:
-        stored = task("done", COMPLETED)
-        ParseDict({"whole": 3, "half": 0.5, "text": "鍵"}, stored.metadata)
-        await put(store_of(storage, agent), stored, "ann")
-        await put(store_of(storage, agent), task("open", WORKING), "bob")
-    await storage.aclose(1)
+    async with opened(url) as storage:
+        for agent in agents:
+            stored = task("done", COMPLETED)
+            ParseDict({"whole": 3, "half": 0.5, "text": "鍵"}, stored.metadata)
+            await put(store_of(storage, agent), stored, "ann")
+            await put(store_of(storage, agent), task("open", WORKING), "bob")
 
 
 def test_a_database_is_created_and_checked(database_url):
@@ -62,12 +50,9 @@ def test_a_database_is_created_and_checked(database_url):
 
 
 async def test_check_lists_differences(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    async with storage.database.engine.begin() as connection:
+    async with opened(database_url) as storage, storage.database.engine.begin() as connection:
         await connection.exec_driver_sql("DROP INDEX a2a_tasks_newest")
         await connection.exec_driver_sql("CREATE TABLE not_ours (id INTEGER)")
-    await storage.aclose(1)
     [line] = failed(FAILED, "check", "--storage", database_url).splitlines()
     assert "a2a_tasks_newest" in line
 
@@ -120,7 +105,5 @@ def test_a_storage_is_required():
 
 async def test_a_file_used_by_a_server_is_refused(tmp_path):
     url = new_url("sqlite", tmp_path)
-    server = storage_at(url)
-    await server.start()
-    assert "another process uses" in failed(USAGE, "prune", "--storage", url)
-    await server.aclose(1)
+    async with opened(url):
+        assert "another process uses" in failed(USAGE, "prune", "--storage", url)

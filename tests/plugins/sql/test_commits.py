@@ -11,7 +11,7 @@ from a2a_adapters_sql.lease import RenewLease
 from a2a_adapters import Limits
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.interface import UsedMessage
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import opened, storage_at
 from tests.plugins.sql.test_contract import COMPLETED, MISSING, caller, put, store_of, task
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -19,10 +19,8 @@ pytestmark = pytest.mark.timeout(5 * 60)
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 async def test_an_abandoned_write_is_compensated(storage, monkeypatch):
@@ -181,9 +179,7 @@ async def test_the_lease_outlives_pending_writes(database_url, monkeypatch):
     assert order[-2:] == ["SaveState", "EndLease"]
 
 
-async def test_running_writes_complete_when_the_storage_closes(database_url, monkeypatch):
-    storage = storage_at(database_url)
-    await storage.start()
+async def test_running_writes_complete_when_the_storage_closes(storage, monkeypatch):
     commits = storage.database.commits
     transaction, has_begun, may_go_on = commits._transaction, asyncio.Event(), asyncio.Event()
 
@@ -204,7 +200,6 @@ async def test_running_writes_complete_when_the_storage_closes(database_url, mon
         may_go_on.set()
         await writing
         await closing
-    await storage.aclose(1)
 
 
 async def test_a_large_state_swap_delays_no_others(storage, monkeypatch):

@@ -10,7 +10,7 @@ from a2a.types import ListTasksRequest
 from a2a_adapters_sql.migrate import differences
 
 from a2a_adapters import ConfigurationError
-from tests.plugins.sql.conftest import before_statements, storage_at
+from tests.plugins.sql.conftest import before_statements, opened, storage_at
 from tests.plugins.sql.test_contract import (
     CANCELED,
     COMPLETED,
@@ -25,10 +25,8 @@ from tests.plugins.sql.test_contract import (
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 async def test_a_write_with_an_outdated_version_is_refused(storage):
@@ -73,19 +71,15 @@ async def test_a_deleted_task_is_not_recreated(storage):
 
 
 async def test_everything_survives_a_restart(database_url):
-    before = storage_at(database_url)
-    await before.start()
-    await put(store_of(before), task(state=COMPLETED))
-    await before.of("poet").accept("ann", "m", b"digest", task("accepted"))
-    await before.of("poet").write_state("ann", "c", "k", b"state")
-    await before.aclose(1)
-    after = storage_at(database_url)
-    await after.start()
-    assert await ids(store_of(after)) == ["t", "accepted"]
-    used = await after.of("poet").accept("ann", "m", b"digest", task("again"))
-    assert used.task_id == "accepted"
-    assert await after.of("poet").read_state("ann", "c", "k") == b"state"
-    await after.aclose(1)
+    async with opened(database_url) as before:
+        await put(store_of(before), task(state=COMPLETED))
+        await before.of("poet").accept("ann", "m", b"digest", task("accepted"))
+        await before.of("poet").write_state("ann", "c", "k", b"state")
+    async with opened(database_url) as after:
+        assert await ids(store_of(after)) == ["t", "accepted"]
+        used = await after.of("poet").accept("ann", "m", b"digest", task("again"))
+        assert used.task_id == "accepted"
+        assert await after.of("poet").read_state("ann", "c", "k") == b"state"
 
 
 async def test_many_writes_are_one_transaction(storage):
@@ -130,11 +124,8 @@ async def test_tables_match_the_code(storage):
 
 
 async def test_a_newer_schema_is_refused(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    async with storage.database.engine.begin() as connection:
+    async with opened(database_url) as storage, storage.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE a2a_schema SET version_num = '9999'")
-    await storage.aclose(1)
     with pytest.raises(ConfigurationError, match="newer than this a2a-adapters"):
         await storage_at(database_url).start()
 
@@ -169,11 +160,9 @@ async def test_a_wrong_url_is_one_line_without_the_password(tmp_path, wrong, say
 
 async def test_a_sqlite_file_has_one_process(tmp_path):
     url = f"sqlite:///{tmp_path}/agents.db"
-    first = storage_at(url)
-    await first.start()
-    with pytest.raises(ConfigurationError, match="another process uses"):
-        await storage_at(url).start()
-    await first.aclose(1)
+    async with opened(url):
+        with pytest.raises(ConfigurationError, match="another process uses"):
+            await storage_at(url).start()
     second = storage_at(url)
     await second.start()
     await second.aclose(1)
@@ -187,13 +176,11 @@ async def test_an_orphaned_task_is_taken_over_once(database_url):
     await gone.database.commits.aclose(1)
     await end_lease(gone)
     await gone.database.release()
-    heir = storage_at(database_url)
-    await heir.start()
-    [left] = await heir.of("poet").left_behind()
-    assert (left.owner, left.stored.task.id) == ("ann", "working")
-    assert await heir.of("poet").left_behind() == []
-    await put(store_of(heir), task("working", COMPLETED), version=left.stored.version)
-    await heir.aclose(1)
+    async with opened(database_url) as heir:
+        [left] = await heir.of("poet").left_behind()
+        assert (left.owner, left.stored.task.id) == ("ann", "working")
+        assert await heir.of("poet").left_behind() == []
+        await put(store_of(heir), task("working", COMPLETED), version=left.stored.version)
 
 
 async def end_lease(storage, *, only=False):

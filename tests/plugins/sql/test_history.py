@@ -31,9 +31,9 @@ from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message
 from tests.plugins.sql.test_contract import Named
-from tests.plugins.sql.test_kill import V1
 from tests.plugins.sql.test_push import rows
 from tests.support.processes import launched
+from tests.support.requests import call, say
 from tests.support.warm import warm
 
 PARTS = (
@@ -155,14 +155,8 @@ async def test_concurrent_messages_are_stored_in_order(storage):
 
 
 async def said(http, text):
-    message = {
-        "messageId": uuid4().hex,
-        "contextId": "c",
-        "role": "ROLE_USER",
-        "parts": [{"text": text}],
-    }
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    return (await http.post("/", json=call, headers=V1)).json()["result"]["task"]
+    message = say(text, messageId=uuid4().hex, contextId="c")
+    return (await call(http, "SendMessage", message))["result"]["task"]
 
 
 def spoken(task):

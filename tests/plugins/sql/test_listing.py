@@ -16,9 +16,8 @@ from a2a_adapters_sql.totals import COUNTED
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters import ServerOptions, build_app
-from tests.plugins.sql.conftest import before_statements, storage_at
-from tests.plugins.sql.test_kill import V1
-from tests.support.requests import client_of
+from tests.plugins.sql.conftest import before_statements, opened, storage_at
+from tests.support.requests import V1, call, client_of
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -62,21 +61,16 @@ async def serving(url):
         yield http, app
 
 
-async def listed(http, params):
-    call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
-    response = await http.post("/", json=call)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
 async def test_unrepresentable_values_are_invalid_and_not_an_outage(url, caplog):
     async with serving(url) as (http, _):
         for _ in range(4):  # three failures in a row are an outage
             for name, params in HOSTILE.items():
-                answer = await listed(http, params)
+                answer = await call(http, "ListTasks", params)
                 assert answer.get("error", {}).get("code") == INVALID_PARAMS, (name, answer)
             for name, params in ODD.items():
-                assert (await listed(http, params)).get("result", {}).get("tasks") == [], name
+                assert (await call(http, "ListTasks", params)).get("result", {}).get(
+                    "tasks"
+                ) == [], name
         assert (await http.get("/healthz")).json() == {"status": "ready"}
     assert not [record for record in caplog.records if record.exc_info]
 
@@ -99,13 +93,11 @@ async def test_the_store_itself_refuses_unrepresentable_values(database_url):
 
 
 async def test_a_task_of_any_time_is_stored(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    state = TaskState.TASK_STATE_COMPLETED
-    task = Task(id="t", context_id="c", status=TaskStatus(state=state, timestamp=LAST))
-    await storage.of("agent").accept("", "message-1", b"", task)
-    page = await storage.of("agent").tasks.list(ListTasksRequest(), ServerCallContext())
-    await storage.aclose(1)
+    async with opened(database_url) as storage:
+        state = TaskState.TASK_STATE_COMPLETED
+        task = Task(id="t", context_id="c", status=TaskStatus(state=state, timestamp=LAST))
+        await storage.of("agent").accept("", "message-1", b"", task)
+        page = await storage.of("agent").tasks.list(ListTasksRequest(), ServerCallContext())
     assert list(page.tasks) == [task]
 
 
@@ -118,41 +110,37 @@ def rows(count):
 
 async def test_the_total_of_a_long_list_is_counted_in_the_background(database_url):
     count = COUNTED + 50
-    storage = storage_at(database_url)
-    await storage.start()
-    async with storage.database.engine.begin() as connection:
-        await connection.execute(tables.tasks.insert(), rows(count))
-    store = storage.of("agent").tasks
+    async with opened(database_url) as storage:
+        async with storage.database.engine.begin() as connection:
+            await connection.execute(tables.tasks.insert(), rows(count))
+        store = storage.of("agent").tasks
 
-    async def total(**filters):
-        request = ListTasksRequest(page_size=2, **filters)
-        return (await store.list(request, ServerCallContext())).total_size
+        async def total(**filters):
+            request = ListTasksRequest(page_size=2, **filters)
+            return (await store.list(request, ServerCallContext())).total_size
 
-    assert await total() in {COUNTED + 1, count}
-    async with asyncio.timeout(60):
-        while True:
-            if await total() == count:
-                break
-            await asyncio.sleep(0.05)
-    some = Timestamp()
-    some.FromNanoseconds(count - 7)
-    assert await total(status_timestamp_after=some) == 7
-    assert await total(context_id="other") == 0
-    await storage.aclose(1)
+        assert await total() in {COUNTED + 1, count}
+        async with asyncio.timeout(60):
+            while True:
+                if await total() == count:
+                    break
+                await asyncio.sleep(0.05)
+        some = Timestamp()
+        some.FromNanoseconds(count - 7)
+        assert await total(status_timestamp_after=some) == 7
+        assert await total(context_id="other") == 0
 
 
 async def test_a_list_of_one_page_is_not_counted(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    async with storage.database.engine.begin() as connection:
-        await connection.execute(tables.tasks.insert(), rows(3))
-    statements = []
-    end = before_statements(storage.database, lambda *args: statements.append(args[2]))
-    store = storage.of("agent").tasks
-    page = await store.list(ListTasksRequest(page_size=3), ServerCallContext())
-    assert (len(page.tasks), page.total_size) == (3, 3)
-    assert not [statement for statement in statements if "count(" in statement]
-    page = await store.list(ListTasksRequest(page_size=2), ServerCallContext())
-    assert (len(page.tasks), page.total_size) == (2, 3)
-    end()
-    await storage.aclose(1)
+    async with opened(database_url) as storage:
+        async with storage.database.engine.begin() as connection:
+            await connection.execute(tables.tasks.insert(), rows(3))
+        statements = []
+        end = before_statements(storage.database, lambda *args: statements.append(args[2]))
+        store = storage.of("agent").tasks
+        page = await store.list(ListTasksRequest(page_size=3), ServerCallContext())
+        assert (len(page.tasks), page.total_size) == (3, 3)
+        assert not [statement for statement in statements if "count(" in statement]
+        page = await store.list(ListTasksRequest(page_size=2), ServerCallContext())
+        assert (len(page.tasks), page.total_size) == (2, 3)
+        end()

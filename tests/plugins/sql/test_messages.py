@@ -21,7 +21,7 @@ from a2a_adapters import (
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION, build_card
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime import Runtime
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import opened
 from tests.plugins.sql.test_contract import Named
 
 CALLER = ServerCallContext(user=Named("ann"))
@@ -211,21 +211,21 @@ async def test_an_extension_that_the_card_does_not_list_cannot_be_activated(stor
 
 
 async def test_a_repeat_is_recognised_for_a_day(database_url):
-    storage = storage_at(database_url)
-    await storage.start()
-    shout, calls = counter()
-    runtime = runtime_of(shout, storage)
-    first = await runtime.on_message_send(message(), CALLER)
-    async with storage.database.engine.begin() as connection:
-        a_day = f"{24 * 3600 * 10**9}"
-        await connection.exec_driver_sql(f"UPDATE a2a_messages SET accepted = accepted - {a_day}")
-    second = await runtime.on_message_send(message(), CALLER)
-    assert first.id != second.id
-    again = await runtime.on_message_send(message(), CALLER)
-    assert again.id == second.id
-    assert calls == ["go", "go"]
-    await runtime.aclose()
-    await storage.aclose(1)
+    async with opened(database_url) as storage:
+        shout, calls = counter()
+        runtime = runtime_of(shout, storage)
+        first = await runtime.on_message_send(message(), CALLER)
+        async with storage.database.engine.begin() as connection:
+            a_day = f"{24 * 3600 * 10**9}"
+            await connection.exec_driver_sql(
+                f"UPDATE a2a_messages SET accepted = accepted - {a_day}"
+            )
+        second = await runtime.on_message_send(message(), CALLER)
+        assert first.id != second.id
+        again = await runtime.on_message_send(message(), CALLER)
+        assert again.id == second.id
+        assert calls == ["go", "go"]
+        await runtime.aclose()
 
 
 async def test_very_short_ids_never_count_as_repeats(storage):

@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 from a2a_adapters_functions import adapt
 
 from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.cli.exits import FAILED, USAGE
-from a2a_adapters.testing import running
 from tests.plugins.sql.conftest import new_url
-from tests.plugins.sql.test_kill import V1
+from tests.support.command_line import finished
 from tests.support.processes import PATIENCE
-from tests.support.warm import warm
+from tests.support.requests import V1, client_of, say
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -27,15 +24,8 @@ TOKENS = {"a" * 32: "ann", "b" * 32: "bob"}
 
 async def tasks(*arguments, code=0, url=None):
     """Run a command beside the server; return its output."""
-    done = await asyncio.to_thread(
-        subprocess.run,
-        warm("-m", "a2a_adapters", "tasks", *arguments),
-        env=os.environ | {"A2A_ADAPTERS_STORAGE": url},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    variables = {"A2A_ADAPTERS_STORAGE": url}
+    done = await asyncio.to_thread(finished, "tasks", *arguments, variables=variables)
     assert done.returncode == code, done.stderr
     return done.stderr if code else done.stdout
 
@@ -65,10 +55,7 @@ async def serving(agent, url, *, durable=False):
     limits = Limits(sweep_seconds=0.2, lease_seconds=4)
     options = ServerOptions(storage=url, limits=limits, authentication=BearerTokens(TOKENS))
     target = adapt(agent.work, durable=durable)
-    async with (
-        running(build_app(target, name="worker", options=options)) as address,
-        httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
-    ):
+    async with client_of(build_app(target, name="worker", options=options), V1) as http:
         yield http
 
 
@@ -77,8 +64,8 @@ def authorized(token):
 
 
 async def send(http, token, text):
-    message = {"messageId": f"message-{text}", "role": "ROLE_USER", "parts": [{"text": text}]}
-    sent = {"message": message, "configuration": {"returnImmediately": True}}
+    message = say(text, messageId=f"message-{text}")
+    sent = {**message, "configuration": {"returnImmediately": True}}
     answer = await http.post("/message:send", json=sent, headers=authorized(token))
     return answer.json()["task"]["id"]
 

@@ -23,9 +23,8 @@ from sqlalchemy.util import await_only
 from a2a_adapters import InputRequired, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.sql.conftest import before_statements, new_url
-from tests.plugins.sql.test_kill import V1
 from tests.support.postgresql import new_database_at, server_of_its_own
-from tests.support.requests import grpc_port
+from tests.support.requests import V1, grpc_port
 
 pytestmark = pytest.mark.timeout(10 * 60)
 

@@ -21,11 +21,11 @@ from sqlalchemy import create_engine, text
 from a2a_adapters import Limits, PushOptions, as_executor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import opened, storage_at
 from tests.plugins.sql.test_contract import COMPLETED, STRANGE, caller
-from tests.plugins.sql.test_kill import SERVED, V1
 from tests.support.inbox import OPEN, ask, inbox, notifying, state_in, talk, task_in
 from tests.support.processes import launched
+from tests.support.requests import call, say
 from tests.support.warm import warm
 
 CALLER = ServerCallContext()
@@ -79,14 +79,12 @@ def notifying_runtime(target, storage, limits=None, **push):
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 def served(url, folder):
-    return warm("-m", f"tests.plugins.sql.{SERVED.stem}", url, str(folder / "effects"))
+    return warm("-m", "tests.plugins.sql.served", url, str(folder / "effects"))
 
 
 def kill(process, database_url):
@@ -99,10 +97,8 @@ def kill(process, database_url):
 async def send(http, message_id, hook, **configuration):
     config = {"url": hook, "token": f"token-{message_id}", "id": message_id}
     configuration["taskPushNotificationConfig"] = config
-    message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": message_id}]}
-    params = {"message": message, "configuration": configuration}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
-    return (await http.post("/", json=call, headers=V1)).json()["result"]["task"]
+    params = {**say(message_id, messageId=message_id), "configuration": configuration}
+    return (await call(http, "SendMessage", params))["result"]["task"]
 
 
 async def test_undelivered_notifications_are_delivered_after_a_kill(database_url, tmp_path):
@@ -226,24 +222,22 @@ async def test_equal_configs_are_delivered_together(storage, database_url):
 
 @pytest.mark.parametrize("text", STRANGE, ids=ascii)
 async def test_configs_with_any_name_are_isolated(url, text):
-    storage = storage_at(url)
-    await storage.start()
-    store, other = storage.of("poet").push_configs, storage.of("coder").push_configs
-    config = TaskPushNotificationConfig(id=text, url="http://x", token=text)
-    await store.set_info(text, config, caller("ann"))
-    await store.set_info(text, TaskPushNotificationConfig(id="b", url="u"), caller("bob"))
-    [found] = await store.get_info(text, caller("ann"))
-    assert found == TaskPushNotificationConfig(
-        id=text or found.id, task_id=text, url="http://x", token=text
-    )
-    assert await other.get_info_for_dispatch(text) == []
-    assert len(await store.get_info_for_dispatch(text)) == 2
-    await store.set_info(text, TaskPushNotificationConfig(id=text, url="new"), caller("ann"))
-    assert [each.url for each in await store.get_info(text, caller("ann"))] == ["new"]
-    await store.delete_info(text, caller("ann"))
-    assert await store.get_info(text, caller("ann")) == []
-    assert [each.url for each in await store.get_info_for_dispatch(text)] == ["u"]
-    await storage.aclose(1)
+    async with opened(url) as storage:
+        store, other = storage.of("poet").push_configs, storage.of("coder").push_configs
+        config = TaskPushNotificationConfig(id=text, url="http://x", token=text)
+        await store.set_info(text, config, caller("ann"))
+        await store.set_info(text, TaskPushNotificationConfig(id="b", url="u"), caller("bob"))
+        [found] = await store.get_info(text, caller("ann"))
+        assert found == TaskPushNotificationConfig(
+            id=text or found.id, task_id=text, url="http://x", token=text
+        )
+        assert await other.get_info_for_dispatch(text) == []
+        assert len(await store.get_info_for_dispatch(text)) == 2
+        await store.set_info(text, TaskPushNotificationConfig(id=text, url="new"), caller("ann"))
+        assert [each.url for each in await store.get_info(text, caller("ann"))] == ["new"]
+        await store.delete_info(text, caller("ann"))
+        assert await store.get_info(text, caller("ann")) == []
+        assert [each.url for each in await store.get_info_for_dispatch(text)] == ["u"]
 
 
 async def test_memory_has_no_deliveries_of_other_processes():

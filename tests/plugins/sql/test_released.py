@@ -21,7 +21,7 @@ from a2a_adapters_sql.migrate import differences
 from a2a_adapters import Limits, ServerOptions, build_app
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.record import V1, book
-from tests.support.requests import client_of
+from tests.support.requests import client_of, say
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -87,8 +87,7 @@ async def check(url, states):
         listed = (await http.get("/tasks?includeArtifacts=true")).json()["tasks"]
         assert {task["id"]: task["status"]["state"] for task in listed} == states
         [asked] = [name for name, state in states.items() if state.endswith("INPUT_REQUIRED")]
-        message = {"messageId": "message-new", "role": "ROLE_USER", "parts": [{"text": "five"}]}
-        sent = {"message": {**message, "taskId": asked}}
+        sent = say("five", messageId="message-new", taskId=asked)
         task = (await http.post("/message:send", json=sent)).json()["task"]
         assert task["status"]["state"] == "TASK_STATE_COMPLETED", task
         assert "five seats." in json.dumps(task)

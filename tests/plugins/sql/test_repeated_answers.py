@@ -15,7 +15,7 @@ from a2a_adapters import (
     InputRequired,
     TextDelta,
 )
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import opened
 from tests.plugins.sql.test_messages import CALLER, COMPLETED, counter, message, runtime_of
 
 
@@ -91,24 +91,20 @@ async def test_the_stream_of_a_repeat_ends_at_the_question(storage, durable):
 
 async def test_a_repeat_after_a_restart(database_url):
     shout, calls = counter()
-    before = storage_at(database_url)
-    await before.start()
-    runtime = runtime_of(shout, before)
-    first = await runtime.on_message_send(message(), CALLER)
-    await runtime.aclose()
-    await before.aclose(1)
-    after = storage_at(database_url)
-    await after.start()
-    runtime = runtime_of(shout, after)
-    again = await runtime.on_message_send(message(), CALLER)
-    assert again == first
-    assert calls == ["go"]
-    other = await runtime.on_message_send(message("other"), CALLER)
-    assert other.id != first.id
-    found = await runtime.on_get_task(GetTaskRequest(id=first.id), CALLER)
-    assert isinstance(found, Task)
-    await runtime.aclose()
-    await after.aclose(1)
+    async with opened(database_url) as before:
+        runtime = runtime_of(shout, before)
+        first = await runtime.on_message_send(message(), CALLER)
+        await runtime.aclose()
+    async with opened(database_url) as after:
+        runtime = runtime_of(shout, after)
+        again = await runtime.on_message_send(message(), CALLER)
+        assert again == first
+        assert calls == ["go"]
+        other = await runtime.on_message_send(message("other"), CALLER)
+        assert other.id != first.id
+        found = await runtime.on_get_task(GetTaskRequest(id=first.id), CALLER)
+        assert isinstance(found, Task)
+        await runtime.aclose()
 
 
 class Booking(Adapter):
@@ -141,25 +137,23 @@ async def test_an_answer_repeated_while_another_process_resumes_it_is_not_refuse
     database_url,
 ):
     at_once = {"configuration": {"return_immediately": True}}
-    before = storage_at(database_url)
-    await before.start()
-    runtime = runtime_of(Booking(), before)
-    question = await runtime.on_message_send(message(), CALLER)
-    answer = partial(message, "Rome", "an-answer", task_id=question.id, beside=at_once)
-    await runtime.on_message_send(answer(), CALLER)
-    await runtime.aclose()
-    await before.aclose(1)
-    after = storage_at(database_url)
-    await after.start()
-    booking = Booking()
-    runtime = runtime_of(booking, after)
-    await runtime.start()
-    again = await runtime.on_message_send(answer(), CALLER)
-    assert (again.id, again.status.state) == (question.id, TaskState.TASK_STATE_WORKING)
-    booking.may_end.set()
-    waiting = message("Rome", "an-answer", task_id=question.id)
-    done = await runtime.on_message_send(waiting, CALLER)
-    assert done.status.state == COMPLETED
-    assert [m.message_id for m in done.history if m.role == Role.ROLE_USER].count("an-answer") == 1
-    await runtime.aclose()
-    await after.aclose(1)
+    async with opened(database_url) as before:
+        runtime = runtime_of(Booking(), before)
+        question = await runtime.on_message_send(message(), CALLER)
+        answer = partial(message, "Rome", "an-answer", task_id=question.id, beside=at_once)
+        await runtime.on_message_send(answer(), CALLER)
+        await runtime.aclose()
+    async with opened(database_url) as after:
+        booking = Booking()
+        runtime = runtime_of(booking, after)
+        await runtime.start()
+        again = await runtime.on_message_send(answer(), CALLER)
+        assert (again.id, again.status.state) == (question.id, TaskState.TASK_STATE_WORKING)
+        booking.may_end.set()
+        waiting = message("Rome", "an-answer", task_id=question.id)
+        done = await runtime.on_message_send(waiting, CALLER)
+        assert done.status.state == COMPLETED
+        assert [m.message_id for m in done.history if m.role == Role.ROLE_USER].count(
+            "an-answer"
+        ) == 1
+        await runtime.aclose()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from tests.plugins.sql.served_resume import EXTENSION
-from tests.plugins.sql.test_kill import V1
 from tests.support.processes import launched
+from tests.support.requests import V1
 from tests.support.warm import warm
 
 TERMINAL = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"}
@@ -29,6 +29,13 @@ class Agent:
 
     def running(self, *arguments):
         return launched([*self.command, *arguments])
+
+    @asynccontextmanager
+    async def called(self, *arguments):
+        """Run the server; yield its process and a caller."""
+        with self.running(*arguments) as (process, url):
+            async with Caller(url) as ann:
+                yield process, ann
 
     def go(self):
         (self.work / "go").touch()
@@ -150,16 +157,14 @@ async def test_tasks_are_resumed_in_order(agent):
 
 
 async def test_the_answer_to_a_question_is_resumed(agent):
-    with agent.running() as (process, url):
-        async with Caller(url) as ann:
-            asked = await ann.send("ask", wait=True)
-            await ann.send("this", task=asked["id"])
-            await ann.said(asked["id"])
-            process.kill()
-    with agent.running() as (_, url):
-        async with Caller(url) as ann:
-            agent.go()
-            done = await ann.ended(asked["id"])
+    async with agent.called() as (process, ann):
+        asked = await ann.send("ask", wait=True)
+        await ann.send("this", task=asked["id"])
+        await ann.said(asked["id"])
+        process.kill()
+    async with agent.called() as (_, ann):
+        agent.go()
+        done = await ann.ended(asked["id"])
     assert texts(done) == ["before", "well: ", "one two"]
     *_, begun, resumed = agent.log()
     assert resumed == {**begun, "how": "resume", "said": "one "}
@@ -169,36 +174,32 @@ async def test_the_answer_to_a_question_is_resumed(agent):
 
 
 async def test_resumed_tasks_can_be_cancelled_and_followed(agent):
-    with agent.running() as (process, url):
-        async with Caller(url) as ann:
-            task = await ann.send("go")
-            await ann.said(task["id"])
-            process.kill()
-    with agent.running() as (_, url):
-        async with Caller(url) as ann:
-            await agent.noted("resume", "go")
-            call = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask"}
-            async with ann.http.stream(
-                "POST", "/", json={**call, "params": {"id": task["id"]}}
-            ) as stream:
-                lines = stream.aiter_lines()
-                first = json.loads((await anext(lines)).removeprefix("data: "))
-                assert first["result"]["task"]["id"] == task["id"]
-                cancelled = await ann.call("CancelTask", {"id": task["id"]})
-                assert cancelled["result"]["status"]["state"] == "TASK_STATE_CANCELED"
-                rest = [line async for line in lines]
-            assert "TASK_STATE_CANCELED" in rest[-2]
+    async with agent.called() as (process, ann):
+        task = await ann.send("go")
+        await ann.said(task["id"])
+        process.kill()
+    async with agent.called() as (_, ann):
+        await agent.noted("resume", "go")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask"}
+        async with ann.http.stream(
+            "POST", "/", json={**call, "params": {"id": task["id"]}}
+        ) as stream:
+            lines = stream.aiter_lines()
+            first = json.loads((await anext(lines)).removeprefix("data: "))
+            assert first["result"]["task"]["id"] == task["id"]
+            cancelled = await ann.call("CancelTask", {"id": task["id"]})
+            assert cancelled["result"]["status"]["state"] == "TASK_STATE_CANCELED"
+            rest = [line async for line in lines]
+        assert "TASK_STATE_CANCELED" in rest[-2]
 
 
 async def test_tasks_that_cannot_be_resumed_fail_with_a_reason(agent):
-    with agent.running() as (process, url):
-        async with Caller(url) as ann:
-            lost = await ann.send("lost")
-            await ann.said(lost["id"])
-            process.kill()
-    with agent.running() as (_, url):
-        async with Caller(url) as ann:
-            ended = await ann.ended(lost["id"])
+    async with agent.called() as (process, ann):
+        lost = await ann.send("lost")
+        await ann.said(lost["id"])
+        process.kill()
+    async with agent.called() as (_, ann):
+        ended = await ann.ended(lost["id"])
     assert ended["status"]["state"] == "TASK_STATE_FAILED"
     assert "There is nothing left of it." in reason(ended)
     assert texts(ended) == ["one "]
@@ -214,53 +215,46 @@ async def test_a_task_that_kills_its_processes_is_given_up(tmp_path):
     for _ in range(3):
         with suppress(AssertionError), agent.running() as (process, _):  # it may die earlier
             process.wait()
-    with agent.running() as (_, url):
-        async with Caller(url) as ann:
-            ended = await ann.send("end the process", wait=True, message="the-message")
+    async with agent.called() as (_, ann):
+        ended = await ann.send("end the process", wait=True, message="the-message")
     assert ended["status"]["state"] == "TASK_STATE_FAILED"
     assert "each time" in reason(ended)
 
 
 async def test_questions_are_answered_after_a_restart_or_end_at_once(agent):
-    with agent.running() as (process, url):
-        async with Caller(url) as ann:
-            durable = await ann.send("ask", wait=True, context="1")
-            parked = await ann.send("ask in memory", wait=True, context="2")
-            process.kill()
+    async with agent.called() as (process, ann):
+        durable = await ann.send("ask", wait=True, context="1")
+        parked = await ann.send("ask in memory", wait=True, context="2")
+        process.kill()
     agent.go()
-    with agent.running() as (_, url):
-        async with Caller(url) as ann:
-            assert "no longer waits for an answer" in reason(await ann.ended(parked["id"]))
-            done = await ann.send("that", task=durable["id"], wait=True, context="1")
+    async with agent.called() as (_, ann):
+        assert "no longer waits for an answer" in reason(await ann.ended(parked["id"]))
+        done = await ann.send("that", task=durable["id"], wait=True, context="1")
     assert texts(done) == ["before", "well: ", "one two"]
 
 
 async def test_a_question_expires_also_at_another_process(agent):
-    with agent.running() as (process, url):
-        async with Caller(url) as ann:
-            asked = await ann.send("ask", wait=True)
-            process.kill()
-    with agent.running("0.01") as (_, url):
-        async with Caller(url) as ann:
-            await agent.noted("abandon", None)
-            assert "no answer came in time" in reason(await ann.ended(asked["id"]))
+    async with agent.called() as (process, ann):
+        asked = await ann.send("ask", wait=True)
+        process.kill()
+    async with agent.called("0.01") as (_, ann):
+        await agent.noted("abandon", None)
+        assert "no answer came in time" in reason(await ann.ended(asked["id"]))
     assert agent.log()[-1] == {"how": "abandon", "task": asked["id"]}
 
 
 async def test_an_undelivered_reply_leaves_nothing_behind(agent):
-    with agent.running("reply") as (process, url):
-        async with Caller(url) as ann:
-            sending = asyncio.ensure_future(ann.send("hi", wait=True, message="the-message"))
-            await agent.noted("stream", "hi")
-            process.kill()
-            with pytest.raises(httpx.HTTPError):
-                await sending
+    async with agent.called("reply") as (process, ann):
+        sending = asyncio.ensure_future(ann.send("hi", wait=True, message="the-message"))
+        await agent.noted("stream", "hi")
+        process.kill()
+        with pytest.raises(httpx.HTTPError):
+            await sending
     agent.go()
-    with agent.running("reply") as (_, url):
-        async with Caller(url) as ann:
-            refused = await ann.send("hi", wait=True, message="the-message")
-            assert "new messageId" in refused["error"]["message"]
-            assert not (await ann.call("ListTasks", {}))["result"].get("tasks")
-            answer = await ann.send("hi again", wait=True)
-            assert answer["result"]["message"]["parts"] == [{"text": "one two"}]
+    async with agent.called("reply") as (_, ann):
+        refused = await ann.send("hi", wait=True, message="the-message")
+        assert "new messageId" in refused["error"]["message"]
+        assert not (await ann.call("ListTasks", {}))["result"].get("tasks")
+        answer = await ann.send("hi again", wait=True)
+        assert answer["result"]["message"]["parts"] == [{"text": "one two"}]
     assert [item["text"] for item in agent.log()] == ["hi", "hi again"]

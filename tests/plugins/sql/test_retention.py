@@ -14,7 +14,7 @@ from a2a_adapters import Limits, as_executor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.storage.interface import UsedMessage
-from tests.plugins.sql.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, opened, storage_at
 from tests.plugins.sql.test_contract import (
     COMPLETED,
     MISSING,
@@ -32,10 +32,8 @@ NO_END = 10**9
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 async def test_old_tasks_are_deleted(storage):
@@ -118,11 +116,9 @@ def shout(text: str) -> str:
     return text.upper()
 
 
-async def test_a_server_prunes_by_itself(database_url, monkeypatch):
+async def test_a_server_prunes_by_itself(storage, monkeypatch):
     monkeypatch.setattr("a2a_adapters.runtime.handler.PRUNE_SECONDS", 0.05)
     limits = Limits(stored_tasks=2)
-    storage = storage_at(database_url)
-    await storage.start()
     executor = as_executor(shout)
     card = build_card(executor.adapter.describe(), "http://x")
     runtime = Runtime(executor, card, limits=limits, storage=storage.of("agent"))
@@ -139,7 +135,6 @@ async def test_a_server_prunes_by_itself(database_url, monkeypatch):
             await asyncio.sleep(0.05)
     assert [found.id for found in listed.tasks] == [done[5].id, done[4].id]
     await runtime.aclose()
-    await storage.aclose(1)
 
 
 async def test_of_several_servers_one_prunes_at_a_time(tmp_path):

@@ -18,7 +18,7 @@ from a2a_adapters import Adapter, AgentDescription, Limits, TextDelta, as_execut
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime import Runtime
-from tests.plugins.sql.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, opened
 from tests.plugins.sql.test_contract import MISSING, store_of, task
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
@@ -66,14 +66,6 @@ def served(storage, **limits):
     card = build_card(adapter.describe(), "http://x")
     limits = Limits(shutdown_seconds=0, sweep_seconds=0.05, **limits)
     return adapter, Runtime(as_executor(adapter), card, storage=storage.of("slow"), limits=limits)
-
-
-@asynccontextmanager
-async def opened(url):
-    storage = storage_at(url)
-    await storage.start()
-    yield storage
-    await storage.aclose(1)
 
 
 @contextmanager
@@ -174,22 +166,35 @@ async def until_reported(ask):
                 continue
 
 
-async def killed(storage, runtime):
-    """Stop without cleanup and expire the lease."""
-    await storage.database.commits.aclose(1)  # no further writes
+async def kill(storage):
+    """Stop all writes and expire the lease."""
+    await storage.database.commits.aclose(1)
     await end_lease(storage)
-    await runtime.aclose()
+
+
+@asynccontextmanager
+async def process(url, **limits):
+    """Run a process on a storage; yield its storage, agent and runtime."""
+    async with opened(url) as storage:
+        adapter, runtime = served(storage, **limits)
+        yield storage, adapter, runtime
+        await runtime.aclose()
+
+
+async def begun(adapter, runtime):
+    """Start a task; return its id."""
+    request = message()
+    request.configuration.return_immediately = True
+    task_id = (await runtime.on_message_send(request, CALLER)).id
+    await adapter.has_begun.wait()
+    return task_id
 
 
 async def begin(url):
     """Start a task in a process that is then killed; return its id."""
-    async with opened(url) as gone:
-        adapter, runtime = served(gone)
-        request = message()
-        request.configuration.return_immediately = True
-        task_id = (await runtime.on_message_send(request, CALLER)).id
-        await adapter.has_begun.wait()
-        await killed(gone, runtime)
+    async with process(url) as (gone, adapter, runtime):
+        task_id = await begun(adapter, runtime)
+        await kill(gone)
     return task_id
 
 
@@ -208,14 +213,12 @@ async def until_completed(runtime, task_id):
 
 async def test_a_server_started_during_a_lock_recovers_later(database_url, impatient):
     task_id = await begin(database_url)
-    async with opened(database_url) as storage:
-        adapter, runtime = served(storage)
+    async with process(database_url) as (_, adapter, runtime):
         adapter.may_go_on.set()
         with locked(database_url, "a2a_tasks"):
             await runtime.start()
             assert adapter.calls == []
         await until_completed(runtime, task_id)
-        await runtime.aclose()
     assert adapter.calls == ["resume"]
 
 
@@ -223,8 +226,7 @@ async def test_a_failed_recovery_is_retried_by_the_next_sweep(
     database_url, impatient, monkeypatch, caplog
 ):
     task_id = await begin(database_url)
-    async with opened(database_url) as storage:
-        adapter, runtime = served(storage)
+    async with process(database_url) as (_, adapter, runtime):
         adapter.may_go_on.set()
         read, failures = SqlAgentStorage.read_state, ["first", "second"]
 
@@ -236,19 +238,16 @@ async def test_a_failed_recovery_is_retried_by_the_next_sweep(
         monkeypatch.setattr(SqlAgentStorage, "read_state", read_later)
         await runtime.start()
         await until_completed(runtime, task_id)
-        await runtime.aclose()
     assert adapter.calls == ["resume"]
     assert caplog.text.count("cannot be recovered yet") == 2
 
 
 async def test_waiting_callers_learn_that_another_process_took_the_task(tmp_path):
     url = new_url("postgresql", tmp_path)
-    async with opened(url) as slow, opened(url) as other:
-        adapter, runtime = served(slow)
+    async with process(url) as (slow, adapter, runtime), process(url) as (_, heirs, heir):
         waiting = asyncio.ensure_future(runtime.on_message_send(message(), CALLER))
         await adapter.has_begun.wait()
         await end_lease(slow)
-        heirs, heir = served(other)
         heirs.may_go_on.set()
         await heir.start()
         adapter.may_go_on.set()
@@ -257,19 +256,13 @@ async def test_waiting_callers_learn_that_another_process_took_the_task(tmp_path
         again = await heir.on_message_send(message(), CALLER)
         assert again.status.state == COMPLETED
         assert [part.text for a in again.artifacts for part in a.parts] == ["one two"]
-        await runtime.aclose()
-        await heir.aclose()
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
 async def test_a_process_resumes_a_task_released_by_an_operator(tmp_path, is_saved):
     """If the process saves the task in between, it already knows of the release."""
-    async with opened(new_url("postgresql", tmp_path)) as storage:
-        adapter, runtime = served(storage)
-        request = message()
-        request.configuration.return_immediately = True
-        task_id = (await runtime.on_message_send(request, CALLER)).id
-        await adapter.has_begun.wait()
+    async with process(new_url("postgresql", tmp_path)) as (storage, adapter, runtime):
+        task_id = await begun(adapter, runtime)
         [kept] = await find_tasks(storage.database)
         await hand_over_task(storage, kept)
         adapter.has_begun.clear()
@@ -280,74 +273,60 @@ async def test_a_process_resumes_a_task_released_by_an_operator(tmp_path, is_sav
             await adapter.has_begun.wait()
         adapter.may_go_on.set()
         await until_completed(runtime, task_id)
-        await runtime.aclose()
     assert adapter.calls == ["stream", "resume"]
 
 
 async def test_a_task_outlives_any_number_of_restarts(database_url):
     calls = []
     for number in range(6):
-        async with opened(database_url) as storage:
-            adapter, runtime = served(storage)
+        async with process(database_url) as (_, adapter, runtime):
             await runtime.start()
             if number == 0:
-                request = message()
-                request.configuration.return_immediately = True
-                task_id = (await runtime.on_message_send(request, CALLER)).id
+                task_id = await begun(adapter, runtime)
             await adapter.has_begun.wait()
             if number == 5:
                 adapter.may_go_on.set()
                 await until_completed(runtime, task_id)
-            await runtime.aclose()
-            calls += adapter.calls
+        calls += adapter.calls
     assert calls == ["stream"] + 5 * ["resume"]
 
 
-async def died(url, *, often):
-    """Let processes take over a task and die without any effect."""
+async def died(url, *, often, has_effect, **limits):
+    """Let processes take over a task and die."""
     for _ in range(often):
-        async with opened(url) as storage:
-            adapter, runtime = served(storage)
-            adapter.has_effect = False
+        async with process(url, **limits) as (storage, adapter, runtime):
+            adapter.has_effect = has_effect
             await runtime.start()
             await adapter.has_begun.wait()
-            await killed(storage, runtime)
+            await kill(storage)
 
 
 async def test_deaths_before_any_effect_do_not_end_a_task(database_url):
     task_id = await begin(database_url)
-    await died(database_url, often=5)
-    async with opened(database_url) as storage:
-        adapter, runtime = served(storage)
+    await died(database_url, often=5, has_effect=False)
+    async with process(database_url) as (_, adapter, runtime):
         adapter.may_go_on.set()
         await runtime.start()
         await until_completed(runtime, task_id)
-        await runtime.aclose()
 
 
-async def test_a_task_that_always_kills_its_processes_is_given_up(database_url, monkeypatch):
-    # Patched because the limit is not an option and takes long to reach.
-    monkeypatch.setattr("a2a_adapters_sql.recovery._MOST_TAKEOVERS", 3)
+@pytest.mark.parametrize(
+    ("deaths", "has_effect", "limits"),
+    [
+        (0, True, {"recovery_attempts": 0}),
+        (1, True, {"recovery_attempts": 1}),
+        (3, True, {"recovery_attempts": 3}),
+        (3, False, {}),
+    ],
+    ids=["at once", "after one", "after three", "before any effect"],
+)
+async def test_a_task_that_killed_its_processes_is_given_up(
+    database_url, monkeypatch, deaths, has_effect, limits
+):
+    if not has_effect:  # this limit is not an option, and takes long to reach
+        monkeypatch.setattr("a2a_adapters_sql.recovery._MOST_TAKEOVERS", 3)
     task_id = await begin(database_url)
-    await died(database_url, often=3)
-    async with opened(database_url) as storage:
-        _, runtime = served(storage)
+    await died(database_url, often=deaths, has_effect=has_effect, **limits)
+    async with process(database_url, **limits) as (_, _, runtime):
         await runtime.start()
         assert await state_of(runtime, task_id) == FAILED
-        await runtime.aclose()
-
-
-@pytest.mark.parametrize("attempts", [0, 1, 3])
-async def test_a_task_that_killed_its_processes_is_given_up(database_url, attempts):
-    task_id = await begin(database_url)
-    for _ in range(attempts):
-        async with opened(database_url) as storage:
-            adapter, runtime = served(storage, recovery_attempts=attempts)
-            await runtime.start()
-            await adapter.has_begun.wait()
-            await killed(storage, runtime)
-    async with opened(database_url) as storage:
-        _, runtime = served(storage, recovery_attempts=attempts)
-        await runtime.start()
-        assert await state_of(runtime, task_id) == FAILED
-        await runtime.aclose()

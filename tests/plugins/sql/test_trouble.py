@@ -1,4 +1,4 @@
-"""Outages of the storage: requests are refused clearly, and work continues afterwards."""
+"""Outages of the storage, and timeouts that do not count time of a blocked event loop."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import logging
 import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
+from a2a_adapters_sql.alarm import Alarm, fair_timeout
 from a2a_adapters_sql.tasks import SqlPage
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from tests.plugins.sql.conftest import before_statements, storage_at
+from tests.plugins.sql.conftest import before_statements, opened
 from tests.plugins.sql.test_contract import store_of
 from tests.plugins.sql.test_messages import message, runtime_of
 
@@ -39,10 +40,8 @@ class Outage:
 
 @pytest.fixture
 async def storage(database_url):
-    opened = storage_at(database_url)
-    await opened.start()
-    yield opened
-    await opened.aclose(1)
+    async with opened(database_url) as storage:
+        yield storage
 
 
 async def test_messages_are_refused_and_nothing_starts(storage, caplog):
@@ -181,3 +180,56 @@ async def test_waiting_for_a_stored_state_does_not_wait_for_the_next():
     assert page.is_saving
     store.stored[1].set()
     await saving
+
+
+@pytest.fixture
+async def clock(monkeypatch):
+    """Return the time of the event loop, which the test advances."""
+    now = [100.0]
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
+    return now
+
+
+async def test_an_alarm_gives_a_blocked_loop_additional_time(clock):
+    rung = []
+    Alarm(4, lambda: rung.append(clock[0]))
+    for seconds in (7, 2.9, 0.15, 10):
+        clock[0] += seconds
+        await turns()
+    assert rung == [pytest.approx(110.05)]
+
+
+async def test_the_additional_time_of_an_alarm_is_limited(clock):
+    rung = []
+    Alarm(4, lambda: rung.append(clock[0]))
+    for _ in range(9):
+        clock[0] += 10
+        await turns()
+    assert rung == [120.0]
+
+
+async def test_a_cancelled_alarm_is_silent(clock):
+    alarm = Alarm(4, pytest.fail)
+    clock[0] += 10
+    await turns()
+    alarm.cancel()
+    clock[0] += 100
+    await turns()
+
+
+async def test_a_fair_timeout_cancels_its_block(clock):
+    async def wait():
+        async with fair_timeout(4):
+            await asyncio.Event().wait()
+
+    waiting = asyncio.ensure_future(wait())
+    await turns()
+    clock[0] += 4
+    with pytest.raises(TimeoutError):
+        await waiting
+
+
+async def turns():
+    """Let the loop run the callbacks that are due, and those that they schedule."""
+    for _ in range(5):
+        await asyncio.sleep(0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import psycopg
 import pytest
+from a2a_adapters_sql.replicas import batches
 from a2a_adapters_sql.replicas.bus import BusMessage
 
 from a2a_adapters import ConfigurationError
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import opened, storage_at
 from tests.plugins.sql.replicas.carriers import CARRIERS
 from tests.support.postgresql import new_database
 
@@ -97,54 +99,34 @@ async def test_unsent_messages_are_sent_when_the_carrier_returns(ends, carrier):
     assert [await other.received() for _ in range(20)] == [b"%d" % number for number in range(20)]
 
 
-async def test_a_lost_batch_is_detected(ends):
-    one, other = ends
-    await one.send(other, b"one")
-    assert await other.received() == b"one"
-    before = other.losses
-    one.bus._sent[other.id] += 1  # simulates a lost batch
-    await one.send(other, b"three")
-    assert await other.received() == b"three"
-    assert other.losses == before + 1
-
-
 async def test_messages_to_dead_processes_are_dropped(ends):
     one, _ = ends
     await one.bus.send(BusMessage("nobody", "poet", b"hello"))
     assert one.losses == 1  # the start of listening
 
 
-async def test_a_restarted_batch_arrives_once(ends, carrier):
-    one, other = ends
-    await one.send(other, b"one")
-    assert await other.received() == b"one"
-    carrier.send(other.id, f"{one.id} 2 0 1 [[")  # unknown to its sender
-    await one.send(other, b"two")
-    assert await other.received() == b"two"
+DISTURBANCES = {
+    "a lost batch": ([], 1, 1),
+    "a batch without its start": (["{one} 2 1 0 ]]"], 1, 1),
+    "a batch whose start is repeated": (["{one} 2 0 1 [["], 0, 0),
+    "invalid batches": (["nonsense", "{one} 2 0 0 [["], 1, 2),
+}
+"""Payloads sent between two messages, the batches their sender counts, and the losses."""
 
 
-async def test_a_batch_with_a_missed_start_is_a_loss(ends, carrier):
+@pytest.mark.parametrize(("payloads", "counted", "losses"), DISTURBANCES.values(), ids=DISTURBANCES)
+async def test_disturbed_batches_are_only_losses(ends, carrier, caplog, payloads, counted, losses):
     one, other = ends
-    await one.send(other, b"one")
-    assert await other.received() == b"one"
+    await one.send(other, b"before")
+    assert await other.received() == b"before"
     before = other.losses
-    carrier.send(other.id, f"{one.id} 2 1 0 ]]")
-    one.bus._sent[other.id] += 1
-    await one.send(other, b"three")
-    assert await other.received() == b"three"
-    assert other.losses == before + 1
-
-
-async def test_an_invalid_payload_is_only_a_loss(ends, carrier, caplog):
-    one, other = ends
-    before = other.losses
-    carrier.send(other.id, "nonsense")
-    carrier.send(other.id, f"{one.id} 1 0 0 [[")
-    one.bus._sent[other.id] += 1
-    await one.send(other, b"hello")
-    assert await other.received() == b"hello"
-    assert other.losses == before + 2
-    assert "the bus dropped" in caplog.text
+    for payload in payloads:
+        carrier.send(other.id, payload.format(one=one.id))
+    one.bus._sent[other.id] += counted
+    await one.send(other, b"after")
+    assert await other.received() == b"after"
+    assert other.losses == before + losses
+    assert ("the bus dropped" in caplog.text) == ("nonsense" in payloads)
 
 
 @pytest.mark.parametrize("carrier", ["redis"], indirect=True)
@@ -225,3 +207,26 @@ async def test_an_unreachable_bus_is_reported_without_its_password(url):
 def test_a_bus_requires_a_shared_storage(storage):
     with pytest.raises(ConfigurationError, match="postgresql: storage"):
         storage_at(storage, bus="redis://127.0.0.1")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+async def test_messages_sent_while_the_loop_stalls_are_not_lost(carrier, monkeypatch, caplog):
+    url = new_database()
+    async with opened(url, bus=CARRIERS[carrier](url).bus) as storage:
+        bus = storage.database.bus
+        came = asyncio.Event()
+        bus.listen("agent", lambda _: came.set(), lambda: None)
+        monkeypatch.setattr(batches, "ANSWER_SECONDS", 2)
+        deliver = bus._deliver
+
+        async def stand_still_during(letters, how):
+            async def begun(payloads, seconds):
+                asyncio.get_running_loop().call_soon(time.sleep, 2.5)
+                await how(payloads, seconds)
+
+            await deliver(letters, begun)
+
+        monkeypatch.setattr(bus, "_deliver", stand_still_during)
+        await bus.send(BusMessage(storage.database.process_id, "agent", b"letter"))
+        await came.wait()
+        assert "lost its connection" not in caplog.text

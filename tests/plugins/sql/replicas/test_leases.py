@@ -1,11 +1,19 @@
-"""Of two processes, one that dies or sleeps too long loses its tasks to the other."""
+"""Processes that die, stop or sleep lose their tasks to others; many callers stay isolated."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from contextlib import ExitStack
 
+import httpx
+import pytest
+
+from tests.plugins.sql.replicas.served import CALLERS
 from tests.plugins.sql.test_resume import Caller, reason, texts
+from tests.support.requests import V1, rpc, say
+
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_tasks_of_a_killed_process_are_resumed_or_failed(replicas):
@@ -69,3 +77,39 @@ async def test_a_stopped_process_releases_its_tasks_at_once(replicas):
             replicas.touch("go")
             counted = await other.ended(counting["id"])
     assert texts(counted) == ["0 1 2 "]
+
+
+MESSAGES = 6
+LEASE = "60"
+"""Lease in seconds, long enough for slow machines."""
+
+
+async def sent(http, url, caller, number, *, waits):
+    """Send a message; return its task once it has started or ended."""
+    text = f"recall {caller} {number}"
+    message = say(text, messageId=f"{caller}-message-{number}", contextId="talk")
+    params = {**message, "configuration": {"returnImmediately": not waits}}
+    headers = {**V1, "Authorization": f"Bearer {caller}"}
+    answer = await http.post(url, json=rpc("SendMessage", params), headers=headers)
+    return answer.json()["result"]["task"]
+
+
+async def talk(http, urls, caller, start):
+    """Send messages to the processes in turn; return the last answer."""
+    for number in range(MESSAGES):
+        url = urls[(start + number) % len(urls)]
+        task = await sent(http, url, caller, number, waits=number == MESSAGES - 1)
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED", task["status"]
+    return "".join(part["text"] for item in task["artifacts"] for part in item["parts"])
+
+
+async def test_forty_callers_at_three_processes_get_their_own_history_in_order(replicas):
+    with ExitStack() as stack:
+        urls = [stack.enter_context(replicas.running(LEASE))[1] for _ in range(3)]
+        async with httpx.AsyncClient(timeout=200) as http:
+            answers = await asyncio.gather(
+                *(talk(http, urls, caller, start) for start, caller in enumerate(CALLERS))
+            )
+    for caller, answer in zip(CALLERS, answers, strict=True):
+        said = [f"recall {caller} {number}" for number in range(MESSAGES)]
+        assert answer == "\n".join(said)

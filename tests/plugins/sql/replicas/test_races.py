@@ -33,6 +33,13 @@ def url():
     return new_database()
 
 
+@pytest.fixture(autouse=True)
+def no_errors(caplog):
+    """Check that no test logs an error."""
+    yield
+    assert not [r for r in caplog.get_records("call") if r.levelno >= logging.ERROR]
+
+
 @pytest.fixture
 async def replicas(url):
     async with Replica(url).running() as one, Replica(url).running() as other:
@@ -60,7 +67,7 @@ async def read(replica, request):
     return [event async for event in replica.runtime.on_message_send_stream(request, ANN)]
 
 
-async def test_an_answer_sent_to_two_processes_counts_once(replicas, caplog):
+async def test_an_answer_sent_to_two_processes_counts_once(replicas):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id=f"answer-{t.id}") for t in tasks for r in replicas]
     results = await asyncio.gather(*sending)
@@ -69,16 +76,14 @@ async def test_an_answer_sent_to_two_processes_counts_once(replicas, caplog):
     }
     assert [task.id for task in results[::2]] == [task.id for task in results[1::2]]
     assert calls(replicas) == ["now"] * QUESTIONS
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-async def test_concurrent_answers_with_a_short_id_do_not_fail(replicas, caplog):
+async def test_concurrent_answers_with_a_short_id_do_not_fail(replicas):
     tasks = await asked(replicas)
     sending = [r.send("now", t, message_id="m") for t in tasks for r in replicas]
     results = await asyncio.gather(*sending, return_exceptions=True)
     assert_one_each(results)
     assert calls(replicas) == ["now"] * QUESTIONS
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
 def assert_one_each(results):
@@ -91,7 +96,7 @@ def assert_one_each(results):
         assert task.status.state == COMPLETED
 
 
-async def test_of_two_concurrent_answers_one_is_refused(replicas, caplog):
+async def test_of_two_concurrent_answers_one_is_refused(replicas):
     tasks = await asked(replicas)
     sending = [
         replica.send(text, task, message_id=f"{text}-{task.id}")
@@ -101,10 +106,9 @@ async def test_of_two_concurrent_answers_one_is_refused(replicas, caplog):
     results = await asyncio.gather(*sending, return_exceptions=True)
     assert_one_each(results)
     assert len(calls(replicas)) == QUESTIONS
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-async def test_a_streamed_answer_sent_to_two_processes_counts_once(replicas, caplog):
+async def test_a_streamed_answer_sent_to_two_processes_counts_once(replicas):
     tasks = await asked(replicas)
     sending = [
         read(replica, message("now", message_id=f"answer-{task.id}", task_id=task.id))
@@ -114,7 +118,6 @@ async def test_a_streamed_answer_sent_to_two_processes_counts_once(replicas, cap
     results = await asyncio.gather(*sending)
     assert {streamed(events) for events in results} == {"answered now "}
     assert calls(replicas) == ["now"] * QUESTIONS
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
 @pytest.mark.parametrize("is_late", [False, True])
@@ -194,7 +197,7 @@ async def test_the_end_is_notified_last_if_another_process_ends_the_task(
     assert state_in(box.bodies[-1]) == END
 
 
-async def test_concurrent_cancellations_of_a_task(replicas, caplog):
+async def test_concurrent_cancellations_of_a_task(replicas):
     tasks = await asked(replicas)
     sending = [
         replica.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
@@ -209,7 +212,6 @@ async def test_concurrent_cancellations_of_a_task(replicas, caplog):
                 assert isinstance(each, TaskNotCancelableError)
             else:
                 assert each.status.state == CANCELED
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
 async def test_a_task_that_ends_during_cancellations_is_terminal_for_all(replicas, monkeypatch):
@@ -238,7 +240,7 @@ async def test_a_task_that_ends_during_cancellations_is_terminal_for_all(replica
     assert {type(each) for each in await results} == {TaskNotCancelableError}
 
 
-async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas, caplog):
+async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas):
     tasks = await asked(replicas)
     one, other = replicas
     sending = [
@@ -262,4 +264,3 @@ async def test_a_concurrently_answered_and_cancelled_task_has_one_end(replicas, 
         else:
             assert isinstance(cancelled, TaskNotCancelableError)
             assert text_of(answered) == "answered now "
-    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]

@@ -15,9 +15,9 @@ from a2a_adapters_server.workers import check
 from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_adapters.contract.errors import ConfigurationError
-from tests.plugins.sql.test_kill import V1
 from tests.support.postgresql import new_database
 from tests.support.processes import launched
+from tests.support.requests import call, say
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -44,10 +44,9 @@ def command(target, *options):
 
 async def ask(url):
     """Return the process that answers on a new connection."""
-    message = {"messageId": os.urandom(8).hex(), "role": "ROLE_USER", "parts": [{"text": "I am"}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    async with httpx.AsyncClient(timeout=60) as http:
-        answer = (await http.post(url, json=call, headers=V1)).json()
+    message = say("I am", messageId=os.urandom(8).hex())
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+        answer = await call(http, "SendMessage", message)
     [artifact] = answer["result"]["task"]["artifacts"]
     return int(artifact["parts"][0]["text"].removeprefix("I am "))
 
