@@ -149,3 +149,19 @@ def records(caplog):
         return [r for r in caplog.records if r.name == f"a2a_adapters.{name}"]
 
     return of
+
+
+@pytest.fixture
+def spans(monkeypatch):
+    """Return a function that gives the ended spans."""
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)  # private: it can be set only once
+    yield exporter.get_finished_spans
+    provider.shutdown()

@@ -8,7 +8,6 @@ import logging
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import warnings
@@ -25,7 +24,9 @@ from a2a_adapters import ListenError, RemoteAgent, aserve, build_app
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.observability.logs import JsonFormatter, TextFormatter
 from a2a_adapters.testing import running
+from tests.support.command_line import finished
 from tests.support.processes import launched
+from tests.support.requests import V1, rpc, say
 from tests.support.warm import warm
 
 ODD = [
@@ -190,9 +191,7 @@ def test_serve_formats_the_logs_of_libraries(tmp_path, monkeypatch, form):
 
 
 def sent(url, text):
-    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": text}]}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    answer = httpx.post(url, json=body, headers={"A2A-Version": "1.0"}, timeout=60)
+    answer = httpx.post(url, json=rpc("SendMessage", say(text)), headers=V1, timeout=60)
     assert answer.json()["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
@@ -227,8 +226,7 @@ def test_handlers_of_the_user_keep_their_levels_and_files(tmp_path, monkeypatch)
 def test_a_server_that_cannot_start_says_so_in_the_form_of_its_log(tmp_path, monkeypatch, target):
     (tmp_path / "noisy.py").write_text("def raises(one, two, three): ...\nprint(1)")
     monkeypatch.chdir(tmp_path)
-    command = warm("-m", "a2a_adapters", "serve", target, "--port", "0", "--log-format", "json")
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    ended = finished("serve", target, "--port", "0", "--log-format", "json")
     assert ended.returncode == 2
     [line] = map(json.loads, ended.stderr.splitlines())
     assert line["level"] == "CRITICAL"
@@ -274,14 +272,8 @@ def test_a_caller_cannot_forge_a_line(tmp_path, monkeypatch, form):
     command = warm("-m", "a2a_adapters", "serve", "agents:fail", "--port", "0")
     with launched([*command, "--log-format", form]) as (server, url):
         for odd in ODD[:-1]:
-            message = {"messageId": odd, "role": "ROLE_USER", "parts": [{"text": odd}]}
-            body = {"jsonrpc": "2.0", "id": odd, "method": "SendMessage"}
-            httpx.post(
-                url,
-                json={**body, "params": {"message": {**message, "contextId": odd}}},
-                headers={"A2A-Version": "1.0"},
-                timeout=60,
-            ).raise_for_status()
+            body = rpc("SendMessage", say(odd, messageId=odd, contextId=odd), odd)
+            httpx.post(url, json=body, headers=V1, timeout=60).raise_for_status()
             httpx.get(f"{url}/tasks/x", params={"historyLength": odd}, timeout=60)
             httpx.get(f"{url}/{quote(odd)}", timeout=60)
         server.terminate()

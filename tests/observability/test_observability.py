@@ -32,7 +32,7 @@ from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.support.processes import PATIENCE, launched
-from tests.support.requests import serving
+from tests.support.requests import V1, rpc, say, serving
 from tests.support.warm import warm
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -128,17 +128,10 @@ def test_json_lines_hold_everything_and_stay_lines():
 def test_the_command_line_shows_the_lines(form, tmp_path, monkeypatch):
     tmp_path.joinpath("agents.py").write_text("def echo(text: str) -> str:\n    return text\n")
     command = warm("-m", "a2a_adapters", "serve", "agents:echo", "--port", "0")
-    content = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "SendMessage",
-        "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": SECRET}]}},
-    }
     monkeypatch.chdir(tmp_path)
     with launched([*command, "--log-format", form]) as (server, url):
-        answer = httpx.post(
-            url, json=content, headers={"A2A-Version": "1.0"}, timeout=PATIENCE
-        ).json()
+        content = rpc("SendMessage", say(SECRET))
+        answer = httpx.post(url, json=content, headers=V1, timeout=PATIENCE).json()
         server.terminate()
         rest = server.ended()
     task_id = answer["result"]["task"]["id"]
@@ -258,15 +251,9 @@ class Traced:
 
 
 async def call(target, headers):
-    async with serving(target, headers={"A2A-Version": "1.0"} | headers) as http:
-        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-        content = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "SendMessage",
-            "params": {"message": message},
-        }
-        return (await http.post("/", json=content)).json()["result"]["task"]
+    async with serving(target, headers=V1 | headers) as http:
+        answer = await http.post("/", json=rpc("SendMessage", say("hello")))
+        return answer.json()["result"]["task"]
 
 
 async def test_metrics_require_authentication():

@@ -10,14 +10,11 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a.utils.errors import InternalError, TaskNotFoundError
 from google.protobuf.json_format import MessageToJson
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from a2a_adapters import RemoteAgent, RemoteOptions, ServerOptions, build_app
+from a2a_adapters import RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import connect, running, user_message
 from tests.observability.test_observability import SECRET, TRACE, TRACEPARENT, Traced, call, echo
 from tests.support.requests import grpc_port
@@ -57,16 +54,6 @@ async def test_without_logs_and_traces_nothing_is_recorded(over):
     agent = Traced()
     await over(agent.on_the_loop, {})
     assert agent.seen == [("", None)]
-
-
-@pytest.fixture
-def spans(monkeypatch):
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    yield exporter.get_finished_spans
-    provider.shutdown()
 
 
 @pytest.mark.parametrize("where", ["on_the_loop", "in_a_thread"])
@@ -125,19 +112,6 @@ async def test_a_request_that_fails_inside_is_a_failed_span(spans, records):
             await client.get_task(GetTaskRequest(id="some"))
     assert spans()[-1].status.status_code is trace.StatusCode.ERROR
     assert records("requests")[-1].error == "InternalError"
-
-
-@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
-async def test_calls_of_a_remote_agent_continue_the_trace(binding, spans):
-    app = build_app(echo, options=ServerOptions(grpc_port=0))
-    options = RemoteOptions(bindings=[binding], trusted_hosts=["127.0.0.1"])
-    async with running(app) as url, RemoteAgent(url, options=options) as remote:
-        with trace.get_tracer("test").start_as_current_span("trip") as trip:
-            await remote.send("hello")
-        await remote.send("hello")
-    sent = [span.context.trace_id for span in spans() if "Message" in span.name]
-    assert len(sent) == 2
-    assert sent[0] == trip.get_span_context().trace_id != sent[1]
 
 
 async def test_hosts_that_get_no_credentials_get_no_trace(spans, caplog):
