@@ -199,17 +199,27 @@ async def test_unknown_paths_and_wrong_http_methods(http):
 
 async def test_a_refusal_by_the_agent_in_every_binding(http):
     text = "say something else"
-    error = (await call(http, "SendStreamingMessage", say("refuse")))["error"]
-    assert (error["code"], error["message"]) == (-32602, text)
-    stream = await http.post("/message:stream", json=say("refuse"), headers=V1)
-    assert refused(stream, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")["message"] == text
+    for method in ("SendMessage", "SendStreamingMessage"):
+        error = (await call(http, method, say("refuse")))["error"]
+        assert (error["code"], error["message"]) == (-32602, text)
+    for path in ("/message:send", "/message:stream"):
+        rest = await http.post(path, json=say("refuse"), headers=V1)
+        assert refused(rest, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")["message"] == text
     old = await http.post("/v1/message:stream", json=proto_say("refuse"))
     assert refused(old, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")["message"] == text
     [event] = sse((await http.post("/", json=rpc("message/stream", old_say("refuse")))).text)
     assert (event["error"]["code"], event["error"]["message"]) == (-32602, text)
+    assert (await call(http, "ListTasks", {}))["result"]["tasks"] == []
 
 
-async def test_a_bare_message_in_0_3(http):
+async def test_a_bare_message_by_every_binding(http):
+    sent = (await call(http, "SendMessage", say("reply")))["result"]
+    assert sent["message"]["parts"] == [{"text": "hi"}]
+    streamed = await http.post("/", json=rpc("SendStreamingMessage", say("reply")), headers=V1)
+    [event] = sse(streamed.text)
+    assert event["result"]["message"]["parts"] == [{"text": "hi"}]
+    rest = (await http.post("/message:send", json=say("reply"), headers=V1)).json()
+    assert rest["message"]["parts"] == [{"text": "hi"}]
     answer = (await old_call(http, "message/send", old_say("reply")))["result"]
     assert (answer["kind"], answer["parts"]) == ("message", [{"kind": "text", "text": "hi"}])
     rest = (await http.post("/v1/message:send", json=proto_say("reply"))).json()

@@ -5,35 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import grpc.aio
-import httpx
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
 from a2a.types import Message, Part, Role, SendMessageConfiguration, SendMessageRequest
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
-from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import running
-from tests.support.requests import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say
+from tests.support.requests import V1, call, old_say, proto_say, rpc, say
 
 VERSION = (("a2a-version", "1.0"),)
 AT_ONCE = {"returnImmediately": True}
-
-
-@pytest.fixture
-async def agent():
-    return Agent()
-
-
-@pytest.fixture
-async def served(agent):
-    app = build_app(agent, options=ServerOptions(grpc_port=0))
-    async with (
-        running(app) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
-    ):
-        yield http, channel
 
 
 async def by_json_rpc(http, channel, task_id):

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import grpc.aio
-import httpx
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
 from a2a.types import Message, Part, Role, SendMessageConfiguration, SendMessageRequest
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
-from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import running
-from tests.support.requests import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say, sse
-
-
-@pytest.fixture
-async def served():
-    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
-    async with (
-        running(app) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
-    ):
-        yield http, channel
+from tests.support.requests import V1, call, old_say, proto_say, rpc, say, sse
 
 
 async def waiting_task(http):
@@ -92,16 +77,11 @@ async def test_a_stream_limits_the_history(served, shown):
     assert len(await shown(http, channel, await waiting_task(http), 1)) == 1
 
 
-@pytest.mark.parametrize("shown", NEW)
-async def test_a_stream_shows_no_history_for_0(served, shown):
+@pytest.mark.parametrize("shown", [*NEW, *OLD])
+async def test_0_means_none_and_in_0_3_all(served, shown):
     http, channel = served
-    assert await shown(http, channel, await waiting_task(http), 0) == []
-
-
-@pytest.mark.parametrize("shown", OLD)
-async def test_0_means_all_in_0_3(served, shown):
-    http, channel = served
-    assert len(await shown(http, channel, await waiting_task(http), 0)) > 2
+    history = await shown(http, channel, await waiting_task(http), 0)
+    assert len(history) > 2 if shown in OLD else history == []
 
 
 async def test_a_new_task_is_shown_without_its_message_for_0(served):

@@ -88,12 +88,6 @@ TASK = st.fixed_dictionaries(
 )
 
 
-@given(TASK)
-def test_tasks(content):
-    task = ParseDict(content, Task())
-    assert task_to_dict(task) == MessageToDict(task)
-
-
 ARTIFACT_UPDATE = st.fixed_dictionaries(
     {},
     optional={
@@ -110,22 +104,20 @@ STATUS_UPDATE = st.fixed_dictionaries(
 )
 
 
-@given(ARTIFACT_UPDATE)
-def test_artifact_updates(content):
-    update = ParseDict(content, TaskArtifactUpdateEvent())
-    assert artifact_update_to_dict(update) == MessageToDict(update)
+CONVERSIONS = {
+    "task": (TASK, Task, task_to_dict),
+    "artifact update": (ARTIFACT_UPDATE, TaskArtifactUpdateEvent, artifact_update_to_dict),
+    "status update": (STATUS_UPDATE, TaskStatusUpdateEvent, status_update_to_dict),
+    "message": (MESSAGE, Message, message_to_dict),
+}
 
 
-@given(STATUS_UPDATE)
-def test_status_updates(content):
-    update = ParseDict(content, TaskStatusUpdateEvent())
-    assert status_update_to_dict(update) == MessageToDict(update)
-
-
-@given(MESSAGE)
-def test_messages(content):
-    message = ParseDict(content, Message())
-    assert message_to_dict(message) == MessageToDict(message)
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@given(st.data())
+def test_json_is_that_of_protobuf(kind, data):
+    contents, make, to_dict = CONVERSIONS[kind]
+    message = ParseDict(data.draw(contents), make())
+    assert to_dict(message) == MessageToDict(message)
 
 
 PUSH_CONFIG = st.fixed_dictionaries(
@@ -135,16 +127,12 @@ PUSH_CONFIG = st.fixed_dictionaries(
         "authentication": st.fixed_dictionaries({}, optional={"scheme": TEXT, "credentials": TEXT}),
     },
 )
-CONFIGURATION = st.fixed_dictionaries(
-    {},
-    optional={
-        "acceptedOutputModes": st.lists(TEXT, max_size=2),
-        "historyLength": st.integers(0, 9),
-        "returnImmediately": st.booleans(),
-        "taskPushNotificationConfig": PUSH_CONFIG,
-        "unknown": TEXT,
-    },
-)
+CONFIGURATION = {
+    "acceptedOutputModes": st.lists(TEXT, max_size=2),
+    "historyLength": st.integers(0, 9),
+    "returnImmediately": st.booleans(),
+    "taskPushNotificationConfig": PUSH_CONFIG,
+}
 
 
 @given(
@@ -152,7 +140,7 @@ CONFIGURATION = st.fixed_dictionaries(
         {},
         optional={
             "message": MESSAGE,
-            "configuration": CONFIGURATION,
+            "configuration": st.fixed_dictionaries({}, optional={**CONFIGURATION, "unknown": TEXT}),
             "unknown": TEXT,
             "metadata": STRUCT,
         },
@@ -162,23 +150,12 @@ def test_requests(params):
     assert parse_send(params) == ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
 
 
-CONFIGURATION = st.fixed_dictionaries(
-    {},
-    optional={
-        "acceptedOutputModes": st.lists(TEXT, max_size=2),
-        "historyLength": st.integers(0, 9),
-        "returnImmediately": st.booleans(),
-        "taskPushNotificationConfig": PUSH_CONFIG,
-    },
-)
-
-
 @given(
     st.fixed_dictionaries(
         {},
         optional={
             "message": MESSAGE,
-            "configuration": CONFIGURATION,
+            "configuration": st.fixed_dictionaries({}, optional=CONFIGURATION),
             "metadata": STRUCT,
             "tenant": TEXT,
         },

@@ -23,9 +23,7 @@ from a2a_adapters import (
 from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict
 from a2a_adapters.testing import answer_of, user_message
 from tests.runtime.test_robustness import CALLER, runtime_of
-from tests.support.requests import serving
-
-V1 = {"A2A-Version": "1.0"}
+from tests.support.requests import V1, call, rpc, serving
 
 
 def nested(levels):
@@ -48,8 +46,7 @@ async def test_values_that_are_nested_too_deeply_are_refused(place, method):
         holder = {"metadata": params, "message": message, "part": part}.get(place)
         if holder is not None:
             holder["metadata"] = {"deep": nested(levels)}
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return (await http.post("/", json=call)).text
+        return (await http.post("/", json=rpc(method, params))).text
 
     async with serving(mirror, headers=V1) as http:
         for levels in (40, 60, 90):
@@ -74,12 +71,11 @@ async def test_numbers_no_json_can_hold_are_refused(message):
 
     async with serving(anything, headers=V1) as http:
         params = f'{{"message":{message}}}'
-        call = f'{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{params}}}'
-        answer = (await http.post("/", content=call)).json()
+        body = f'{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{params}}}'
+        answer = (await http.post("/", content=body)).json()
         assert answer["error"]["code"] == -32602
         await http.post("/message:send", content=params)
-        listed = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
-        assert (await http.post("/", json=listed)).json()["result"]["tasks"] == []
+        assert (await call(http, "ListTasks", {}))["result"]["tasks"] == []
 
 
 async def test_unpaired_surrogates_and_values_that_are_not_text_do_not_break_the_stream():
