@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 
-from a2a.types import AgentCard
-
 from a2a_adapters import InputRequired, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import running
+from tests.support.servers.cards import only
 from tests.support.servers.sdk import Scripted, sdk_app, text
 
 QUESTION = "Which city?"
@@ -67,19 +66,6 @@ def slow_executor(gate):
             await task.complete()
 
     return Scripted(script)
-
-
-def only(card, binding, version):
-    """Return the card with one of its interfaces."""
-    reduced = AgentCard()
-    reduced.CopyFrom(card)
-    reduced.ClearField("supported_interfaces")
-    reduced.supported_interfaces.extend(
-        interface
-        for interface in card.supported_interfaces
-        if (interface.protocol_binding, interface.protocol_version) == (binding, version)
-    )
-    return reduced
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from a2a.types import AgentCard
 
 from a2a_adapters import (
     AgentReply,
@@ -24,6 +23,7 @@ from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.testing import running
 from tests.support.requests import client_of
 from tests.support.servers.broken import BreakingStream
+from tests.support.servers.cards import only
 from tests.support.servers.flaky import Flaky
 from tests.support.servers.front import Recording
 from tests.support.servers.wire import Broken
@@ -110,18 +110,9 @@ async def test_a_served_agent_that_is_busy_is_asked_again(binding, version):
     app = build_app(wait, options=ServerOptions(limits=Limits(runs=1, queued_runs=0)))
     async with running(app) as url:
         async with RemoteAgent(url) as agent:
-            card = await agent.card()
-        wanted = [
-            interface
-            for interface in card.supported_interfaces
-            if (interface.protocol_binding, interface.protocol_version) == (binding, version)
-        ]
-        only = AgentCard()
-        only.CopyFrom(card)
-        only.ClearField("supported_interfaces")
-        only.supported_interfaces.extend(wanted)
-        impatient = RemoteAgent(only, options=RemoteOptions(retries=0))
-        async with RemoteAgent(only) as agent, impatient, asyncio.TaskGroup() as calls:
+            card = only(await agent.card(), binding, version)
+        impatient = RemoteAgent(card, options=RemoteOptions(retries=0))
+        async with RemoteAgent(card) as agent, impatient, asyncio.TaskGroup() as calls:
             first = calls.create_task(agent.send("first"))
             await began.wait()
             with pytest.raises(RemoteConnectionError, match="busy"):

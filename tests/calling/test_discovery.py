@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 
 import httpx
 import pytest
@@ -25,8 +24,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.support.processes import PATIENCE
-from tests.support.warm import warm
+from tests.support.command_line import finished
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -233,31 +231,21 @@ async def test_a_catalog_reaches_no_private_network_by_another_name():
             assert (await listed.agent.card()).name == "shout"
 
 
-def run(*arguments):
-    return subprocess.run(
-        warm("-m", "a2a_adapters", "discover", *arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-
-
 async def test_the_command_lists_agents():
 
     async with running(build_app({"loud": shout})) as url:
-        done = await asyncio.to_thread(run, url.removeprefix("http://"))
+        done = await asyncio.to_thread(finished, "discover", url.removeprefix("http://"))
         address = f"{url}/agents/loud/.well-known/agent-card.json"
         assert done.stdout == f"loud\t{address}\tSay it louder.\n"
-        done = await asyncio.to_thread(run, url, "-o", "json")
+        done = await asyncio.to_thread(finished, "discover", url, "-o", "json")
         about = {"name": "loud", "address": address, "description": "Say it louder."}
         assert json.loads(done.stdout) == [about]
-        nothing = await asyncio.to_thread(run, f"{url}/nothing", "-o", "json")
+        nothing = await asyncio.to_thread(finished, "discover", f"{url}/nothing", "-o", "json")
         assert json.loads(nothing.stdout)["error"]["code"] == "A2ACLI_ERR_CARD_NOT_FOUND"
-        nothing = await asyncio.to_thread(run, f"{url}/nothing")
+        nothing = await asyncio.to_thread(finished, "discover", f"{url}/nothing")
         assert nothing.returncode == 3
         assert "no agent card" in nothing.stderr
     async with running(catalog()) as url:
-        empty = await asyncio.to_thread(run, url)
+        empty = await asyncio.to_thread(finished, "discover", url)
     assert empty.returncode == 1
     assert "lists no agents" in empty.stderr

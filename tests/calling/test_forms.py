@@ -78,14 +78,15 @@ class Recorded:
         )
 
 
+@pytest.mark.parametrize("time", [ZONELESS, "2026-11-20T10:00:00", "2026-11-20 10:00:00.1"])
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(("binding", "version"), FORMS)
-async def test_times_without_a_zone_are_taken_as_utc(binding, version, streams):
-    server = Recorded(binding, version, task(binding, version, ZONELESS), streams=streams)
+async def test_times_without_a_zone_are_taken_as_utc(binding, version, streams, time):
+    server = Recorded(binding, version, task(binding, version, time), streams=streams)
     async with running(server) as url, RemoteAgent(server.card(url)) as agent:
         reply = await agent.send("hello")
         assert reply.text == "hi\u2028you"
-        assert reply.data == [{"timestamp": ZONELESS, "n": 3}]
+        assert reply.data == [{"timestamp": time, "n": 3}]
     assert reply.state == "completed"
 
 

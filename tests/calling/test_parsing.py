@@ -1,14 +1,27 @@
-"""Recorded answers of agents that deviate from A2A."""
+"""Parsing of answers: recorded ones that deviate from A2A, their metadata, and split streams."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 
 import pytest
-from starlette.responses import JSONResponse
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from a2a_adapters import Data, File, RemoteAgent, RemoteAnswerError, RemoteOptions, TextDelta
+from a2a_adapters import (
+    AgentReply,
+    Data,
+    File,
+    RemoteAgent,
+    RemoteAnswerError,
+    RemoteOptions,
+    Text,
+    TextDelta,
+    TokenUsage,
+)
+from a2a_adapters.calling.json_http import event_data
 from a2a_adapters.testing import running
 from tests.support.servers.wire import rpc_app, sse
 
@@ -210,46 +223,67 @@ async def test_an_answer_without_a_known_event_is_an_error():
         await collect(streaming({"heartbeat": 1}, {"kind": 7}))
 
 
-def at(timestamp):
-    return {"state": "TASK_STATE_COMPLETED", "timestamp": timestamp}
-
-
-ZONELESS = "2026-11-20T10:00:00.123456"
-
-
-@pytest.mark.parametrize("streams", [True, False])
-@pytest.mark.parametrize("timestamp", [ZONELESS, "2026-11-20T10:00:00", "2026-11-20 10:00:00.1"])
-async def test_times_without_a_zone_are_taken_as_utc(timestamp, streams):
-    ids = {"id": TASK, "contextId": CONTEXT}
-    found = {"artifactId": "a", "parts": [{"text": "hi"}, {"data": {"timestamp": ZONELESS}}]}
-    done = {"task": {**ids, "status": at(timestamp), "artifacts": [found]}}
-
-    async def answer(call):
-        if streams:
-
-            async def events():
-                yield call.result(done)
-
-            return sse(events())
-        return JSONResponse(call.result(done))
-
-    text, reply = await collect(rpc_app(answer))
-    assert text == reply.text == "hi"
-    assert reply.data == [{"timestamp": ZONELESS}]
-
-
 async def test_errors_quote_the_invalid_value():
-    odd = {"task": {"id": TASK, "contextId": CONTEXT, "status": at("yesterday")}}
+    at = {"state": "TASK_STATE_COMPLETED", "timestamp": "yesterday"}
+    odd = {"task": {"id": TASK, "contextId": CONTEXT, "status": at}}
     with pytest.raises(RemoteAnswerError, match=r"valid timezone offset.*task\.status\.timestamp"):
         await collect(streaming(odd))
 
 
-async def test_a_task_that_is_asked_for_may_lack_the_zone_too():
-    async def answer(call):
-        if call.method == "GetTask":
-            done = {"id": TASK, "contextId": CONTEXT, "status": at(ZONELESS)}
-            return JSONResponse(json.loads(json.dumps(call.result(done))))
-        return JSONResponse(call.result({}))
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        ({"input_tokens": 3, "output_tokens": 4, "total_tokens": 8}, TokenUsage(3, 4, 8)),
+        ({"input_tokens": 3, "output_tokens": 4}, TokenUsage(3, 4, 7)),
+        ({"input_tokens": 3, "output_tokens": 4, "total_tokens": "9"}, TokenUsage(3, 4, 7)),
+        ({"input_tokens": "3", "output_tokens": 4}, None),
+        (7, None),
+        (None, None),
+    ],
+)
+def test_the_tokens_it_took(reported, usage):
+    assert AgentReply(text="", metadata={"usage": reported}).usage == usage
 
-    async with running(rpc_app(answer)) as url, RemoteAgent(url) as agent:
-        assert (await agent.get_task(TASK)).state == "completed"
+
+def test_data_as_text():
+    parts = [Text("see"), Data({"a": [1, "ä"]}), Data(None)]
+    assert AgentReply(text="see", parts=parts).data_text == '{"a":[1,"ä"]}\nnull'
+    assert AgentReply(text="see").data_text == ""
+
+
+EVENTS = [{"n": 1}, {"text": "a\u2028b\u2029c\u0085d \U0001f600"}, ["x\ny"]]
+
+
+def written(line_end):
+    lines = [": keep-alive", ""]
+    for event in EVENTS:
+        first, comma, rest = json.dumps(event, ensure_ascii=False).partition(",")
+        lines += ["event: message", "id: 1", f"data: {first}{comma}", f"data:{rest}", ""]
+    return (line_end.join([*lines, "data: cut off"])).encode()
+
+
+async def pieces(body, cuts):
+    ends = sorted({min(cut, len(body)) for cut in cuts} | {len(body)})
+    for begin, end in zip([0, *ends], ends, strict=False):
+        yield body[begin:end]
+
+
+@given(
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.lists(st.integers(0, 400), max_size=40),
+)
+@example("\r", [164])  # just after the line that ends the last event
+def test_events_survive_every_cut(line_end, cuts):
+    async def read():
+        chunks = pieces(written(line_end), cuts)
+        return [json.loads(data) async for data in event_data(chunks)]
+
+    assert asyncio.run(read()) == EVENTS
+
+
+@given(st.lists(st.integers(0, 4), max_size=4))
+def test_a_byte_order_mark_is_not_part_of_the_first_line(cuts):
+    async def read():
+        return [data async for data in event_data(pieces(b"\xef\xbb\xbfdata: 1\n\n", cuts))]
+
+    assert asyncio.run(read()) == [b"1"]

@@ -32,6 +32,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.support.requests import Agent
+from tests.support.servers.cards import only
 
 ONCE = RemoteOptions(retries=0, timeout=60)
 BEARER = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))
@@ -91,14 +92,7 @@ async def test_the_credentials_that_the_card_requires_are_named(binding, version
     app = build_app(Agent(), options=ServerOptions(grpc_port=0, authentication=either))
     wanted = "asks for Bearer credentials in the header Authorization or an API key in the header"
     async with running(app) as url:
-        card = await RemoteAgent(url).card()
-        kept = [
-            i
-            for i in card.supported_interfaces
-            if (i.protocol_binding, i.protocol_version) == (binding, version)
-        ]
-        del card.supported_interfaces[:]
-        card.supported_interfaces.extend(kept)
+        card = only(await RemoteAgent(url).card(), binding, version)
         for auth in (None, BearerAuth("wrong")):
             async with RemoteAgent(card, auth=auth, options=ONCE) as agent:
                 for call in (agent.send, agent.get_task, agent.cancel):

@@ -1,4 +1,4 @@
-"""Handles of remote tasks."""
+"""Handles of remote tasks, and following those whose subscriptions repeat or omit text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from starlette.responses import JSONResponse
 
 from a2a_adapters import (
     AgentReply,
@@ -23,6 +24,7 @@ from a2a_adapters.testing import running
 from tests.calling.slow_agents import QUESTION, SERVERS, slow_agent
 from tests.support.servers.broken import BreakingStream
 from tests.support.servers.single import message_only
+from tests.support.servers.wire import COMPLETED, WORKING, TaskEvents, rpc_app, sse
 
 on_all_servers = pytest.mark.parametrize("server", SERVERS)
 LISTING = [server for server in SERVERS if server != "ours over 0.3"]
@@ -223,3 +225,55 @@ async def test_a_skill_is_sent_as_metadata():
     async with running(build_app(skill)) as url, RemoteAgent(url) as agent:
         assert (await agent.send("hello", skill="greet", metadata={"a": 1})).text == "greet"
         assert (await (await agent.start("hello", skill="greet")).result()).text == "greet"
+
+
+class Subscribed:
+    """Answers with `pong`. A subscription begins with some events and ends with the last chunk.
+
+    Args:
+        first: Returns the first events of a subscription.
+    """
+
+    def __init__(self, first):
+        self._first = first
+        self._is_done = False
+        self.app = rpc_app(self._answer)
+
+    async def _answer(self, call):
+        if call.method == "SendMessage":
+            self._events = TaskEvents.answering(call)
+            return JSONResponse(call.result(self._events.task(WORKING)))
+        if call.method == "GetTask":
+            state, texts = (COMPLETED, ["po", "ng"]) if self._is_done else (WORKING, [])
+            return JSONResponse(call.result(self._events.task(state, *texts)["task"]))
+        if self._is_done:
+            return JSONResponse(call.error(-32004, "The task is over"))
+        self._is_done = True
+        events = [*self._first(self._events), self._events.chunk("ng")]
+        return sse(self._results(call, [*events, self._events.status(COMPLETED)]))
+
+    async def _results(self, call, events):
+        for event in events:
+            yield call.result(event)
+
+
+BEGINNINGS = {
+    "complete": lambda events: [events.task(WORKING, "po")],
+    "the chunk is in the task already": lambda events: [events.task(WORKING, "po", "ng")],
+    "no task": lambda events: [],
+    "no task, a status": lambda events: [events.status(WORKING)],
+    "the whole artifact once more": lambda events: [
+        events.task(WORKING, "po", "ng"),
+        events.chunk("po", append=False),
+    ],
+}
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+async def test_text_is_neither_repeated_nor_lost(beginning):
+    server = Subscribed(BEGINNINGS[beginning])
+    async with running(server.app) as url, RemoteAgent(url) as agent:
+        task = await agent.start("ping")
+        *news, reply = [event async for event in task.events()]
+    assert "".join(event.text for event in news if isinstance(event, TextDelta)) == "pong"
+    assert reply.text == "pong"

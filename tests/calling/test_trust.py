@@ -127,11 +127,6 @@ def test_an_origin_is_scheme_host_and_port(url, is_own):
     assert trust.gets_credentials(httpx.URL(url)) is is_own
 
 
-async def test_a_given_card_is_trusted():
-    async with running(FOREIGN_AGENTS["chunks"]()) as url, RemoteAgent(agent_card(f"{url}/")) as a:
-        assert (await a.send("ping")).text == "pong: ping"
-
-
 async def test_credentials_in_the_cards_address_do_not_prevent_calls():
     async with running(credentials_in_url()) as url, RemoteAgent(url, options=ONCE) as agent:
         assert (await agent.send("ping")).text == "pong: ping"

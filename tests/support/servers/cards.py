@@ -63,3 +63,16 @@ def card_route(build: CardBuilder, path: str = CARD_PATH) -> Route:
 def base_url(request: Request) -> str:
     """Return the URL used by the client, without a trailing slash."""
     return str(request.base_url).rstrip("/")
+
+
+def only(card: AgentCard, binding: str, version: str) -> AgentCard:
+    """Return the card with one of its interfaces."""
+    reduced = AgentCard()
+    reduced.CopyFrom(card)
+    reduced.ClearField("supported_interfaces")
+    reduced.supported_interfaces.extend(
+        interface
+        for interface in card.supported_interfaces
+        if (interface.protocol_binding, interface.protocol_version) == (binding, version)
+    )
+    return reduced

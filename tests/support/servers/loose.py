@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp
 
 from tests.support.servers.sdk import pieces
 from tests.support.servers.wire import (
@@ -14,46 +13,36 @@ from tests.support.servers.wire import (
     WORKING,
     Call,
     TaskEvents,
+    answering,
     message,
-    rpc_app,
     sse,
 )
 
 
-def chunks_without_task() -> ASGIApp:
+@answering
+async def chunks_without_task(call: Call) -> Response:
     """Streams chunks with `append` from the first one on, without the Task."""
+    event = TaskEvents.answering(call)
+    cut = pieces(f"pong: {call.text}")
 
-    async def answer(call: Call) -> Response:
-        event = TaskEvents.answering(call)
-        cut = pieces(f"pong: {call.text}")
+    async def events() -> AsyncIterator[dict[str, Any]]:
+        yield call.result(event.status(WORKING))
+        for piece in cut:
+            yield call.result(event.chunk(piece))
+        yield call.result(event.status(COMPLETED))
 
-        async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(event.status(WORKING))
-            for piece in cut:
-                yield call.result(event.chunk(piece))
-            yield call.result(event.status(COMPLETED))
-
-        return (
-            sse(events())
-            if call.streams
-            else JSONResponse(call.result(event.task(COMPLETED, *cut)))
-        )
-
-    return rpc_app(answer)
+    return sse(events()) if call.streams else JSONResponse(call.result(event.task(COMPLETED, *cut)))
 
 
-def task_then_message() -> ASGIApp:
+@answering
+async def task_then_message(call: Call) -> Response:
     """Announces a task in its stream and finally answers with a Message."""
+    event = TaskEvents.answering(call)
+    reply = message(f"pong: {call.text}")
 
-    async def answer(call: Call) -> Response:
-        event = TaskEvents.answering(call)
-        reply = message(f"pong: {call.text}")
+    async def events() -> AsyncIterator[dict[str, Any]]:
+        yield call.result(event.task(WORKING))
+        yield call.result(event.status(WORKING, "thinking…"))
+        yield call.result(reply)
 
-        async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(event.task(WORKING))
-            yield call.result(event.status(WORKING, "thinking…"))
-            yield call.result(reply)
-
-        return sse(events()) if call.streams else JSONResponse(call.result(reply))
-
-    return rpc_app(answer)
+    return sse(events()) if call.streams else JSONResponse(call.result(reply))

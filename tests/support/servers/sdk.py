@@ -74,6 +74,16 @@ def sdk_app(
     return Starlette(routes=routes, lifespan=lifespan)
 
 
+def scripted(script: Script) -> Callable[[], ASGIApp]:
+    """Turn a script into a function that builds an agent which plays it."""
+
+    @functools.wraps(script)
+    def build() -> ASGIApp:
+        return sdk_app(Scripted(script))
+
+    return build
+
+
 def text(*texts: str) -> list[Part]:
     """Return one text part per text."""
     return [Part(text=each) for each in texts]

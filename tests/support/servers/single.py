@@ -11,7 +11,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import Artifact, Message, Task, TaskState, TaskStatus
 from starlette.types import ASGIApp
 
-from tests.support.servers.sdk import Scripted, pong, sdk_app, text
+from tests.support.servers.sdk import pong, scripted, sdk_app, text
 
 
 def message_only() -> ASGIApp:
@@ -29,47 +29,35 @@ def final_task_in_stream() -> ASGIApp:
     return sdk_app(_OneEvent(_completed))
 
 
-def status_only() -> ASGIApp:
+@scripted
+async def status_only(context: RequestContext, task: TaskUpdater) -> None:
     """Has its text in the message of the completed status; there is no artifact."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        await task.complete(task.new_agent_message(text(pong(context))))
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    await task.complete(task.new_agent_message(text(pong(context))))
 
 
-def artifact_and_status() -> ASGIApp:
+@scripted
+async def artifact_and_status(context: RequestContext, task: TaskUpdater) -> None:
     """Sends the same text in an artifact and in the completed status."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        await task.add_artifact(text(pong(context)))
-        await task.complete(task.new_agent_message(text(pong(context))))
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    await task.add_artifact(text(pong(context)))
+    await task.complete(task.new_agent_message(text(pong(context))))
 
 
-def progress() -> ASGIApp:
+@scripted
+async def progress(context: RequestContext, task: TaskUpdater) -> None:
     """Reports progress in two working statuses, which are not part of the answer."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work(task.new_agent_message(text("thinking…")))
-        await task.start_work(task.new_agent_message(text("writing…")))
-        await task.add_artifact(text(pong(context)))
-        await task.complete()
-
-    return sdk_app(Scripted(script))
+    await task.start_work(task.new_agent_message(text("thinking…")))
+    await task.start_work(task.new_agent_message(text("writing…")))
+    await task.add_artifact(text(pong(context)))
+    await task.complete()
 
 
-def progress_then_status() -> ASGIApp:
+@scripted
+async def progress_then_status(context: RequestContext, task: TaskUpdater) -> None:
     """Reports progress in a working status, and the answer in the completed one."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work(task.new_agent_message(text("thinking…")))
-        await task.complete(task.new_agent_message(text(pong(context))))
-
-    return sdk_app(Scripted(script))
+    await task.start_work(task.new_agent_message(text("thinking…")))
+    await task.complete(task.new_agent_message(text(pong(context))))
 
 
 class _OneEvent(AgentExecutor):

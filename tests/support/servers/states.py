@@ -7,63 +7,51 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import TaskState
 from starlette.types import ASGIApp
 
-from tests.support.servers.sdk import Scripted, sdk_app, text
+from tests.support.servers.sdk import Scripted, scripted, sdk_app, text
 
 QUESTION = "Which city?"
 SECOND_QUESTION = "When?"
 LOGIN = "Log in at https://login.example/start"
 
 
-def asks_city() -> ASGIApp:
+@scripted
+async def asks_city(context: RequestContext, task: TaskUpdater) -> None:
     """Asks `QUESTION` (input-required); the next message of the task, `X`, gets `Booked: X`."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        if context.current_task is None:
-            await task.requires_input(task.new_agent_message(text(QUESTION)))
-        else:
-            await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
-            await task.complete()
-
-    return sdk_app(Scripted(script))
+    if context.current_task is None:
+        await task.requires_input(task.new_agent_message(text(QUESTION)))
+    else:
+        await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
+        await task.complete()
 
 
-def asks_twice() -> ASGIApp:
+@scripted
+async def asks_twice(context: RequestContext, task: TaskUpdater) -> None:
     """Asks `QUESTION` and then `SECOND_QUESTION`; the second answer, `Y`, gets `Booked: Y`."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        if context.current_task is None:
-            await task.requires_input(task.new_agent_message(text(QUESTION)))
-        elif context.current_task.status.message.parts[0].text == QUESTION:
-            await task.requires_input(task.new_agent_message(text(SECOND_QUESTION)))
-        else:
-            await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
-            await task.complete()
-
-    return sdk_app(Scripted(script))
+    if context.current_task is None:
+        await task.requires_input(task.new_agent_message(text(QUESTION)))
+    elif context.current_task.status.message.parts[0].text == QUESTION:
+        await task.requires_input(task.new_agent_message(text(SECOND_QUESTION)))
+    else:
+        await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
+        await task.complete()
 
 
-def asks_login() -> ASGIApp:
+@scripted
+async def asks_login(context: RequestContext, task: TaskUpdater) -> None:
     """Requires a login (auth-required); any next message gets `Welcome`."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        if context.current_task is None:
-            await task.requires_auth(task.new_agent_message(text(LOGIN)))
-        else:
-            await task.add_artifact(text("Welcome"))
-            await task.complete()
-
-    return sdk_app(Scripted(script))
+    if context.current_task is None:
+        await task.requires_auth(task.new_agent_message(text(LOGIN)))
+    else:
+        await task.add_artifact(text("Welcome"))
+        await task.complete()
 
 
-def fails() -> ASGIApp:
+@scripted
+async def fails(context: RequestContext, task: TaskUpdater) -> None:
     """Streams `begun` as its artifact and fails with the status message `Out of paper.`."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        await task.add_artifact(text("begun"))
-        await task.failed(task.new_agent_message(text("Out of paper.")))
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    await task.add_artifact(text("begun"))
+    await task.failed(task.new_agent_message(text("Out of paper.")))
 
 
 def fails_silently() -> ASGIApp:
@@ -81,14 +69,11 @@ def cancels() -> ASGIApp:
     return _ends(TaskState.TASK_STATE_CANCELED, "The shop is closed.")
 
 
-def crashes() -> ASGIApp:
+@scripted
+async def crashes(context: RequestContext, task: TaskUpdater) -> None:
     """Raises midway: a2a-sdk then sends a JSON-RPC error instead of a status."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        raise RuntimeError("disk on fire")
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    raise RuntimeError("disk on fire")
 
 
 def _ends(state: TaskState, words: str) -> ASGIApp:

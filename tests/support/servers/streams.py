@@ -13,7 +13,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import GetTaskRequest, SendMessageRequest
 from starlette.types import ASGIApp
 
-from tests.support.servers.sdk import Scripted, pieces, pong, sdk_app, text
+from tests.support.servers.sdk import Scripted, pieces, pong, scripted, sdk_app, text
 
 ANSWER = "answer"
 """The id of the artifact."""
@@ -25,15 +25,12 @@ def chunks() -> ASGIApp:
     return sdk_app(chunking())
 
 
-def chunks_left_open() -> ASGIApp:
+@scripted
+async def chunks_left_open(context: RequestContext, task: TaskUpdater) -> None:
     """Appends chunks to one artifact without marking the last one."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        await _append(task, pong(context), close=False)
-        await task.complete()
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    await _append(task, pong(context), close=False)
+    await task.complete()
 
 
 def chunks_then_whole() -> ASGIApp:
@@ -48,65 +45,50 @@ def chunks_then_whole() -> ASGIApp:
     return sdk_app(Scripted(script), handler_type=_EndsWithTask)
 
 
-def snapshots() -> ASGIApp:
+@scripted
+async def snapshots(context: RequestContext, task: TaskUpdater) -> None:
     """Replaces its artifact with each update by the whole text so far."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work()
-        for so_far in accumulate(pieces(pong(context))):
-            await task.add_artifact(text(so_far), ANSWER, append=False)
-        await task.complete()
-
-    return sdk_app(Scripted(script))
+    await task.start_work()
+    for so_far in accumulate(pieces(pong(context))):
+        await task.add_artifact(text(so_far), ANSWER, append=False)
+    await task.complete()
 
 
-def status_deltas() -> ASGIApp:
+@scripted
+async def status_deltas(context: RequestContext, task: TaskUpdater) -> None:
     """Streams its text as working statuses, one piece each; the completed one is empty.
 
     Without streaming, the pieces are only in the task's history.
     """
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        for piece in pieces(pong(context)):
-            await task.start_work(task.new_agent_message(text(piece)))
-        await task.complete()
-
-    return sdk_app(Scripted(script))
+    for piece in pieces(pong(context)):
+        await task.start_work(task.new_agent_message(text(piece)))
+    await task.complete()
 
 
-def status_deltas_then_whole() -> ASGIApp:
+@scripted
+async def status_deltas_then_whole(context: RequestContext, task: TaskUpdater) -> None:
     """Streams its text as working statuses, one piece each; the completed one has it whole."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        for piece in pieces(pong(context)):
-            await task.start_work(task.new_agent_message(text(piece)))
-        await task.complete(task.new_agent_message(text(pong(context))))
-
-    return sdk_app(Scripted(script))
+    for piece in pieces(pong(context)):
+        await task.start_work(task.new_agent_message(text(piece)))
+    await task.complete(task.new_agent_message(text(pong(context))))
 
 
-def status_snapshots() -> ASGIApp:
+@scripted
+async def status_snapshots(context: RequestContext, task: TaskUpdater) -> None:
     """Streams working statuses that each hold the whole text so far; so does the completed one."""
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        for so_far in accumulate(pieces(pong(context))):
-            await task.start_work(task.new_agent_message(text(so_far)))
-        await task.complete(task.new_agent_message(text(pong(context))))
-
-    return sdk_app(Scripted(script))
+    for so_far in accumulate(pieces(pong(context))):
+        await task.start_work(task.new_agent_message(text(so_far)))
+    await task.complete(task.new_agent_message(text(pong(context))))
 
 
-def status_whole() -> ASGIApp:
+@scripted
+async def status_whole(context: RequestContext, task: TaskUpdater) -> None:
     """Sends everything in one working status; the completed one is empty.
 
     Like Microsoft's agent framework; without streaming, the text is only in the history.
     """
-
-    async def script(context: RequestContext, task: TaskUpdater) -> None:
-        await task.start_work(task.new_agent_message(text(pong(context))))
-        await task.complete()
-
-    return sdk_app(Scripted(script))
+    await task.start_work(task.new_agent_message(text(pong(context))))
+    await task.complete()
 
 
 def chunking() -> Scripted:

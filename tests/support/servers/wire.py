@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass
@@ -72,6 +73,16 @@ def rpc_app(answer: Answer, card: CardBuilder = agent_card) -> ASGIApp:
 
     routes = [card_route(card), Route("/", endpoint, methods=["POST"])]
     return _WithConnection(Starlette(routes=routes))
+
+
+def answering(answer: Answer) -> Callable[[], ASGIApp]:
+    """Turn a handler of calls into a function that builds its agent."""
+
+    @functools.wraps(answer)
+    def build() -> ASGIApp:
+        return rpc_app(answer)
+
+    return build
 
 
 def sse(events: AsyncIterable[Any]) -> Response:
