@@ -22,6 +22,7 @@ from a2a_adapters import ConfigurationError, build_app
 from a2a_adapters.cli.targets import load_targets
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.support.processes import PATIENCE, launched, serving, started
+from tests.support.requests import V1, rpc, say
 from tests.support.servers.huge import huge_card
 from tests.support.warm import warm
 
@@ -161,10 +162,8 @@ async def test_an_answer_that_cannot_be_written_ends_the_conversation():
 
 
 async def ask(url, **headers):
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    async with httpx.AsyncClient(headers={"A2A-Version": "1.0"} | headers, timeout=60) as http:
-        response = await http.post(f"{url}/", json=call)
+    async with httpx.AsyncClient(headers=V1 | headers, timeout=60) as http:
+        response = await http.post(f"{url}/", json=rpc("SendMessage", say("hi")))
     return response.status_code
 
 
@@ -322,10 +321,8 @@ def test_plugins_for_programs(folder):
 def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
     command = [sys.executable, "-m", "a2a_adapters", "serve", "app:sleep", "--port", "0"]
     with launched(command) as (server, url):
-        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
-        params = {"message": message, "configuration": {"returnImmediately": True}}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
-        answer = httpx.post(url, json=call, headers={"A2A-Version": "1.0"}, timeout=PATIENCE).json()
+        call = rpc("SendMessage", {**say("x"), "configuration": {"returnImmediately": True}})
+        answer = httpx.post(url, json=call, headers=V1, timeout=PATIENCE).json()
         assert answer["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"
         server.send_signal(signal.SIGINT)
         errors = server.ended()

@@ -16,6 +16,7 @@ import pytest
 
 from a2a_adapters import Limits, NamedTarget, PushOptions, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.support.command_line import finished
 from tests.support.processes import PATIENCE, started
 from tests.support.warm import warm
 
@@ -38,14 +39,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*arguments, **environment):
-    return subprocess.run(
-        warm("-m", "a2a_adapters", *arguments),
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    return finished(*arguments, variables=environment)
 
 
 def shown(*arguments, **environment):

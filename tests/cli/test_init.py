@@ -10,9 +10,9 @@ import tomllib
 
 import pytest
 
+from tests.support.command_line import finished
 from tests.support.processes import PATIENCE
 from tests.support.projects import check, make
-from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -43,15 +43,7 @@ def test_nothing_is_overwritten(tmp_path):
     ],
 )
 def test_errors_are_one_line(options, error, tmp_path):
-    done = subprocess.run(
-        warm("-m", "a2a_adapters", "init", *options),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE,
-    )
+    done = finished("init", *options, cwd=tmp_path, stdin=subprocess.DEVNULL)
     assert done.returncode == 2
     assert error in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -24,7 +24,7 @@ from a2a_adapters import (
     hookimpl,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.support.requests import client_of, serving
+from tests.support.requests import V1, client_of, rpc, say, serving
 
 CARD = ".well-known/agent-card.json"
 
@@ -59,11 +59,9 @@ async def test_each_answers_in_its_place():
 
 
 async def test_an_agents_address_may_lack_its_slash():
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    call = rpc("SendMessage", say("hi"))
     tokens = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
-    headers = {"A2A-Version": "1.0"}
-    async with serving({"loud": shout}, options=tokens, headers=headers) as http:
+    async with serving({"loud": shout}, options=tokens, headers=V1) as http:
         for path in ("/agents/loud", "/agents/loud/"):
             refused = await http.post(path, json=call)
             assert (refused.status_code, refused.json()["error"]["code"]) == (401, -32000)

@@ -15,14 +15,13 @@ from opentelemetry import propagate
 from a2a_adapters import build_app
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import running
+from tests.support.requests import rpc, say
 
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 def request(text, *headers):
-    message = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    body = json.dumps(call)
+    body = json.dumps(rpc("SendMessage", say(text, messageId=text)))
     lines = ["POST / HTTP/1.1", "Host: localhost", "A2A-Version: 1.0", *headers]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import subprocess
 import time
 from contextlib import asynccontextmanager
 
@@ -25,7 +24,9 @@ from a2a_adapters import (
     serve,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.support.command_line import finished
 from tests.support.processes import PATIENCE, launched
+from tests.support.requests import V1, rpc, say
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -241,8 +242,7 @@ def test_the_command_line_closes_what_it_opened(folder, sent):
 
 def test_a_server_that_is_stopped_while_it_starts_closes_what_it_opened(folder):
     target = "app:stopped_before_the_first_request"
-    command = warm("-m", "a2a_adapters", "serve", target, "--port", "0")
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = finished("serve", target, "--port", "0")
     assert (folder / "closed").exists(), done.stderr
     assert "Traceback" not in done.stderr
 
@@ -250,12 +250,7 @@ def test_a_server_that_is_stopped_while_it_starts_closes_what_it_opened(folder):
 def test_the_command_line_names_the_line_where_opening_failed(folder):
     line = 1 + APP.splitlines().index('    raise OSError("no database")')
     for command in (["serve", "--port", "0"], ["card", "get"]):
-        done = subprocess.run(
-            warm("-m", "a2a_adapters", *command, "app:fail"),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = finished(*command, "app:fail")
         assert done.returncode == 2
         assert done.stderr == (
             f"a2a-adapters: app.py, line {line}: opening fail failed: OSError: no database\n"
@@ -264,10 +259,8 @@ def test_the_command_line_names_the_line_where_opening_failed(folder):
 
 def test_a_script_with_a_stuck_thread_ends_on_ctrl_c(folder):
     with launched(warm("app.py")) as (server, url):
-        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
-        params = {"message": message, "configuration": {"returnImmediately": True}}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
-        httpx.post(url, json=call, headers={"A2A-Version": "1.0"}, timeout=PATIENCE)
+        call = rpc("SendMessage", {**say("x"), "configuration": {"returnImmediately": True}})
+        httpx.post(url, json=call, headers=V1, timeout=PATIENCE)
         while not (folder / "stuck").exists():
             assert server.poll() is None
             time.sleep(0.05)

@@ -13,11 +13,11 @@ import pytest
 from a2a.types import TaskState
 
 from tests.support.processes import launched
+from tests.support.requests import V1, rpc, say
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
-V1 = {"A2A-Version": "1.0"}
 APP = '''
 """A server with a grace time of a second, and a store in a folder."""
 import asyncio
@@ -77,8 +77,7 @@ def server(tmp_path, monkeypatch):
 
 
 def call(seconds, method="SendStreamingMessage"):
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": seconds}]}
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
+    return rpc(method, say(seconds))
 
 
 class Reader:
@@ -270,8 +269,8 @@ async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):
         with pytest.raises(httpx.TransportError):
             await reader.last_status()
     with launched(warm("app.py")) as (_, url):
-        get = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task_id}}
         async with httpx.AsyncClient(headers=V1, timeout=60) as http:
-            task = (await http.post(f"{url}/", json=get)).json()["result"]
+            got = await http.post(f"{url}/", json=rpc("GetTask", {"id": task_id}))
+            task = got.json()["result"]
     assert TaskState.Value(task["status"]["state"]) == TaskState.TASK_STATE_FAILED
     assert "The server was stopped" in task["status"]["message"]["parts"][0]["text"]

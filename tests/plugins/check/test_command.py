@@ -13,6 +13,7 @@ from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken
 from tests.plugins.check.seeds import put
 from tests.plugins.check.support import HEADERS, guarded, plain
+from tests.plugins.check.test_hostile import refusing, silent
 from tests.support.tls import running_with_tls
 from tests.support.warm import warm
 
@@ -73,17 +74,6 @@ async def test_an_unreachable_agent():
     assert (code, output) == (3, "")
     assert error.startswith("a2a-adapters: http://127.0.0.1:9/.well-known/agent-card.json cannot")
     assert len(error.splitlines()) == 1
-
-
-async def refusing(scope, receive, send):
-    if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 401, "headers": []})
-        await send({"type": "http.response.body"})
-
-
-async def silent(scope, receive, send):
-    if scope["type"] == "http":
-        await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize(("app", "code"), [(refusing, 4), (silent, 5)])

@@ -1,4 +1,4 @@
-"""`a2a-adapters auth`, and the use of its tokens by other commands."""
+"""`a2a-adapters auth`, the use of its tokens, and tasks that wait for a login."""
 
 from __future__ import annotations
 
@@ -25,7 +25,15 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters import Authenticator, RemoteAuthError, ServerOptions, build_app
+from a2a_adapters import (
+    AgentRequest,
+    Authenticator,
+    AuthRequired,
+    Data,
+    RemoteAuthError,
+    ServerOptions,
+    build_app,
+)
 from a2a_adapters.contract.errors import UnauthenticatedError
 from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH
 from a2a_adapters.testing import running
@@ -258,3 +266,40 @@ async def test_invalid_logins(place, run, url, tmp_path):
     (tmp_path / "card.json").write_text(json.dumps(card))
     plain = await run("auth", "login", "card.json", **MACHINE)
     assert (plain.returncode, "not https" in plain.stderr) == (1, True)
+
+
+LOGIN = "https://login.example/authorize?state=1"
+
+
+async def reads_mail(request: AgentRequest):
+    """Read mail."""
+    hostile = "https://evil.example/\x1b[2J"
+    answer = yield AuthRequired("Please log in.", [Data([{"url": LOGIN}, {"url": hostile}])])
+    yield f"After {answer.text!r}"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def mail():
+    async with running(build_app(reads_mail)) as url:
+        yield url
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--verbose"])
+async def test_send_shows_where_to_log_in_and_the_command_for_afterwards(mail, run, option):
+    done = await run("send", mail, "read my mail", option)
+    assert f"log in at {LOGIN}\n" in done.stderr
+    assert "\x1b" not in done.stderr + done.stdout
+    command = done.stderr.split("afterwards: a2a-adapters ")[1]
+    words = command.replace('"I have logged in."', "").split()
+    assert command.endswith('"I have logged in."\n')
+    after = await run(*words, "I have logged in.")
+    assert after.stdout == "After 'I have logged in.'\n"
+
+
+async def test_chat_goes_on_with_enter(mail, run):
+    done = await run("chat", mail, text="read my mail\n\nread again\nNo, thanks\n\n")
+    assert done.stderr.count(f"log in at {LOGIN}\n") == 2
+    assert "press Enter when you have logged in" in done.stderr
+    assert "After 'I have logged in.'" in done.stdout
+    assert "After 'No, thanks'" in done.stdout
+    assert "\x1b" not in done.stderr + done.stdout

@@ -6,7 +6,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.plugins.console.test_chat import say
-from tests.support.processes import Server, launched
+from tests.plugins.console.test_command import console
+from tests.support.processes import launched
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -31,15 +32,6 @@ async def test_a_restarted_server_is_reconnected(open_page, tmp_path):
 
 
 async def test_the_command_line_shows_any_agent(open_page, url):
-    process = Server(
-        warm("-m", "a2a_adapters", "console", f"{url}/agents/clerk", "--port", "0"), None
-    )
-    try:
-        console = process.said(r"console at (http://\S+)/console")[1]
-        async with open_page(console) as page:
-            await say(page, "hello")
-            await expect(page.get_by_text("What is your name?")).to_be_visible()
-    finally:
-        process.terminate()
-        process.ended()
-        process.close()
+    async with console(f"{url}/agents/clerk") as address, open_page(address) as page:
+        await say(page, "hello")
+        await expect(page.get_by_text("What is your name?")).to_be_visible()

@@ -14,7 +14,7 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a_adapters import PushOptions, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.support.inbox import OPEN, ask, inbox, notifying, talk
-from tests.support.requests import grpc_port, serving
+from tests.support.requests import grpc_port, old_call, old_say, serving
 
 
 class V03:
@@ -24,22 +24,13 @@ class V03:
         self._http = http
 
     async def call(self, method, params):
-        content = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return (await self._http.post("/", json=content)).json()
+        return await old_call(self._http, method, params)
 
     async def send(self, text, url):
-        message = {
-            "kind": "message",
-            "messageId": "m1",
-            "role": "user",
-            "parts": [{"kind": "text", "text": text}],
-        }
         authentication = {"schemes": ["Basic"], "credentials": "YTpi"}
         config = {"url": url, "token": "t", "authentication": authentication}
         configuration = {"pushNotificationConfig": config, "blocking": True}
-        answer = await self.call(
-            "message/send", {"message": message, "configuration": configuration}
-        )
+        answer = await self.call("message/send", {**old_say(text), "configuration": configuration})
         return answer["result"]
 
 
