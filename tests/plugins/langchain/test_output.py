@@ -244,6 +244,19 @@ async def test_workflow_messages_keep_their_files():
     assert list(only(events, Output).parts) == FILES
 
 
+async def test_what_output_makes_of_a_workflows_result_has_another_schema():
+    async def write(text):
+        return Report(topic=text, outline="tea, cups", pages=2)
+
+    write.__annotations__["return"] = Report  # LangGraph does not evaluate postponed annotations
+    workflow = entrypoint()(write)
+    (report,) = only(await ask(adapt(workflow), "tea"), Output).parts
+    assert report.schema["title"] == "Report"
+    made = adapt(workflow, output=lambda report: {"count": report["pages"]})
+    (count,) = only(await ask(made, "tea"), Output).parts
+    assert (count.value, count.schema) == ({"count": 2}, None)
+
+
 @pytest.mark.parametrize("kind", [Scripted, Whole])
 @pytest.mark.parametrize("wrap", [lambda model: model, RunnableLambda(str).__or__, one_node])
 @pytest.mark.parametrize("text", ["", "let me see"])

@@ -236,7 +236,7 @@ class GraphResult:
             return _message_events(value, speech)
         if isinstance(value, str):
             return _text_events(value, speech)
-        return outputs(value, self._schema)
+        return outputs(value, None if self._output else self._schema)
 
 
 def _is_sent(value: object, speech: Speech[str]) -> bool:
