@@ -156,8 +156,9 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         return Call(conversation, to_parts(new if continues and new else messages), options)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
+        text = cut(reply.text, stop) if stop else reply.text
         message = AIMessage(
-            content=content_of(cut(reply.text, stop), reply),
+            content=content_of(text, reply),
             usage_metadata=usage_of(reply),
             response_metadata=self._metadata(reply),
         )

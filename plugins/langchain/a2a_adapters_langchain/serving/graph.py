@@ -103,6 +103,7 @@ class GraphAdapter(Adapter):
         self._make_context = context
         self._make = make
         self._graph = graph
+        self._limit = step_limit(graph)
         self._threads = Threads(graph, limits or Limits())
         self._input: ReadInput = input or graph_input(graph)
         self._is_answer = None if output else answer_filter(graph, stream_nodes)
@@ -111,7 +112,8 @@ class GraphAdapter(Adapter):
 
     def _thread(self, config: RunnableConfig) -> AbstractContextManager[GraphThread]:
         graph = self._make(config) if self._make else self._graph
-        return self._threads.thread(graph, {**step_limit(graph), **config})
+        limit = step_limit(graph) if self._make else self._limit
+        return self._threads.thread(graph, {**limit, **config})
 
     def describe(self) -> AgentDescription:
         """Describe the graph by its name, its tools and its input."""
@@ -167,13 +169,15 @@ class GraphAdapter(Adapter):
             if is_recovery:
                 start = await resumed_start(value, request, thread)
             else:
-                start = RunStart(await first_input(value, request, thread))
+                state = await thread.state()
+                start = RunStart(await first_input(value, request, thread, state))
             progress = GraphProgress() if request.wants_progress else None
             run = GraphRun(start, self._is_answer, progress, watch.is_structured)
-            watch.count(start.usages())
-            texts = start.texts(request.said, self._is_answer)
-            if text := "".join(run.speech.end("", each) for each in texts):
-                yield TextDelta(text)
+            if start.finished:
+                watch.count(start.usages())
+                texts = start.texts(request.said, self._is_answer)
+                if text := "".join(run.speech.end("", each) for each in texts):
+                    yield TextDelta(text)
             if isinstance(start.given, Rejected | InputRequired):
                 yield start.given
                 return

@@ -45,16 +45,18 @@ _TEXT_KEYS = ("question", "prompt", "message", "description")
 DECLINED = Rejected("Stopped, because the step was not approved.")
 
 
-async def first_input(value: object, request: AgentRequest, thread: AnyThread) -> object:
+async def first_input(
+    value: object, request: AgentRequest, thread: AnyThread, state: StateSnapshot
+) -> object:
     """Return a graph's input for a message, or the event that answers without a run.
 
     Args:
         value: The input for a new task.
         request: The message.
-        thread: The thread. It has pending steps if its process died, or if the task that asked no
+        thread: The thread.
+        state: Its state. It has pending steps if its process died, or if the task that asked no
             longer exists.
     """
-    state = await thread.state()
     if request.resuming:
         try:
             begin = _resumption(state, request)
@@ -64,7 +66,7 @@ async def first_input(value: object, request: AgentRequest, thread: AnyThread) -
         if begin is DECLINED:
             await thread.repair()
         return begin
-    is_waiting = bool(_open(state)) or (thread.has_breakpoints and bool(state.next))
+    is_waiting = bool(_open(state)) or (bool(state.next) and thread.has_breakpoints)
     if is_waiting and await request.others_wait():
         return ANOTHER_TASK_WAITS
     if state.tasks or state.next:

@@ -90,11 +90,11 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
     """Return the start of the run of a dead process, which may not have begun."""
     now = await thread.state()
     if not _belongs_to(now, request):
-        return RunStart(await first_input(value, request, thread))
+        return RunStart(await first_input(value, request, thread, now))
     position = await thread.position()
     given: object = None
     if position == asked_at(request):  # the graph has not received the reply
-        given = await first_input(None, request, thread)
+        given = await first_input(None, request, thread, now)
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
         given = FINISHED
     elif await thread.is_interrupted():

@@ -100,7 +100,7 @@ class RemoteGraphAdapter(Adapter):
         ids = {**caller(request), "thread_id": conversation_uuid(request)}
         config = run_config(request, RunWatch(request.cancelled), ids, self._make_config)
         thread = self._thread(config)
-        begin = await first_input(value, request, thread)
+        begin = await first_input(value, request, thread, await thread.state())
         if isinstance(begin, Rejected | InputRequired):
             yield begin
             return

@@ -70,7 +70,7 @@ class GraphRun:
         self.is_paused = False
         self.complaint = ""
         self._given = start.given
-        self._written = start.written()
+        self._written = start.written() if start.finished else set()
         self._is_answer = functools.cache(is_answer) if is_answer else None
         self._is_structured = is_structured
         self._held: dict[str, list[str]] = {}
