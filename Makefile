@@ -16,7 +16,7 @@ PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # plugins of every server are covered without these tests.
 UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plugins/autogen \
 	plugins/langchain plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
-	plugins/test_failures.py test_docs.py test_examples.py test_imports.py test_install.py test_public_api.py
+	plugins/test_failures.py plugins/test_init.py test_docs.py test_examples.py test_imports.py test_install.py test_public_api.py
 # `make lowest` runs the tests that the lowest version of a dependency can break: where code meets a framework,
 # a server, a database or a terminal. The lowest openai-agents and pydantic-ai are in the main environment, as
 # they would raise the lowest pydantic.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import suppress
 from typing import Any, TypeVar
+
+from a2a_adapters.concurrency.background import let_fail
 
 T = TypeVar("T")
 
@@ -39,6 +40,6 @@ async def produced(
             yield item[0]
         await task
     finally:
+        task.add_done_callback(let_fail)  # a failure was raised already
         task.cancel()
-        with suppress(asyncio.CancelledError, Exception):  # a failure was raised already
-            await task
+        await asyncio.wait({task})  # unlike `await task`, does not hide a cancel of the reader

@@ -182,7 +182,7 @@ class ServedAgents:
                 "signature would vouch for any host that a client names"
             )
         self.is_draining = False
-        self.storage = open_storage(options.storage, options.limits, options.bus)
+        self.storage = open_storage(options.storage, options.limits, bus=options.bus)
         self._root = Address(url or "", options.trust_forwarded)
         self.protection = Protection(options)
         if isinstance(target, Mapping):

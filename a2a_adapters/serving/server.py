@@ -149,7 +149,7 @@ async def check_storage(options: ServerOptions) -> None:
         ConfigurationError: The storage cannot be used.
         MissingExtraError: Its driver is not installed.
     """
-    storage = open_storage(options.storage, options.limits, options.bus)
+    storage = open_storage(options.storage, options.limits, bus=options.bus)
     await storage.start()
     await storage.aclose(1)
 

@@ -177,7 +177,7 @@ class MemoryPushStore(PushNotificationConfigStore):
 _MEMORY = ("memory:", "memory")
 
 
-def open_storage(url: str, limits: Limits, bus: str | None = None) -> Storage:
+def open_storage(url: str, limits: Limits, *, bus: str | None = None) -> Storage:
     """Return the storage at a URL; `Storage.start` connects it.
 
     Args:

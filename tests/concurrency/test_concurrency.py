@@ -140,6 +140,29 @@ async def test_closing_cancels_the_producer():
     assert cancelled.is_set()
 
 
+async def test_a_cancel_while_the_producer_ends_reaches_the_reader():
+    ends, may_end = asyncio.Event(), asyncio.Event()
+
+    async def produce(put):
+        await put("one")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.set()
+            await may_end.wait()
+
+    async def read():
+        async with aclosing(produced(produce)) as items:
+            assert await anext(items) == "one"
+
+    reader = asyncio.create_task(read())
+    await ends.wait()
+    reader.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+
+
 async def test_errors_follow_the_items():
     async def produce(put):
         await put("one")

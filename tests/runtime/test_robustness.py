@@ -124,6 +124,30 @@ async def test_a_parked_run_cannot_prevent_the_cancellation_of_its_task(how):
     assert stored.status.state == TaskState.TASK_STATE_CANCELED
 
 
+async def test_an_agent_that_ignores_cancellation_blocks_neither_others_nor_shutdown(caplog):
+    release = asyncio.Event()
+
+    async def deaf(text: str):
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        return text
+
+    runtime = runtime_of(deaf, limits=Limits(run_seconds=0.3, shutdown_seconds=0.1))
+    request = user_message("go", context_id="c")
+    request.configuration.return_immediately = True
+    task = await runtime.on_message_send(request, CALLER)
+    await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    async with asyncio.timeout(60):
+        after = await runtime.on_message_send(user_message("go", context_id="c"), CALLER)
+        assert after.status.state == TaskState.TASK_STATE_FAILED
+        await runtime.aclose()
+    assert "did not end" in caplog.text
+    release.set()
+
+
 class Asking(AgentExecutor):
     """An a2a-sdk executor that asks a question, and continues with an artifact."""
 

@@ -90,7 +90,7 @@ PATHS = [
 ]
 
 
-def test_invalid_bodies_get_errors():
+def test_wrong_bodies_get_errors():
     def judge(response, _content):
         if not response.headers["content-type"].startswith("text/event-stream"):
             answer = response.json()

@@ -137,3 +137,11 @@ class TestAsyncFunctionsOnSqlite(OnSqlite, AsyncFunctions):
 
 class TestAsyncFunctionsOnPostgresql(OnPostgresql, AsyncFunctions):
     pass
+
+
+class TestBlockingFunctionsOnSqlite(OnSqlite, BlockingFunctions):
+    pass
+
+
+class TestBlockingFunctionsOnPostgresql(OnPostgresql, BlockingFunctions):
+    pass

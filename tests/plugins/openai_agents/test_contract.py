@@ -80,6 +80,22 @@ class TestAgentsOnPostgresql(OnPostgresql, contracts.Agents):
     support = support
 
 
+class TestFunctionsOnSqlite(OnSqlite, contracts.Functions):
+    support = support
+
+
+class TestFunctionsOnPostgresql(OnPostgresql, contracts.Functions):
+    support = support
+
+
+class TestWorkingOnSqlite(OnSqlite, Working):
+    pass
+
+
+class TestWorkingOnPostgresql(OnPostgresql, Working):
+    pass
+
+
 class TestAskingOnSqlite(OnSqlite, Asking):
     pass
 

@@ -23,7 +23,7 @@ def new_url(engine, tmp_path):
 
 def storage_at(url, limits=None, bus=None):
     limits = limits or Limits()
-    return open_storage(url, limits, bus)
+    return open_storage(url, limits, bus=bus)
 
 
 @asynccontextmanager

@@ -174,10 +174,10 @@ class AutoGenAdapter(Adapter):
                     for output in turn.translator.take(event):
                         yield output
                     continue
-                if durable := await self._suspend(turn, run, event):
-                    yield durable
-                    return
                 while not event.answer.done():
+                    if durable := await self._suspend(turn, run, event):
+                        yield durable
+                        return
                     with self._parking(_key(request)):
                         reply = yield turn.translator.question(event)
                     event.take(reply)

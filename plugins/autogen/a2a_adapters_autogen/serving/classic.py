@@ -72,7 +72,7 @@ class ConversableAdapter(Adapter):
 def adapt_classic(target: object) -> Adapter | None:
     """Wrap an agent of the classic API, pass on anything else."""
     is_classic = hasattr(type(target), "a_generate_reply") and hasattr(target, "name")
-    return ConversableAdapter(target) if is_classic else None
+    return ConversableAdapter(target) if is_classic and not hasattr(target, "on_messages") else None
 
 
 def _message(role: str, parts: Any) -> dict[str, str]:

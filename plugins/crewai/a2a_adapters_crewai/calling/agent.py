@@ -131,7 +131,7 @@ class A2AAgent(BaseAgent):
         return work.output
 
     async def aask(self, parts: Sequence[Part]) -> AgentReply:
-        """Send a message in the current task's conversation; `ask` blocks."""
+        """Send a message in the current task's conversation."""
         conversation = self._conversation()
         reply = self._record(await conversation.send(parts))
         while reply.is_question and (run := current_run.get()):

@@ -118,7 +118,7 @@ class RunsAdapter(Adapter):
             return
         events = RunEvents(request, tokens=self._tokens, on_task=self._on_task)
         run = Run(request, work, events, self._waiting)
-        proceed = partial(run.start, self._running_loop(), install)
+        proceed = partial(self._start, run)
         try:
             while True:
                 async with self._slots:
@@ -137,6 +137,9 @@ class RunsAdapter(Adapter):
             raise error
         for event in events.finish(item.result):
             yield event
+
+    def _start(self, run: Run) -> None:
+        run.start(self._running_loop(), install)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop of the runs, which is started for the first one."""

@@ -93,7 +93,7 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
         return RunStart(await first_input(value, request, thread, now))
     position = await thread.position()
     given: object = None
-    if position == asked_at(request):  # the graph has not received the reply
+    if position and position == asked_at(request):  # the graph has not received the reply
         given = await first_input(None, request, thread, now)
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
         given = FINISHED
@@ -121,7 +121,10 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
 async def has_run_nodes(request: AgentRequest, thread: GraphThread) -> bool:
     """Whether a node may have run since the message, and not only LangGraph's own first step."""
     state = await thread.state()
-    if not _belongs_to(state, request) or await thread.position() == asked_at(request):
+    if not _belongs_to(state, request):
+        return False
+    position = await thread.position()
+    if position and position == asked_at(request):
         return False
     if (state.metadata or {}).get("source") != "input":
         return True

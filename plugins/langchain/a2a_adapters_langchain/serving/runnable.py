@@ -192,7 +192,8 @@ def _is_graph(runnable: AnyRunnable) -> bool:
 def _remembers(runnable: AnyRunnable) -> bool:
     """Whether a step of the chain keeps the conversation itself."""
     return any(
-        isinstance(step, RunnableWithMessageHistory) or bool(getattr(step, "checkpointer", None))
+        isinstance(step, RunnableWithMessageHistory)
+        or (_is_graph(step) and bool(getattr(step, "checkpointer", None)))
         for step in all_steps(runnable)
     )
 

@@ -87,11 +87,12 @@ class RunWatch(BaseCallbackHandler):
             raise
 
     def _failure(self, error: Exception) -> AgentFailedError | None:
-        of_model = error in self._model_errors
+        of_model = any(error is each for each in self._model_errors)
         found = limit_failure(error) or model_failure(error, of_model=of_model)
         if found or isinstance(error, A2AAdaptersError):
             return found
-        return AgentFailedError("tool") if error in self._tool_errors else None
+        of_tool = any(error is each for each in self._tool_errors)
+        return AgentFailedError("tool") if of_tool else None
 
     def on_llm_error(self, error: BaseException, **_: Any) -> None:
         """Note an error of a model."""
