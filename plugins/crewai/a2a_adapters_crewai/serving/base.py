@@ -118,7 +118,7 @@ class RunsAdapter(Adapter):
             return
         events = RunEvents(request, tokens=self._tokens, on_task=self._on_task)
         run = Run(request, work, events, self._waiting)
-        proceed = partial(self._start, run)
+        proceed = partial(self._start_run, run)
         try:
             while True:
                 async with self._slots:
@@ -138,7 +138,7 @@ class RunsAdapter(Adapter):
         for event in events.finish(item.result):
             yield event
 
-    def _start(self, run: Run) -> None:
+    def _start_run(self, run: Run) -> None:
         run.start(self._running_loop(), install)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
