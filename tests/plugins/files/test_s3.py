@@ -14,6 +14,7 @@ from obstore.store import S3Store
 from a2a_adapters import AgentRequest, File, Output, RemoteAgent, RemoteRefusedError
 from a2a_adapters.testing import running
 from tests.plugins.files.support import MEBIBYTE, app, content_of, echo, stored
+from tests.support.processes import PATIENCE
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def s3(monkeypatch):
         monkeypatch.setenv(name, value)
     try:
         bucket = f"{url}/{uuid4().hex}"  # the servers of a process share their buckets
-        httpx.put(bucket).raise_for_status()
+        httpx.put(bucket, timeout=PATIENCE).raise_for_status()
         yield bucket
     finally:
         server.stop()
@@ -45,7 +46,7 @@ def name_of(s3):
 
 async def listed_in(s3):
     """Return what the server lists in the bucket."""
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=PATIENCE) as http:
         return (await http.get(f"{s3}?list-type=2")).text
 
 
@@ -61,7 +62,7 @@ async def test_files_are_copied_through_a_bucket(s3, tmp_path):
         with pytest.raises(RemoteRefusedError, match="another user"):
             await ben.send(File(url=file.url))
         edge = 4 * MEBIBYTE
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=PATIENCE) as http:
             part = await http.get(file.url, headers={"Range": f"bytes={edge - 2}-{edge + 1}"})
         assert part.content == sent.read_bytes()[edge - 2 : edge + 2]
     assert await store.objects.used(store.links.owner("ann")) == 2 * (9 * MEBIBYTE + 5)
