@@ -42,4 +42,4 @@ async def produced(
     finally:
         task.add_done_callback(let_fail)  # a failure was raised already
         task.cancel()
-        await asyncio.wait({task})  # unlike `await task`, does not hide a cancel of the reader
+        await asyncio.wait({task})  # `await task` could not tell our cancel from the reader's

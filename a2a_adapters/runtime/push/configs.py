@@ -113,7 +113,7 @@ class PushConfigs:
             await self._options.outbound.check(config.url)
             self._allowed[config.url] = True
         except ForbiddenUrlError as error:
-            reason = str(error)  # a kept log record must not keep the error's frames, and the task
+            reason = str(error)  # with the error, a kept log record would keep the task
             logger.warning("push notifications of task %s refused: %s", config.task_id, reason)
             # The reason would reveal the network here.
             scheme = "an https" if self._options.outbound.https_only else "an http or https"
