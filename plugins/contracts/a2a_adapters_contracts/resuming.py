@@ -40,9 +40,9 @@ class ResumeContract(ABC):
     def command(self, storage: str, work: Path) -> Sequence[str]:
         """Return a command that serves an agent on any port with this storage.
 
-        The agent answers in two steps. The first says `one` and finally appends a line with the
-        message's text to the file `work / "steps"`. The second waits until the file `work / "go"`
-        exists, and says `two`.
+        The agent answers in two steps. The first says `one` and appends a line with the message's
+        text to the file `work / "steps"`. The second appends such a line to `work / "begun"`, waits
+        until the file `work / "go"` exists, and says `two`.
         """
 
     async def test_finished_steps_are_not_done_again_and_all_is_said_once(
@@ -80,14 +80,14 @@ class ResumeContract(ABC):
     async def _killed(
         self, work: Path, *texts: str, kindly: bool = False
     ) -> AsyncGenerator[list[str]]:
-        """Yield the tasks of a server that is killed after their first steps."""
+        """Yield the tasks of a server that is killed in their second steps."""
         async with self._client(work) as (process, client):
             tasks = [await _begin(client, text) for text in texts]
             for task_id in tasks:
                 await _until(client, task_id, lambda task: "one" in answer_of(task))
             while True:
-                steps = work / "steps"
-                if steps.exists() and len(steps.read_text().split()) == len(texts):
+                begun = work / "begun"
+                if begun.exists() and len(begun.read_text().split()) == len(texts):
                     break
                 await asyncio.sleep(_PAUSE_SECONDS)
             await client.list_tasks(ListTasksRequest())  # the answers are stored before this

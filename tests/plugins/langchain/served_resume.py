@@ -85,6 +85,8 @@ async def first_step(state):
 
 
 async def second_step(state):
+    with (WORK / "begun").open("a") as file:
+        file.write(f"{state['messages'][0].text}\n")
     await until_it_may_go_on()
     return {"messages": [await Words(text="two").ainvoke(state["messages"])]}
 

@@ -26,6 +26,8 @@ async def step(text: str) -> str:
 async def answer(items):
     if items[-1].get("type") != "function_call_output":
         return ["one", calling("step", text=said(items)[-1])]
+    with (WORK / "begun").open("a") as file:
+        file.write(f"{said(items)[-1]}\n")
     while True:
         if (WORK / "go").exists():
             return "two"
