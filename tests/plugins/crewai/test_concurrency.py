@@ -172,3 +172,24 @@ async def test_a_blocking_guardrail_does_not_stop_the_server():
     await entered.wait()
     leave.set()
     assert answer(await run) == "cats"
+
+
+async def test_a_run_that_waits_for_its_slot_outlives_the_loop_of_the_others():
+    called, gate = threading.Event(), threading.Event()
+
+    def work(prompt):
+        called.set()
+        gate.wait(60)
+        return value_of("topic")(prompt)
+
+    adapter = CrewAdapter(support.crew(work), Options(max_runs=1))
+    first = asyncio.create_task(ask(adapter, "one"))
+    await asyncio.to_thread(called.wait, 60)
+    second = asyncio.create_task(ask(adapter, "two"))
+    await asyncio.sleep(0)
+    await adapter.aclose()
+    gate.set()
+    with pytest.raises(RuntimeError, match="cancelled"):
+        await first
+    assert answer(await second) == "two"
+    await adapter.aclose()
