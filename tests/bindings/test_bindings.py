@@ -229,9 +229,9 @@ async def test_a_bare_message_by_every_binding(http):
 @pytest.mark.parametrize("binding", ["jsonrpc", "rest"])
 async def test_a_stream_that_has_to_wait_begins_at_once(monkeypatch, agent, http, binding):
     """A queued message gets its headers; if it is refused later, that is its only event."""
-    monkeypatch.setattr("a2a_adapters.bindings.sse._REFUSAL_SECONDS", 0.05)
     async with http.stream("POST", "/message:stream", json=say("wait"), headers=V1) as running:
         first = json.loads((await anext(running.aiter_lines())).removeprefix("data: "))
+        monkeypatch.setattr("a2a_adapters.bindings.sse._REFUSAL_SECONDS", 0.05)
         follow = say("refuse", taskId=first["task"]["id"])
         path, body = (
             ("/", rpc("SendStreamingMessage", follow))

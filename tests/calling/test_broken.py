@@ -72,10 +72,11 @@ async def test_a_silent_stream_is_subscribed_to_again():
             if self.methods.count("SubscribeToTask") == 3:
                 has_waited.set()
 
-    options = RemoteOptions(idle_timeout=0.05, retries=1000)
+    options = RemoteOptions(idle_timeout=0.5, retries=1000)
     async with (
         running(Watching(build_app(think))) as url,
-        RemoteAgent(url, options=options) as agent,
+        RemoteAgent(url) as patient,
+        RemoteAgent(await patient.card(), options=options) as agent,
     ):
         assert (await agent.send("ping")).text == "pong"
 

@@ -30,7 +30,10 @@ def counting(app, ports):
     return counted
 
 
-async def test_calls_one_after_the_other_share_a_connection():
+async def test_calls_one_after_the_other_share_a_connection(monkeypatch):
+    # A server that is slow to end a stream loses its connection.
+    monkeypatch.setattr("a2a_adapters.calling.exchange._END_SECONDS", 60)  # private: no option
+
     async def script(context, task):
         await task.add_artifact(text("pong"))
         await task.complete()
@@ -161,8 +164,12 @@ async def test_cancelling_a_call_cancels_its_task(endless_agent):
 
 async def test_a_timeout_cancels_its_task():
     ended.clear()
-    options = RemoteOptions(timeout=0.2)
-    async with running(build_app(endless)) as url, RemoteAgent(url, options=options) as agent:
+    options = RemoteOptions(timeout=2)
+    async with (
+        running(build_app(endless)) as url,
+        RemoteAgent(url) as patient,
+        RemoteAgent(await patient.card(), options=options) as agent,
+    ):
         with pytest.raises(RemoteTimeoutError) as caught:
             await agent.send("go")
         assert caught.value.task_id

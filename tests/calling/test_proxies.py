@@ -29,7 +29,7 @@ async def test_a_stream_that_a_proxy_cuts_loses_nothing(tmp_path, binding, versi
     app = build_app(target, options=ServerOptions(grpc_port=0))
     async with running(app) as url:
         upstream = grpc_port(app) if is_grpc else urlsplit(url).port
-        async with nginx(tmp_path, upstream, "200ms", is_grpc=is_grpc) as proxy:
+        async with nginx(tmp_path, upstream, "1s", is_grpc=is_grpc) as proxy:
             address = f"{'' if is_grpc else 'http://'}127.0.0.1:{proxy.port}"
             async with RemoteAgent(card_of(address, version, binding)) as agent:
                 events = agent.stream("wait")

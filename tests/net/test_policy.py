@@ -325,8 +325,8 @@ async def test_a_server_that_never_answers_times_out():
         await reader.read()
         writer.close()
 
-    own = OutboundPolicy(allow_private=True)
-    async with listening(silence) as port, own.client(timeout=0.1) as client:
+    own, limits = OutboundPolicy(allow_private=True), httpx.Timeout(60, read=0.1)
+    async with listening(silence) as port, own.client(timeout=limits) as client:
         with pytest.raises(httpx.ReadTimeout):
             await client.get(f"http://127.0.0.1:{port}/")
 

@@ -62,7 +62,7 @@ async def test_a_conversation_is_renamed_and_deleted(open_page, url):
         await expect(tab.locator(".turn")).to_have_count(0)
         await page.reload()
         await page.get_by_role("tab", name="History").click()
-        await expect(titles(page)).to_have_text(["two", "first"], timeout=5000)
+        await expect(titles(page)).to_have_text(["two", "first"])
 
 
 async def test_the_browser_keeps_titles_and_ids_only(open_page, url):

@@ -184,12 +184,12 @@ async def test_a_run_that_waits_for_its_slot_outlives_the_loop_of_the_others():
 
     adapter = CrewAdapter(support.crew(work), Options(max_runs=1))
     first = asyncio.create_task(ask(adapter, "one"))
-    await asyncio.to_thread(called.wait, 60)
+    assert await asyncio.to_thread(called.wait, 60)
     second = asyncio.create_task(ask(adapter, "two"))
     await asyncio.sleep(0)
     await adapter.aclose()
-    gate.set()
     with pytest.raises(RuntimeError, match="cancelled"):
         await first
+    gate.set()
     assert answer(await second) == "two"
     await adapter.aclose()

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
-from a2a.types import CancelTaskRequest, SubscribeToTaskRequest, TaskState
+from a2a.types import CancelTaskRequest, GetTaskRequest, TaskState
 from a2a_adapters_crewai import adapt
 from crewai import Crew, Process
 from crewai.flow import Flow, human_feedback, listen, start
@@ -122,9 +122,9 @@ async def test_a_waiting_run_fails_after_its_time_limit():
     limits = ServerOptions(limits=Limits(input_seconds=0.3))
     async with running(build_app(reviewed(revised), options=limits)) as url, connect(url) as client:
         waiting = await send(client, user_message("cats"))
-        news = client.subscribe(SubscribeToTaskRequest(id=waiting.id))
-        last = [event async for event in news][-1]
-        assert last.status_update.status.state == TaskState.TASK_STATE_FAILED
+        while waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED:
+            waiting = await client.get_task(GetTaskRequest(id=waiting.id))
+        assert waiting.status.state == TaskState.TASK_STATE_FAILED
 
 
 async def test_a_cancelled_question_ends_the_run():

@@ -109,15 +109,17 @@ async def test_waiting_callers_learn_of_a_cancellation():
     assert (answered["task"]["state"], answered["artifacts"]) == ("cancelled", [])
 
 
-async def test_a_dashboard_on_the_stream():
-    """Shows chunks and heartbeats, and ends with the state."""
+async def test_a_dashboard_shows_chunks_and_the_state(http):
+    found, comments = await events(http, asking("a b", "message/stream"))
+    assert [e["chunk"]["content"] for e in found[:-1]] == ["", "written: ", "a ", "b "]
+    assert {e["task"]["state"] for e in found[:-1]} == {"working"}
+    assert found[-1].keys() == {"task", "metadata"}
+    assert found[-1]["task"] == {"id": found[0]["task"]["id"], "state": "completed"}
+    assert comments == []
+
+
+async def test_a_dashboard_shows_heartbeats():
     async with serving(dialect=OmniRouteDialect(heartbeat_seconds=0.05)) as http:
-        found, comments = await events(http, asking("a b", "message/stream"))
-        assert [e["chunk"]["content"] for e in found[:-1]] == ["", "written: ", "a ", "b "]
-        assert {e["task"]["state"] for e in found[:-1]} == {"working"}
-        assert found[-1].keys() == {"task", "metadata"}
-        assert found[-1]["task"] == {"id": found[0]["task"]["id"], "state": "completed"}
-        assert comments == []
         call = asking("HANG", "message/stream")
         async with http.stream("POST", "/a2a", json=call) as response:
             async for line in response.aiter_lines():

@@ -103,7 +103,7 @@ class RunsAdapter(Adapter):
         return self._description
 
     async def aclose(self) -> None:
-        """Cancel the runs and stop their event loop."""
+        """Cancel the runs and stop their event loop; a run that waits for a slot starts another."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
             self._loop = None

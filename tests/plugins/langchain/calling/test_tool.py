@@ -146,7 +146,8 @@ async def test_errors_before_a_task_exists(serve, serve_app):
     gone = RemoteAgent("http://127.0.0.1:9", options=RemoteOptions(retries=0))
     with pytest.raises(RemoteConnectionError):
         A2ATool.from_agent(gone)
-    slow = RemoteAgent(serve(states_waiting), options=RemoteOptions(timeout=0.2))
+    async with RemoteAgent(serve(states_waiting)) as patient:
+        slow = RemoteAgent(await patient.card(), options=RemoteOptions(timeout=0.2))
     errors = [
         (A2ATool(agent=gone, name="gone", description="-"), "cannot be reached"),
         (A2ATool(agent=slow, name="slow", description="-"), "no complete answer within 0.2 s"),
