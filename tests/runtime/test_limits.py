@@ -161,20 +161,20 @@ async def test_an_idle_agent_is_stopped():
 
 async def test_a_working_agent_is_not_idle():
     async def steady(text: str):
-        for _ in range(10):
-            await asyncio.sleep(0.05)
+        for _ in range(8):
+            await asyncio.sleep(0.3)
             yield "."
 
     async def ticking(text: str):
         while True:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
             yield "."
 
-    async with limited(steady, idle_seconds=0.3) as url, connect(url) as client:
-        assert answer_of(await send(client, user_message("go"))) == "." * 10
-    async with limited(ticking, idle_seconds=0.2, run_seconds=0.4) as url, connect(url) as client:
+    async with limited(steady, idle_seconds=2) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("go"))) == "." * 8
+    async with limited(ticking, idle_seconds=2, run_seconds=4) as url, connect(url) as client:
         task = await send(client, user_message("go"))
-    assert "stopped after 0.4 s" in task.status.message.parts[0].text
+    assert "stopped after 4 s" in task.status.message.parts[0].text
 
 
 async def test_the_number_and_size_of_parts_are_limited():

@@ -35,7 +35,7 @@ from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message
 
 CALLER = ServerCallContext()
-ONE = Limits(runs=1, queued_runs=0, run_seconds=0.2, shutdown_seconds=0.1, sweep_seconds=0.05)
+ONE = Limits(runs=1, queued_runs=0, run_seconds=1, shutdown_seconds=0.1, sweep_seconds=0.05)
 
 
 @pytest.fixture(autouse=True)

@@ -96,7 +96,7 @@ def adapter():
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
 async def test_a_conversation_continues_after_an_abandoned_run(adapter, is_cancelled):
-    runtime = runtime_with(adapter, Limits(run_seconds=20 if is_cancelled else 0.1))
+    runtime = runtime_with(adapter, Limits(run_seconds=20 if is_cancelled else 2))
 
     async def say(text, context_id="c"):
         return await runtime.on_message_send(user_message(text, context_id=context_id), CALLER)

@@ -289,7 +289,7 @@ async def test_bodies_that_come_in_together_are_bounded():
 
 
 async def test_a_body_that_takes_too_long_is_refused():
-    app = build_app(echo, options=limited(body_seconds=0.05))
+    app = build_app(echo, options=limited(body_seconds=2))
     async with running(app) as url:
         host, port = httpx.URL(url).host, httpx.URL(url).port
         reader, writer = await asyncio.open_connection(host, port)

@@ -169,6 +169,7 @@ class Store(InMemoryTaskStore):
         if HANGS in ("store", "thread") or (
             HANGS == "last write" and task.status.state == TaskState.TASK_STATE_FAILED
         ):
+            print("saving", file=sys.stderr, flush=True)
             await never()
         await super().save(task, context)
 
@@ -217,11 +218,9 @@ async def test_whatever_hangs_the_server_ends(tmp_path, monkeypatch, hangs):
     with launched(warm("app.py", hangs)) as (process, url):
         async with httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
             reading = asyncio.ensure_future(http.post("/", json=call("x")))
-            if hangs not in {"store", "thread"}:  # there the agent waits for the store
-                await asyncio.to_thread(process.said, "^running$")
-            else:
-                while (await http.get("/healthz")).status_code != 200:
-                    pass
+            # The agent itself waits for the store.
+            begun = "^saving$" if hangs in {"store", "thread"} else "^running$"
+            await asyncio.to_thread(process.said, begun)
             process.send_signal(signal.SIGTERM)
             errors = await asyncio.to_thread(process.ended)
             reading.cancel()

@@ -139,7 +139,7 @@ async def test_suggested_commands_quote_task_ids(run, task_id):
 @pytest.mark.parametrize("task_id", [SHELL, "--insecure"])
 async def test_suggestions_after_a_timeout_quote_task_ids(run, task_id):
     async with agent(task_id, "TASK_STATE_WORKING") as url:
-        done = await run("send", url, "hello", "--timeout", "2s")
+        done = await run("send", url, "hello", "--timeout", "5s")
     [hint] = [line for line in done.stderr.splitlines() if line.startswith("hint: ")]
     words = shlex.split(hint.removeprefix("hint: "))
     assert words[:3] == ["a2a-adapters", "task", "get"]

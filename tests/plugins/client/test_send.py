@@ -106,7 +106,7 @@ async def test_async_prints_the_ids(url, run, run_json):
 
 
 async def test_a_timeout_names_the_task(url, run_json):
-    error = (await run_json("send", url, "endless", "--timeout", "1s"))["error"]
+    error = (await run_json("send", url, "endless", "--timeout", "5s"))["error"]
     assert error["code"] == "A2ACLI_ERR_TIMEOUT"
     task_id = error["hint"].split("task get ")[1].split()[0]
     task = await run_json("task", "get", url, task_id)

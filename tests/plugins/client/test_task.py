@@ -39,7 +39,7 @@ async def test_list(url, run, run_json, task):
 async def test_subscribe_until_input_is_required(url, run, run_json):
     task = (await run_json("send", url, "endless", "--async"))["task"]
     late = await run(
-        "task", "subscribe", url, task["id"], "--stream", "-o", "json", "--timeout", "1s"
+        "task", "subscribe", url, task["id"], "--stream", "-o", "json", "--timeout", "5s"
     )
     first, *_, last = map(json.loads, late.stdout.splitlines())
     assert first["task"]["id"] == task["id"]

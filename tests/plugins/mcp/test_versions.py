@@ -40,7 +40,7 @@ async def test_a_client_of_mcp_2_calls_agents(python_2, mode, version):
         return f"found {text}"
 
     targets = {"book": agents.book, "work": agents.work, "long": long}
-    app = build_app(targets, dialects=[McpTools(task_after_seconds=0.2)])
+    app = build_app(targets, dialects=[McpTools(task_after_seconds=5)])
     lines = []
     async with running(app) as url:
         process = await asyncio.create_subprocess_exec(

@@ -9,7 +9,7 @@ from tests.plugins.router.providers import Provider, routed
 PRICES = {"paid": {"input": 1, "output": 2}}
 QUOTAS = [
     {"deployment": "paid", "per": "day", "requests": 10, "usd": 1},
-    {"deployment": "free", "per": "minute", "requests": 2},
+    {"deployment": "free", "per": "day", "requests": 2},
 ]
 
 

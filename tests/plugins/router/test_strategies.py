@@ -166,7 +166,7 @@ async def test_the_fastest_is_measured_once_its_libraries_are_imported():
                 await answered(agent, model="quick")
         slow.gate.set()
         await asking
-        assert await answered(agent, 5) == ["quick"] * 5
+        assert await answered(agent) == ["quick"]
 
 
 async def test_a_dead_model_is_not_the_fastest():
