@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,8 @@ class Messages:
                 self._live.check_ours(live)
                 # Streams and blocking callers still learn of a refusal; others would not.
                 is_deaf = params.configuration.return_immediately and subscriber is None
+                if is_deaf:
+                    await self._until_asked(live)
                 _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)
         else:
@@ -149,6 +152,16 @@ class Messages:
             return await self._begin_recognizable(run, identity, request, params)
         finally:
             self._live.let_go(live)
+
+    async def _until_asked(self, live: LiveTask) -> None:
+        """Wait for a run whose question is being stored: its caller may know of it already."""
+        for run in [run for run in self._runs_of(live) if run.is_asking]:
+            self._live.hold(live)
+            try:
+                with suppress(A2AError):  # the task has ended, as the caller is told next
+                    await run.wait(until_begun=False)
+            finally:
+                self._live.let_go(live)
 
     async def _task_of(self, message: Message, context: ServerCallContext) -> LiveTask:
         live = await self._live.find(message.task_id, context)

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
-from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState
+from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import runs_now
@@ -79,6 +79,8 @@ class Run(TextQueue):
         """Start of its turn, by `time.monotonic`; 0 before."""
         self.is_abandoned = False
         """Whether it was abandoned: its events are dropped."""
+        self.is_asking = False
+        """Whether its question is being stored; other processes may show it already."""
         self.on_end: Callable[[], None] | None = None
         """Called once, when it has ended or is abandoned."""
         self.append_text = live.append_text
@@ -203,7 +205,10 @@ class Run(TextQueue):
             await self._keep_reply(event, kept)
         if self.stage < Stage.OPENING:
             await self._open(event)
+        if isinstance(event, Task | TaskStatusUpdateEvent):
+            self.is_asking = event.status.state in states.INTERRUPTED
         await live.apply(event, kept)
+        self.is_asking = False
         if self.stage < Stage.BEGUN:
             self._begin()
         if isinstance(event, TaskArtifactUpdateEvent):

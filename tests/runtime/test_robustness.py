@@ -248,6 +248,42 @@ async def test_concurrent_answers_after_a_restart_are_answered_once():
     assert sorted(type(r).__name__ for r in results) == ["Task", "UnsupportedOperationError"]
 
 
+async def test_a_question_that_is_being_stored_takes_an_answer():
+    """Other processes show a question as soon as it is stored, before its run knows of that."""
+    goes_on, holds, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Held(InMemoryTaskStore):
+        async def save(self, task, context):
+            await super().save(task, context)
+            if task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED:
+                holds.set()
+                await gate.wait()
+
+    async def ask(request: AgentRequest):
+        yield "Well, "
+        await goes_on.wait()
+        reply = yield InputRequired("where to?")
+        yield reply.text
+
+    def deaf(text, **fields):
+        request = user_message(text, **fields)
+        request.configuration.return_immediately = True
+        return runtime.on_message_send(request, CALLER)
+
+    runtime = runtime_of(ask, store=Held())
+    task = await deaf("go")
+    goes_on.set()
+    await holds.wait()
+    answering = asyncio.ensure_future(deaf("Rome", task_id=task.id))
+    await asyncio.wait({answering}, timeout=0.05)
+    gate.set()
+    await answering
+    async with asyncio.timeout(60):
+        while task.status.state != TaskState.TASK_STATE_COMPLETED:
+            task = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
+    assert answer_of(task) == "Well, \nRome"
+
+
 async def test_cancelled_queued_work_never_runs():
     release, done = threading.Event(), []
 
