@@ -134,11 +134,11 @@ class Messages:
             identity = identify(params, context, extensions)
             is_running = (live.owner, identity.name) in self._arrivals
             if not is_running and not is_in_history(identity, message, live):
-                self._live.check_ours(live)
                 # Streams and blocking callers still learn of a refusal; others would not.
                 is_deaf = params.configuration.return_immediately and subscriber is None
                 if is_deaf:
                     await self._until_asked(live)
+                self._live.check_ours(live)
                 _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)
         else:
@@ -158,7 +158,7 @@ class Messages:
         for run in [run for run in self._runs_of(live) if run.is_asking]:
             self._live.hold(live)
             try:
-                with suppress(A2AError):  # the task has ended, as the caller is told next
+                with suppress(A2AError):  # the checks that follow explain it
                     await run.wait(until_begun=False)
             finally:
                 self._live.let_go(live)
