@@ -185,14 +185,6 @@ def test_the_table_of_layers_has_no_upward_and_no_unused_dependency():
     assert not [here for i, here in enumerate(names) if LAYERS[here] - set(names[:i])]
 
 
-LINES = 24_000
-"""The most lines that the core may have: make it smaller with the core, down to 24,000."""
-
-
-def test_the_core_is_small():
-    assert sum(len(path.read_text().splitlines()) for path in CORE.values()) <= LINES
-
-
 def circles(edges: dict[str, set[str]]) -> list[str]:
     try:
         TopologicalSorter(edges).prepare()

@@ -219,6 +219,11 @@ class Adapter(ABC):
     uses_history: bool = False
     """Whether requests need `AgentRequest.history`."""
 
+    holds_text: bool = False
+    """Whether a guardrail, a hook or a similar part of the target may still change or block text
+    that has been streamed. Text is then sent when an `AnswerText` event accepts it, or when the
+    stream ends normally; the text before a question, a rejection or a failure is dropped."""
+
     resumes: bool = False
     """Whether `resume` can continue a run whose process died."""
 

@@ -9,6 +9,7 @@
     │   └── ListenError (OSError)             the port is in use, or the host is not local
     ├── ForbiddenUrlError (ValueError)        the outbound policy forbids a URL
     ├── InvalidInputError (ValueError) *      the agent cannot use the caller's message
+    ├── BlockedError *                        a guardrail blocked the message or the answer
     ├── AgentFailedError *                    a run failed for a known reason
     │   └── ResumeError *                     an interrupted run cannot be continued
     ├── AccessDeniedError *                   an `Authenticator` refuses the caller
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 __all__ = [
-    "A2AAdaptersError", "AccessDeniedError", "AgentFailedError", "ConfigurationError",
-    "ErrorCategory", "ForbiddenError", "ForbiddenUrlError", "InvalidInputError", "ListenError",
-    "MissingExtraError", "NoAdapterError", "TargetError", "UnauthenticatedError",
-    "UnsafeHostError",
+    "A2AAdaptersError", "AccessDeniedError", "AgentFailedError", "BlockedError",
+    "ConfigurationError", "ErrorCategory", "ForbiddenError", "ForbiddenUrlError",
+    "InvalidInputError", "ListenError", "MissingExtraError", "NoAdapterError", "TargetError",
+    "UnauthenticatedError", "UnsafeHostError",
 ]  # fmt: skip
 
 ErrorCategory: TypeAlias = Literal[
@@ -105,6 +106,16 @@ class InvalidInputError(A2AAdaptersError, ValueError):
         """Return an error that lists the fields that pydantic refused, without their values."""
         found = violations(error)
         return cls("; ".join(f"{field}: {text}" if field else text for field, text in found))
+
+
+class BlockedError(A2AAdaptersError):
+    """A guardrail blocked the run. Its task is rejected with this text, without its answer.
+
+    Raise it `from` the framework's exception, which may quote what was blocked.
+    """
+
+    def __init__(self, message: str = "A guardrail of the agent blocked the run.") -> None:
+        super().__init__(message)
 
 
 def violations(error: ValidationError) -> list[tuple[str, str]]:

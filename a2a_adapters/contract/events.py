@@ -3,6 +3,7 @@
 | event                           | the A2A client sees                                           |
 |---------------------------------|---------------------------------------------------------------|
 | `TextDelta`                     | a chunk appended to the artifact `answer`                     |
+| `AnswerText`                    | the same artifact, corrected if it differs from what was sent |
 | `Output`                        | a complete artifact                                           |
 | `TaskMetadata`                  | entries in the task's metadata, such as token usage           |
 | `Progress`                      | a step of the run, if `PROGRESS_EXTENSION` is active          |
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.parts import JSON, Part
 
 __all__ = [
-    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "PROGRESS_EXTENSION", "QUESTION_CLOSED",
-    "TIMESTAMP_EXTENSION", "AgentEvent", "AuthRequired", "InputRequired", "Output", "Progress",
-    "ProgressEvent", "Rejected", "Reply", "TaskMetadata", "TextDelta", "TokenUsage", "ToolCall",
-    "ToolResult",
+    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "HELD_TEXT_EXTENSION", "PROGRESS_EXTENSION",
+    "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "AgentEvent", "AnswerText", "AuthRequired",
+    "InputRequired", "Output", "Progress", "ProgressEvent", "Rejected", "Reply", "TaskMetadata",
+    "TextDelta", "TokenUsage", "ToolCall", "ToolResult",
 ]  # fmt: skip
 
 PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 """URI of the A2A extension that carries `Progress`, `ToolCall` and `ToolResult`."""
+
+
+HELD_TEXT_EXTENSION = "urn:a2a-adapters:extension:held-text:v1"
+"""URI of the A2A extension by which a card says that text arrives once a guardrail accepted it."""
 
 
 A2UI_EXTENSION = "https://a2ui.org/a2a-extension/a2ui/v0.9.1"
@@ -46,9 +51,34 @@ TIMESTAMP_EXTENSION = "https://github.com/a2aproject/a2a-samples/samples/extensi
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The next chunk of the answer's text."""
+    """The next chunk of the answer's text.
+
+    If the adapter `holds_text`, it is not sent before an `AnswerText` or the end of the stream.
+    """
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """The whole text of the answer so far, as the framework has accepted it.
+
+    It replaces every `TextDelta` and `AnswerText` before it. The client receives the part that is
+    new or, if its text differs from what was sent, the corrected artifact in place of the earlier
+    one (A2A 1.0, section 4.2.2: `append` is false). Yield it
+
+    - after the framework has accepted a message, if the adapter `holds_text`;
+    - without the text of a failed attempt, when the next attempt starts;
+    - at the end, if the framework's result may differ from what it streamed.
+
+    Args:
+        text: The text; empty to withdraw all of it.
+        of_task: Whether `text` also contains the answers to the task's earlier messages, which a
+            framework may change when it resumes after a question.
+    """
+
+    text: str
+    of_task: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +231,7 @@ ProgressEvent: TypeAlias = Progress | ToolCall | ToolResult
 
 AgentEvent: TypeAlias = (
     TextDelta
+    | AnswerText
     | Output
     | TaskMetadata
     | ProgressEvent

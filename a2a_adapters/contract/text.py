@@ -136,7 +136,8 @@ def without_reasoning(text: str) -> str:
     return reasoning.add(text) + reasoning.rest()
 
 
-_BLANK_LINE = "\n\n"
+BLANK_LINE = "\n\n"
+"""Separates the messages of a text."""
 
 Speaker = TypeVar("Speaker", bound=Hashable)
 
@@ -237,7 +238,7 @@ class Speech(Generic[Speaker]):
         if not text or text.isspace():
             return ""
         self._current.append(text)
-        before, self._between = self._between, _BLANK_LINE
+        before, self._between = self._between, BLANK_LINE
         return f"{before}{speaker}: {text}" if self._labelled else before + text
 
     def _rest_of_message(self, speaker: Speaker, text: str | None) -> str:

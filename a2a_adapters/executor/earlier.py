@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.agent_execution import RequestContext
-    from a2a.types import Message, Task
+    from a2a.types import Artifact, Message, Task
 
     from a2a_adapters.contract.adapter import AgentRequest
     from a2a_adapters.executor.files import FileFetcher
@@ -43,8 +43,8 @@ NO_LONGER_WAITING = (
 class CutOff:
     """The state of the answer to a task's last message when its process died."""
 
-    artifacts: int
-    """Number of artifacts of the task before this run."""
+    artifacts: Sequence[Artifact]
+    """The artifacts of the task before this run."""
     said: str
     """The text."""
 
@@ -79,7 +79,7 @@ def cut_off(context: RequestContext, task: Task) -> CutOff | None:
     before = _artifacts_before(question) if question is not None else 0
     answers = [artifact for artifact in task.artifacts[before:] if artifact.name == ANSWER]
     said = "".join(part.text for artifact in answers for part in artifact.parts)
-    return CutOff(before, said)
+    return CutOff(task.artifacts[:before], said)
 
 
 def _artifacts_before(question: Message) -> int:

@@ -18,10 +18,11 @@ from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
-from a2a_adapters.contract.errors import InvalidInputError, failure_of
+from a2a_adapters.contract.errors import BlockedError, InvalidInputError, failure_of
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     AgentEvent,
+    AnswerText,
     InputRequired,
     Output,
     Progress,
@@ -79,6 +80,7 @@ class AdapterExecutor(AgentExecutor):
         redact: Changes or drops progress events before they are sent.
         extensions: URIs of further extensions beside those of the adapter.
         store: Stores large files.
+        holds_text: Whether to hold the text back of adapters that ask for it.
     """
 
     def __init__(
@@ -88,8 +90,11 @@ class AdapterExecutor(AgentExecutor):
         redact: Redact | None = None,
         extensions: Sequence[str] = (),
         store: FileService | None = None,
+        *,
+        holds_text: bool = True,
     ) -> None:
         self.adapter = adapter
+        self._holds = holds_text
         self.name = ""  # unless the card has another one than the adapter
         self._extensions = extensions
         self._limits = limits or Limits()
@@ -133,6 +138,8 @@ class AdapterExecutor(AgentExecutor):
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
             await run.writer.finish(states.REJECTED, str(error))
+        except BlockedError as error:
+            await self._reject(run, error)
         except ConcurrentTaskModificationError:
             run.leave()
             raise
@@ -224,7 +231,8 @@ class AdapterExecutor(AgentExecutor):
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
-        writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
+        holds = self._holds and self.adapter.holds_text
+        writer = TaskWriter(queue, *names, ours, by_whole=by_whole, holds=holds, active=active)
         calls.request = request
         calls.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
         writer.observed = calls.observed
@@ -232,7 +240,7 @@ class AdapterExecutor(AgentExecutor):
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
-            writer.follow(len(task.artifacts))
+            writer.follow(task.artifacts)
             run.cut_off = cut_off(context, task)
         if parked:
             run.events, run.answers_parked, run.tool_calls = parked.events, True, parked.tool_calls
@@ -277,7 +285,7 @@ class AdapterExecutor(AgentExecutor):
         run.request = replace(run.request, said=cut.said)
         events = self.adapter.resume(run.request)
         assert run.queue is not None  # noqa: S101 - only our runtime resumes
-        await run.queue.truncate(cut.artifacts)
+        await run.queue.truncate(len(cut.artifacts))
         if await self.adapter.had_effect(run.request):
             await run.queue.count_attempt()
         run.writer.follow(cut.artifacts)
@@ -300,10 +308,15 @@ class AdapterExecutor(AgentExecutor):
             elif await self._write(run, event):
                 return
         run.events = None  # it has ended: there is nothing to close
-        if cancelled.is_set:
-            return
+        if not cancelled.is_set:
+            await self._complete(run)
+
+    async def _complete(self, run: Run) -> None:
+        writer = run.writer
         if not writer.announced:
             await writer.announce(run.request.message, states.WORKING)
+        if writer.holds:
+            await writer.release()
         if self.adapter.uses_history:
             await self._remember(run)
         await writer.finish(states.COMPLETED)
@@ -342,6 +355,8 @@ class AdapterExecutor(AgentExecutor):
         match event:
             case TextDelta(text=text):
                 await run.writer.text(text)
+            case AnswerText(text=text, of_task=of_task):
+                await run.writer.accept(text, of_task=of_task)
             case Output():
                 sent = event if self._files.store is None else await self._files.store.sent(event)
                 await run.writer.output(sent)
@@ -362,6 +377,16 @@ class AdapterExecutor(AgentExecutor):
         shown = self._redact(event) if self._redact else event
         if shown is not None:
             await run.writer.progress(shown)
+
+    async def _reject(self, run: Run, error: BlockedError) -> None:
+        """End the task of a blocked run, without its text."""
+        run.request.cancelled.set()  # its threads should stop, too
+        logger.warning("task %s was rejected: %s", run.request.task_id, error)
+        if not run.writer.announced:
+            await run.writer.announce(run.request.message, states.WORKING)
+        await run.fail_calls(self._progress)
+        await run.writer.accept("")
+        await run.writer.finish(states.REJECTED, str(error))
 
     def _stop(self, run: Run, reason: str = "") -> None:
         """Ask a run to end; with a reason, its task fails if it does not."""

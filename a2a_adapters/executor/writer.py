@@ -30,6 +30,7 @@ from a2a_adapters.contract.events import (
 )
 from a2a_adapters.contract.parts import JSON, Data, Part, Text
 from a2a_adapters.contract.telemetry import ObservedRun
+from a2a_adapters.contract.text import BLANK_LINE
 from a2a_adapters.executor.a2ui import negotiated
 from a2a_adapters.observability.failures import LimitReachedError
 from a2a_adapters.protocol import states
@@ -91,6 +92,7 @@ class TaskWriter:
     Args:
         text_queue: The queue, if it joins chunks of text itself.
         by_whole: Whether the last chunk of a text holds all of it, in place of the chunks before.
+        holds: Whether text waits until it is accepted.
         active: The extensions that the caller activated.
     """
 
@@ -102,9 +104,12 @@ class TaskWriter:
         text_queue: TextQueue | None = None,
         *,
         by_whole: bool = False,
+        holds: bool = False,
         active: frozenset[str] = frozenset(),
     ) -> None:
         self.observed = ObservedRun()
+        self.holds = holds
+        self._held: list[str] = []
         self._active = active
         self._by_whole = by_whole
         self._queue = queue
@@ -119,15 +124,22 @@ class TaskWriter:
         self._artifact_id = ""
         self._begun = ""
         self._chunks: list[str] = []
+        self._earlier: dict[str, str] = {}
+        """The answers to the task's earlier messages, by the ids of their artifacts."""
         self._metadata: dict[str, JSON] = {}
         self.said: list[Part] = []
         self.has_written = False
         self.announced = False
 
-    def follow(self, artifacts: int) -> None:
-        """Continue an announced task that already has this many artifacts."""
+    def follow(self, artifacts: Sequence[Artifact]) -> None:
+        """Continue an announced task that already has these artifacts."""
         self.announced = True
-        self._artifacts = self._before = artifacts
+        self._artifacts = self._before = len(artifacts)
+        self._earlier = {
+            artifact.artifact_id: "".join(part.text for part in artifact.parts)
+            for artifact in artifacts
+            if artifact.name == ANSWER and all(part.HasField("text") for part in artifact.parts)
+        }
 
     async def announce(self, message: Message, state: TaskState) -> None:
         """Create the task; `message` begins its history."""
@@ -153,6 +165,66 @@ class TaskWriter:
         if not chunk:
             return
         chunk = replace_surrogates(chunk)
+        if self.holds:
+            self._held.append(chunk)
+        else:
+            await self._append(chunk)
+
+    async def release(self) -> None:
+        """Send the text that was held back: the run has ended without changing it."""
+        held, self._held = "".join(self._held), []
+        if held:
+            await self._append(held)
+
+    async def accept(self, text: str, *, of_task: bool = False) -> None:
+        """Make `text` the text of the answer, in place of all text sent or held before.
+
+        Args:
+            text: The text.
+            of_task: Whether it includes the answers to the task's earlier messages.
+        """
+        self._held.clear()
+        text = replace_surrogates(text)
+        if of_task:
+            text = await self._correct_earlier(text)
+        sent = "".join(self._chunks)
+        if not text.startswith(sent):
+            self._chunks = [text]
+            await self._artifact(self._answer(text), append=False)
+        elif len(text) > len(sent):
+            await self._append(text[len(sent) :])
+
+    async def _correct_earlier(self, text: str) -> str:
+        """Correct the answers to earlier messages, and return the part of `text` after them.
+
+        The first answer that differs is replaced by what remains of the text, up to the text of
+        the current message; those after it are emptied.
+        """
+        differing = dict(self._earlier)
+        for artifact_id, said in self._earlier.items():
+            if (rest := _without_prefix(text, said)) is None:
+                break
+            text = rest
+            del differing[artifact_id]
+        if not differing:
+            return text
+        sent = "".join(self._chunks)
+        if not sent:
+            text, remaining = "", text
+        elif (before := _without_suffix(text, sent)) is not None:
+            text, remaining = sent, before
+        else:
+            remaining = ""
+        for artifact_id, said in differing.items():
+            if said != remaining:
+                artifact = Artifact(
+                    artifact_id=artifact_id, name=ANSWER, parts=[ProtocolPart(text=remaining)]
+                )
+                await self._artifact(artifact, append=False, last=True)
+            self._earlier[artifact_id], remaining = remaining, ""
+        return text
+
+    async def _append(self, chunk: str) -> None:
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
@@ -179,13 +251,14 @@ class TaskWriter:
         if not self._artifact_id:
             return
         text = "".join(self._chunks)
-        if self._by_whole:
+        if self._by_whole or not text:  # nothing is left of what was withdrawn
             await self._artifact(self._answer(text), append=False, last=True)
         elif self._joining:
             await self._joining.append_text(self._artifact_id, "", last=True)
         else:
             await self._artifact(self._answer("", is_begun=False), append=True, last=True)
-        self.said.append(Text(text))
+        if text:
+            self.said.append(Text(text))
         self._artifact_id = ""
         self._chunks.clear()
 
@@ -312,6 +385,22 @@ class TaskWriter:
     async def _send(self, event: Event) -> None:
         self.has_written = True
         await self._queue.enqueue_event(event)
+
+
+def _without_prefix(text: str, prefix: str) -> str | None:
+    """Return the messages of a text after its first ones, or None if it begins differently."""
+    rest = text.removeprefix(prefix)
+    if rest == text and prefix:
+        return None
+    return rest.removeprefix(BLANK_LINE) if not rest or rest.startswith(BLANK_LINE) else None
+
+
+def _without_suffix(text: str, suffix: str) -> str | None:
+    """Return the messages of a text before its last ones, or None if it ends differently."""
+    rest = text.removesuffix(suffix)
+    if rest == text and suffix:
+        return None
+    return rest.removesuffix(BLANK_LINE) if not rest or rest.endswith(BLANK_LINE) else None
 
 
 def question_parts(event: InputRequired) -> list[Part]:

@@ -249,10 +249,7 @@ class LiveTask:
         update: AnyUpdate
         if stream is None or stream.artifact_id != artifact_id:
             self._end_text()
-            self._artifact_places.setdefault(artifact_id, len(self._task.artifacts))
-            artifact = self._task.artifacts.add(artifact_id=artifact_id, name=ANSWER)
-            stream = self._text = TextStream(artifact, self.task_id, self.context_id)
-            update = stream.first(text)
+            update = self._begin_text(self._task, artifact_id, text, last=last)
         else:
             update = stream.next(text, last=last)
         if last:
@@ -264,6 +261,16 @@ class LiveTask:
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
             await self._yield_to_readers()
+
+    def _begin_text(self, task: Task, artifact_id: str, text: str, *, last: bool) -> AnyUpdate:
+        """Create a text artifact, or continue one that has been corrected."""
+        place = self._artifact_places.setdefault(artifact_id, len(task.artifacts))
+        is_new = place == len(task.artifacts)
+        if is_new:
+            task.artifacts.add(artifact_id=artifact_id, name=ANSWER)
+        stream = TextStream(task.artifacts[place], self.task_id, self.context_id)
+        self._text = stream
+        return stream.first(text) if is_new else stream.next(text, last=last)
 
     def _count(self, size: int) -> None:
         """Reserve memory for more of the answer, in steps: small answers need none.

@@ -98,7 +98,7 @@ class TextStream:
         self._artifact: Artifact | None = artifact
         self.artifact_id = artifact.artifact_id
         """The artifact's id."""
-        self._chunks: list[str] = []
+        self._chunks = [part.text for part in artifact.parts]
         self._ids = (task_id, context_id)
         self._head = b""
 

@@ -17,9 +17,10 @@ from a2a_adapters.bindings.http import HttpAgent, caller_of
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.concurrency.outliving import outliving_calls
-from a2a_adapters.contract.adapter import AgentDescription
+from a2a_adapters.contract.adapter import AgentDescription, Extension
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.events import HELD_TEXT_EXTENSION
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.observability.figures import ProcessFigures, Workers
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-    from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.contract.bindings import Binding
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.rates import RequestRates
@@ -44,6 +44,17 @@ if TYPE_CHECKING:
 
 _STORAGE_SECONDS = 3.0
 """Maximum time for the storage's last writes."""
+
+_HELD = Extension(
+    uri=HELD_TEXT_EXTENSION,
+    description="Text is sent after the agent's guardrails have accepted it.",
+    params={"held": True},
+)
+_UNCHECKED = Extension(
+    uri=HELD_TEXT_EXTENSION,
+    description="Text is sent before the agent's guardrails have checked it, and corrected later.",
+    params={"held": False},
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,62}")
 
@@ -58,7 +69,14 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
     options = options or ServerOptions()
     adapter = installed_plugins().adapt(target)
     extensions = [each.uri for each in options.extensions]
-    return AdapterExecutor(adapter, options.limits, options.redact, extensions, options.files)
+    return AdapterExecutor(
+        adapter,
+        options.limits,
+        options.redact,
+        extensions,
+        options.files,
+        holds_text=options.hold_text,
+    )
 
 
 class ServedAgent:
@@ -83,9 +101,12 @@ class ServedAgent:
         )
         has_adapter = isinstance(self.executor, AdapterExecutor)
         files = [options.files.extension] if options.files and has_adapter else []
-        self.about = _describe(self.executor, named, [*options.extensions, *files])
+        extensions = [*options.extensions, *files]
         if isinstance(self.executor, AdapterExecutor):
             self.executor.name = named.name or ""
+            if self.executor.adapter.holds_text:
+                extensions.append(_HELD if options.hold_text else _UNCHECKED)
+        self.about = _describe(self.executor, named, extensions)
         self.address = address
         self._options = options
         self.storage = storage.of(address.name or self.about.name)

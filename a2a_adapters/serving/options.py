@@ -62,6 +62,9 @@ class ServerOptions:
         task_store: An a2a-sdk store for the tasks, in place of `storage` and without its
             guarantees.
         redact: Changes or drops events of the progress extension before they are sent.
+        hold_text: Whether text that a guardrail or a hook of the target may still change or block
+            is held back until it is accepted. If false, it is streamed at once and corrected later,
+            so that clients see what is blocked.
         trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers. Set it only
             behind a proxy that sets them.
         grpc_port: The port for gRPC, which needs the extra `grpc`; 0 takes a free port. It has no
@@ -99,6 +102,7 @@ class ServerOptions:
     files: FileService | None = None
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
+    hold_text: bool = True
     trust_forwarded: bool = False
     grpc_port: int | None = None
     grpc_host: str = "127.0.0.1"

@@ -29,6 +29,7 @@ from a2a_adapters.testing.local import (
 if TYPE_CHECKING:
     from a2a_adapters_contracts import (
         AdapterContract,
+        AnswerContract,
         InputRequiredContract,
         OnSqlite,
         OnStorage,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "AdapterContract", "InputRequiredContract", "OnSqlite", "OnStorage", "ResumeContract",
-    "ToolContract", "answer_of", "as_user", "connect", "running", "send", "stream",
-    "user_message",
+    "AdapterContract", "AnswerContract", "InputRequiredContract", "OnSqlite", "OnStorage",
+    "ResumeContract", "ToolContract", "answer_of", "as_user", "connect", "running", "send",
+    "stream", "user_message",
 ]  # fmt: skip
 
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from a2a.types import Message
 
-from a2a_adapters import AgentFailedError, AgentRequest, InputRequired, Output, Text, TextDelta
+from a2a_adapters import (
+    AgentFailedError,
+    AgentRequest,
+    AnswerText,
+    InputRequired,
+    Output,
+    Text,
+    TextDelta,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +59,15 @@ def deltas(events: list[AgentEvent]) -> list[str]:
 
 
 def answer(events: list[AgentEvent]) -> str:
-    """Return the answer's text."""
-    return "".join(deltas(events))
+    """Return the answer's text, as it is after all corrections."""
+    text = ""
+    for event in events:
+        match event:
+            case TextDelta():
+                text += event.text
+            case AnswerText():
+                text = event.text
+    return text
 
 
 def data(events: list[AgentEvent]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from a2a_adapters_contracts.adapters import (
     AdapterContract,
+    AnswerContract,
     InputRequiredContract,
     OnSqlite,
     OnStorage,
@@ -12,6 +13,6 @@ from a2a_adapters_contracts.adapters import (
 from a2a_adapters_contracts.resuming import ResumeContract
 
 __all__ = [
-    "AdapterContract", "InputRequiredContract", "OnSqlite", "OnStorage", "ResumeContract",
-    "ToolContract",
+    "AdapterContract", "AnswerContract", "InputRequiredContract", "OnSqlite", "OnStorage",
+    "ResumeContract", "ToolContract",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
+    from collections.abc import AsyncGenerator, Awaitable, Sequence
 
     from a2a.client import Client
     from a2a.types import StreamResponse, Task
@@ -205,6 +205,78 @@ class AdapterContract(_Served, ABC):
             task = await send(client, user_message("hello"))
         assert task.status.state == TaskState.TASK_STATE_FAILED
         assert "0.3 s" in task.status.message.parts[0].text
+
+
+class AnswerContract(_Served, ABC):
+    """The contract of adapters of frameworks that change, retry or block what they have streamed.
+
+    The answer of a task is what the framework's own call returns, and clients never see what a
+    guardrail replaced or blocked. Override the methods that your framework has the means for;
+    without a target, the default, a case is skipped.
+    """
+
+    blocked = "how to build a bomb"
+    """The text that guardrails replace or block."""
+
+    def guarded(self) -> object | None:
+        """Return a target whose guardrail replaces the text `blocked` by `I cannot help.` at last."""
+
+    def blocking(self) -> object | None:
+        """Return a target that streams `blocked`, whereupon a guardrail ends the run."""
+
+    def retrying(self) -> object | None:
+        """Return a target that fails after the text `half an `, tries again, and says `an answer`.
+
+        Its framework, not the target itself, tries again.
+        """
+
+    async def test_replaced_text_never_leaves_the_server(self) -> None:
+        if (target := self.guarded()) is None:
+            return
+        async with self.client(target) as client:
+            events = await stream(client, user_message("hello"))
+            task = await client.get_task(GetTaskRequest(id=events[0].task.id))
+        assert self.blocked not in str(events)
+        assert _folded(events) == [answer_of(task)] == ["I cannot help."]
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+
+    async def test_replaced_text_is_corrected_where_it_is_not_held_back(self) -> None:
+        if (target := self.guarded()) is None:
+            return
+        async with self.client(target, ServerOptions(hold_text=False)) as client:
+            events = await stream(client, user_message("hello"))
+            task = await client.get_task(GetTaskRequest(id=events[0].task.id))
+        assert _folded(events) == [answer_of(task)] == ["I cannot help."]
+        assert self.blocked not in str(task)
+
+    async def test_a_blocked_run_is_rejected_without_its_text(self) -> None:
+        if (target := self.blocking()) is None:
+            return
+        async with self.client(target) as client:
+            events = await stream(client, user_message("hello"))
+            task = await client.get_task(GetTaskRequest(id=events[0].task.id))
+        assert task.status.state == TaskState.TASK_STATE_REJECTED
+        assert task.status.message.parts[0].text
+        assert self.blocked not in f"{events}{task}"
+
+    async def test_the_text_of_a_failed_attempt_is_withdrawn(self) -> None:
+        if (target := self.retrying()) is None:
+            return
+        async with self.client(target) as client:
+            events = await stream(client, user_message("hello"))
+            task = await client.get_task(GetTaskRequest(id=events[0].task.id))
+        assert task.status.state == TaskState.TASK_STATE_COMPLETED
+        assert _folded(events) == [answer_of(task)] == ["an answer"]
+
+
+def _folded(events: Sequence[StreamResponse]) -> list[str]:
+    """Return the texts of the artifacts that a client has after a stream."""
+    texts: dict[str, str] = {}
+    for update in (each.artifact_update for each in events if each.HasField("artifact_update")):
+        text = "".join(part.text for part in update.artifact.parts)
+        artifact_id = update.artifact.artifact_id
+        texts[artifact_id] = texts.get(artifact_id, "") + text if update.append else text
+    return list(texts.values())
 
 
 class InputRequiredContract(_Served, ABC):

@@ -92,6 +92,7 @@ class ServerSettings(Table):
     cors_origins: list[str] = Field(default_factory=list)
     caller_headers: list[str] = Field(default_factory=list)
     extensions: list[str] = Field(default_factory=list)
+    hold_text: bool = True
     trust_forwarded: bool = False
     grpc_port: Port | None = None
     grpc_url: str | None = None
@@ -168,6 +169,7 @@ class ServerSettings(Table):
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,
             bus=self.bus,
+            hold_text=self.hold_text,
             trust_forwarded=self.trust_forwarded,
             grpc_port=self.grpc_port,
             grpc_url=self.grpc_url,

@@ -63,6 +63,7 @@ class SkillsAdapter(Adapter):
         self._opened = AsyncExitStack()
         self.may_reply = any(each.may_reply for each in every)
         self.uses_history = any(each.uses_history for each in every)
+        self.holds_text = any(each.holds_text for each in every)
         self.resumes = any(each.resumes for each in every)
         self.inner = list(every)
         self.fetch = self.inner[0].fetch

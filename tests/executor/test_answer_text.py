@@ -1,0 +1,277 @@
+"""Accepted, corrected, withdrawn and held text: what clients read and what is stored."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.routes import create_jsonrpc_routes
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import GetTaskRequest, TaskState
+from starlette.applications import Starlette
+
+from a2a_adapters import (
+    HELD_TEXT_EXTENSION,
+    Adapter,
+    AgentDescription,
+    AnswerText,
+    BlockedError,
+    InputRequired,
+    Output,
+    Rejected,
+    ServerOptions,
+    Text,
+    TextDelta,
+    as_executor,
+    build_app,
+)
+from a2a_adapters.protocol.card import build_card
+from a2a_adapters.testing import AnswerContract, connect, running, send, stream, user_message
+from tests.support.servers.cards import card_route
+
+
+class Scripted(Adapter):
+    def __init__(self, script, *, holds_text=False, uses_history=False):
+        self.script = script
+        self.holds_text = holds_text
+        self.uses_history = uses_history
+
+    def describe(self):
+        return AgentDescription(name="scripted", description="Does what the test says.")
+
+    def stream(self, request):
+        return self.script(request)
+
+
+@pytest.fixture(params=["memory", "sqlite", "sdk"])
+def serving(request, tmp_path):
+    """Serve an adapter in memory, on SQLite and on a2a-sdk's own server."""
+
+    @asynccontextmanager
+    async def served(adapter, **options):
+        if request.param == "sdk":
+            app = _sdk_server(adapter, ServerOptions(**options))
+        else:
+            url = f"sqlite:///{tmp_path}/tasks.db" if request.param == "sqlite" else "memory:"
+            app = build_app(adapter, options=ServerOptions(storage=url, **options))
+        async with running(app) as url, connect(url) as client:
+            yield client
+
+    return served
+
+
+def _sdk_server(adapter, options):
+    executor = as_executor(adapter, options)
+    card = build_card(adapter.describe(), "http://agent.test/")
+    handler = DefaultRequestHandler(executor, InMemoryTaskStore(), card)
+    own_card = card_route(lambda url: build_card(adapter.describe(), url))
+    return Starlette(routes=[own_card, *create_jsonrpc_routes(handler, "/")])
+
+
+def folded(events, artifacts=None):
+    """Return the texts of the artifacts after some events, as a client folds them."""
+    found = dict(artifacts or {})
+    for event in events:
+        if not event.HasField("artifact_update"):
+            continue
+        update = event.artifact_update
+        text = "".join(part.text for part in update.artifact.parts)
+        key = update.artifact.artifact_id
+        found[key] = found.get(key, "") + text if update.append else text
+    return found
+
+
+def texts(task):
+    return ["".join(part.text for part in artifact.parts) for artifact in task.artifacts]
+
+
+def sent_text(events):
+    return [
+        (update.append, "".join(part.text for part in update.artifact.parts))
+        for update in (each.artifact_update for each in events if each.HasField("artifact_update"))
+        if not update.last_chunk
+    ]
+
+
+async def ask(client, text="go", task_id=""):
+    events = await stream(client, user_message(text, task_id=task_id))
+    [status] = [each.status_update.status for each in events[-1:]]
+    task_id = events[-1].status_update.task_id
+    return events, status, await client.get_task(GetTaskRequest(id=task_id))
+
+
+@pytest.mark.parametrize(
+    ("said", "accepted", "sent", "answer"),
+    [
+        (["one ", "two"], ["one two"], [(False, "one "), (True, "two")], "one two"),
+        (["one "], ["one two"], [(False, "one "), (True, "two")], "one two"),
+        ([], ["one two"], [(False, "one two")], "one two"),
+        (["raw"], ["checked"], [(False, "raw"), (False, "checked")], "checked"),
+        (
+            ["half an "],
+            ["", "an answer"],
+            [(False, "half an "), (False, ""), (True, "an answer")],
+            "an answer",
+        ),
+    ],
+)
+async def test_only_what_differs_is_sent(serving, said, accepted, sent, answer):
+    async def script(request):
+        for chunk in said:
+            yield TextDelta(chunk)
+        for text in accepted:
+            yield AnswerText(text)
+
+    async with serving(Scripted(script)) as client:
+        events, status, task = await ask(client)
+    assert status.state == TaskState.TASK_STATE_COMPLETED
+    assert sent_text(events) == sent
+    assert list(folded(events).values()) == texts(task) == [answer]
+
+
+async def test_text_goes_on_after_a_correction(serving):
+    async def script(request):
+        yield TextDelta("wrong")
+        yield AnswerText("right")
+        yield Output((Text("beside"),), name="other")
+        yield TextDelta(", and ")
+        yield TextDelta("more")
+
+    async with serving(Scripted(script)) as client:
+        events, _, task = await ask(client)
+    assert list(folded(events).values()) == texts(task) == ["right, and more", "beside"]
+
+
+async def test_the_history_has_the_accepted_text(serving):
+    async def script(request):
+        yield TextDelta("secret")
+        yield AnswerText("|".join(turn.text for turn in request.history) or "fine")
+
+    async with serving(Scripted(script, uses_history=True)) as client:
+        first = await send(client, user_message("one", context_id="c"))
+        second = await send(client, user_message("two", context_id="c"))
+    assert (texts(first), texts(second)) == (["fine"], ["one|fine"])
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "answer"),
+    [
+        ([], "COMPLETED", ["kept held"]),
+        ([AnswerText("kept changed")], "COMPLETED", ["kept changed"]),
+        ([InputRequired("why?")], "INPUT_REQUIRED", ["kept "]),
+        ([Rejected("no")], "REJECTED", ["kept "]),
+        ([ValueError("no")], "FAILED", ["kept "]),
+        ([BlockedError("no")], "REJECTED", [""]),
+    ],
+)
+async def test_held_text_is_sent_when_it_is_accepted(serving, end, state, answer):
+    async def script(request):
+        yield TextDelta("raw ")
+        yield AnswerText("kept ")
+        yield TextDelta("he")
+        yield TextDelta("ld")
+        for event in end:
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+    async with serving(Scripted(script, holds_text=True)) as client:
+        events, status, task = await ask(client)
+    assert TaskState.Name(status.state) == f"TASK_STATE_{state}"
+    assert "raw" not in str(events)
+    assert ("held" in str(events)) is (answer == ["kept held"])
+    assert list(folded(events).values()) == texts(task) == answer
+
+
+async def test_holding_can_be_turned_off(serving):
+    async def script(request):
+        yield TextDelta("raw")
+        yield AnswerText("checked")
+
+    async with serving(Scripted(script, holds_text=True), hold_text=False) as client:
+        events, _, task = await ask(client)
+    assert sent_text(events) == [(False, "raw"), (False, "checked")]
+    assert texts(task) == ["checked"]
+
+
+@pytest.mark.parametrize("hold_text", [True, False])
+async def test_the_card_says_whether_text_is_held(hold_text):
+    async def script(request):
+        yield AnswerText("")
+
+    options = ServerOptions(hold_text=hold_text)
+    app = build_app(Scripted(script, holds_text=True), options=options)
+    async with running(app) as url, httpx.AsyncClient() as http:
+        card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
+    extensions = {each["uri"]: each for each in card["capabilities"]["extensions"]}
+    assert extensions[HELD_TEXT_EXTENSION]["params"] == {"held": hold_text}
+
+
+async def test_a_blocked_run_is_rejected_without_its_text(serving):
+    async def script(request):
+        yield TextDelta("how to build a bomb")
+        raise BlockedError from ValueError("bomb")
+
+    async with serving(Scripted(script)) as client:
+        _, status, task = await ask(client)
+    assert status.state == TaskState.TASK_STATE_REJECTED
+    assert status.message.parts[0].text == "A guardrail of the agent blocked the run."
+    assert "bomb" not in str(task)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole", "answers"),
+    [
+        ("A draft.", "", "A draft.", ["A draft."]),
+        ("A draft.", "", "An edit.", ["An edit."]),
+        ("A draft.", "Sent.", "A draft.\n\nSent.", ["A draft.", "Sent."]),
+        ("A draft.", "Sent.", "An edit.\n\nSent.", ["An edit.", "Sent."]),
+        ("A draft.", "Sent.", "Sent.", ["", "Sent."]),
+        ("A draft.", "", "A draft.\n\nSent.", ["A draft.", "Sent."]),
+        ("A draft.", "Sent.", "An edit.\n\nSigned.", ["", "An edit.\n\nSigned."]),
+        ("A", "", "A draft.", ["A draft."]),
+    ],
+)
+async def test_the_answers_to_earlier_messages_are_corrected(
+    serving, first, second, whole, answers
+):
+    async def script(request):
+        yield TextDelta(first)
+        yield InputRequired("Send it?")
+        if second:
+            yield TextDelta(second)
+        yield AnswerText(whole, of_task=True)
+
+    async with serving(Scripted(script)) as client:
+        asked, status, _ = await ask(client)
+        assert status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+        task_id = asked[-1].status_update.task_id
+        events, _, task = await ask(client, "yes", task_id)
+    assert texts(task) == answers
+    assert list(folded(events, folded(asked)).values()) == answers
+
+
+class TestContract(AnswerContract):
+    def guarded(self):
+        async def script(request):
+            yield TextDelta(self.blocked)
+            yield AnswerText("I cannot help.")
+
+        return Scripted(script, holds_text=True)
+
+    def blocking(self):
+        async def script(request):
+            yield TextDelta(self.blocked)
+            raise BlockedError
+
+        return Scripted(script, holds_text=True)
+
+    def retrying(self):
+        async def script(request):
+            yield TextDelta("half an ")
+            yield AnswerText("")
+            yield TextDelta("an answer")
+
+        return Scripted(script)
