@@ -1,0 +1,75 @@
+"""Functions answer as they do when they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_adapters import AnswerText, Data, File, InputRequired, Output, Text
+from tests.support.answers import Program, check
+
+
+async def whole(text: str) -> str:
+    """Answer at once."""
+    return f"You said: {text}"
+
+
+async def chunks(text: str):
+    """Answer in chunks."""
+    for word in ("You", " said", ": ", text):
+        yield word
+
+
+async def corrected(text: str):
+    """Correct what was said."""
+    yield "half an "
+    yield AnswerText("an answer")
+
+
+async def asks(text: str):
+    """Ask."""
+    city = yield InputRequired("Where to?")
+    yield f"Booked {city.text}."
+
+
+async def everything(text: str):
+    """Answer with all kinds of parts."""
+    yield "text"
+    yield Output([File(content=b"abc", media_type="text/csv", filename="a.csv")])
+    yield Output([Data({"a": 1})])
+
+
+def returns(value):
+    async def bare(_):
+        return value
+
+    return bare
+
+
+PROGRAMS = [
+    Program(name="a text", target=lambda: whole, bare=returns("You said: hello")),
+    Program(name="chunks", target=lambda: chunks, bare=returns("You said: hello")),
+    Program(name="a correction", target=lambda: corrected, bare=returns("an answer")),
+    Program(
+        name="a question",
+        target=lambda: asks,
+        bare=returns("Booked Rome."),
+        messages=("book", "Rome"),
+    ),
+    Program(
+        name="an open question",
+        target=lambda: asks,
+        bare=returns(None),
+        messages=("book",),
+        state="input-required",
+    ),
+    Program(
+        name="all kinds of parts",
+        target=lambda: everything,
+        bare=returns([Text("text"), File(content=b"abc", media_type="text/csv"), Data({"a": 1})]),
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)

@@ -1,0 +1,243 @@
+"""Compares what served programs answer with what their framework's own call returns.
+
+Each program is run bare and then served in four ways. The answers have to be equal, and a text that
+a guardrail blocks has to be in nothing that the server sends, stores or logs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import httpx
+
+from a2a_adapters import Data, File, ServerOptions, Text, build_app
+from a2a_adapters.testing import running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_V1 = {"A2A-Version": "1.0"}
+
+_ACTIVE = {"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A small program of a framework, and what its callers get.
+
+    Attributes:
+        name: Says what it shows.
+        target: Makes the object that is served, and run bare.
+        bare: Runs a target by the framework's own call, message by message, and returns its last
+            answer: text, parts, a value that becomes data, or a list of these in order.
+        messages: What the caller says; all but the first are replies to questions.
+        state: The state of the task at last.
+        blocked: A text that may be nowhere.
+        is_kept: Whether the framework itself stores `blocked`, such as in its checkpoints.
+        differs: The served answer, where it differs from the bare one.
+        because: Why it differs.
+    """
+
+    name: str
+    target: Callable[[], object]
+    bare: Callable[[Any], Awaitable[object]]
+    messages: tuple[str, ...] = ("hello",)
+    state: str = "completed"
+    blocked: str = ""
+    is_kept: bool = False
+    differs: object = None
+    because: str = ""
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "_")
+
+
+async def check(program: Program, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Run a program bare and in all ways, and compare the answers."""
+    bare = _parts(await program.bare(program.target()))
+    if program.because:
+        expected = _parts(program.differs)
+        assert expected != bare, "it does not differ any more"
+    else:
+        expected = bare
+    caplog.set_level(logging.DEBUG, "a2a_adapters")
+    for way, storage in ((_send, ""), (_stream, "file"), (_subscribe, ""), (_stream_v03, "file")):
+        url = f"sqlite:///{folder}/{way.__name__}.db" if storage else "memory:"
+        options = ServerOptions(storage=url)
+        app = _Recorded(build_app(program.target(), name="program", options=options))
+        async with running(app) as address, httpx.AsyncClient(base_url=address, timeout=60) as http:
+            task = await _dialogue(http, way, program.messages)
+        found = _artifacts(task)
+        if way is _stream_v03:  # data has another form in 0.3
+            assert _texts(found) == _texts(expected), way.__name__
+        else:
+            assert found == expected, way.__name__
+        assert task["status"]["state"] == f"TASK_STATE_{_name(program.state)}", task["status"]
+        assert not program.blocked or program.blocked.encode() not in app.sent, way.__name__
+    if program.blocked:
+        assert program.blocked not in caplog.text
+        assert program.is_kept is (program.blocked.encode() in _content(folder))
+
+
+class _Recorded:
+    """An app with all bytes that it has sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.sent = b""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def recorded(message: Message) -> None:
+            self.sent += message.get("body", b"")
+            await send(message)
+
+        await self._app(scope, receive, recorded)
+
+
+def _content(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+
+
+def _name(state: str) -> str:
+    return state.upper().replace("-", "_")
+
+
+async def _dialogue(http: httpx.AsyncClient, way: Any, messages: tuple[str, ...]) -> Any:
+    """Send all messages, each as a reply to the question before, and return the final task."""
+    shown: dict[str, Any] = {}
+    for text in messages:
+        shown = await way(http, text, shown)
+    stored = await _rpc(http, "GetTask", {"id": shown["id"]})
+    assert "artifacts" not in shown or _artifacts(stored) == _artifacts(shown), way.__name__
+    return stored
+
+
+async def _rpc(http: httpx.AsyncClient, method: str, params: object) -> Any:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = (await http.post("/", json=body, headers=_V1)).json()
+    assert "result" in answer, answer
+    return answer["result"]
+
+
+def _message(text: str, task: Any) -> dict[str, object]:
+    ids = {"taskId": task["id"]} if task else {}
+    return {"messageId": uuid4().hex, "role": "ROLE_USER", "parts": [{"text": text}], **ids}
+
+
+async def _send(http: httpx.AsyncClient, text: str, task: Any) -> Any:
+    result = await _rpc(http, "SendMessage", {"message": _message(text, task)})
+    return {"artifacts": [], **result["task"]}
+
+
+async def _stream(http: httpx.AsyncClient, text: str, task: Any) -> Any:
+    params = {"message": _message(text, task)}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": params}
+    async with http.stream("POST", "/", json=body, headers=_V1) as response:
+        return await _folded(response, task)
+
+
+async def _subscribe(http: httpx.AsyncClient, text: str, task: Any) -> Any:
+    """Send a message without waiting, and read the task's stream until it rests."""
+    body = {"message": _message(text, task), "configuration": {"returnImmediately": True}}
+    task = (await http.post("/message:send", json=body, headers=_V1)).json()["task"]
+    async with http.stream("GET", f"/tasks/{task['id']}:subscribe", headers=_V1) as response:
+        if response.status_code == 200:
+            return await _folded(response, task)
+    return {"id": task["id"]}
+
+
+async def _stream_v03(http: httpx.AsyncClient, text: str, task: Any) -> Any:
+    ids = {"taskId": task["id"]} if task else {}
+    parts = [{"kind": "text", "text": text}]
+    message = {"kind": "message", "messageId": uuid4().hex, "role": "user", "parts": parts, **ids}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": {"message": message}}
+    async with http.stream("POST", "/", json=body) as response:
+        events = [event["result"] async for event in _events(response)]
+    return {"id": events[0].get("id") or events[0]["taskId"]}
+
+
+async def _events(response: httpx.Response) -> AsyncIterator[Any]:
+    async for line in response.aiter_lines():
+        if line.startswith("data:"):
+            yield json.loads(line.removeprefix("data:"))
+
+
+async def _folded(response: httpx.Response, known: Any) -> Any:
+    """Fold a stream into the task that its client then has, until the task rests."""
+    task: dict[str, Any] = {"artifacts": [], **known}
+    async for event in _events(response):
+        news = event.get("result", event)
+        if "task" in news:
+            task = {"artifacts": [], **news["task"]}
+        elif "statusUpdate" in news:
+            task["status"] = news["statusUpdate"]["status"]
+        elif "artifactUpdate" in news:
+            _fold(task["artifacts"], news["artifactUpdate"])
+        if task["status"]["state"] not in _ACTIVE:
+            break
+    return task
+
+
+def _fold(artifacts: list[Any], update: Any) -> None:
+    artifact = update["artifact"]
+    for place, known in enumerate(artifacts):
+        if known["artifactId"] == artifact["artifactId"]:
+            if update.get("append"):
+                known["parts"] = [*known["parts"], *artifact["parts"]]
+            else:
+                artifacts[place] = artifact
+            return
+    artifacts.append(artifact)
+
+
+def _artifacts(task: Any) -> list[Any]:
+    """Return the parts of all artifacts in order; texts of one artifact are joined."""
+    found: list[Any] = []
+    for artifact in task.get("artifacts", []):
+        joined: list[Any] = []
+        for part in map(_part, artifact["parts"]):
+            if isinstance(part, str) and joined and isinstance(joined[-1], str):
+                joined[-1] += part
+            else:
+                joined.append(part)
+        found += [part for part in joined if part != ""]
+    return found
+
+
+def _part(part: dict[str, Any]) -> Any:
+    if "text" in part:
+        return part["text"]
+    if "data" in part:
+        return part["data"]
+    return {"file": part.get("raw") or part.get("url"), "type": part.get("mediaType", "")}
+
+
+def _parts(answer: object) -> list[Any]:
+    """Return the parts of a bare answer in the same form."""
+    match answer:
+        case None | "":
+            return []
+        case Text(text=text):
+            return [text]
+        case Data(value=value):
+            return [value]
+        case File():
+            content = base64.b64encode(answer.content).decode() if answer.content else answer.url
+            return [{"file": content, "type": answer.media_type}]
+        case list():
+            return [part for each in answer for part in _parts(each)]
+        case _:
+            return [answer]
+
+
+def _texts(parts: list[Any]) -> list[str]:
+    return [part for part in parts if isinstance(part, str)]
