@@ -219,7 +219,7 @@ class AnswerContract(_Served, ABC):
     """The text that guardrails replace or block."""
 
     def guarded(self) -> object | None:
-        """Return a target whose guardrail replaces the text `blocked` by `I cannot help.` at last."""
+        """Return a target whose guardrail replaces `blocked`, once said, by `I cannot help.`."""
 
     def blocking(self) -> object | None:
         """Return a target that streams `blocked`, whereupon a guardrail ends the run."""

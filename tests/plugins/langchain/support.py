@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import Field
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from tests.support.adapters import answer as streamed_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -144,8 +145,8 @@ def deltas(events: list[AgentEvent]) -> list[str]:
 
 
 def answer(events: list[AgentEvent]) -> str:
-    """Return the final task's text: streamed chunks, and text artifacts on lines of their own."""
-    texts = ["".join(deltas(events))]
+    """Return the final task's text: streamed text, and text artifacts on lines of their own."""
+    texts = [streamed_text(events)]
     for event in events:
         if isinstance(event, Output):
             texts += [part.text for part in event.parts if isinstance(part, Text)]

@@ -20,7 +20,6 @@ from a2a_adapters import (
     Limits,
     Rejected,
     TargetError,
-    TextDelta,
 )
 from a2a_adapters_langchain.serving.answer_nodes import answer_filter
 from a2a_adapters_langchain.serving.card import describe_graph
@@ -30,6 +29,7 @@ from a2a_adapters_langchain.serving.config import (
     run_config,
     step_limit,
 )
+from a2a_adapters_langchain.serving.guards import may_change_text
 from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
@@ -37,6 +37,7 @@ from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import FINISHED, RunStart, has_run_nodes, resumed_start
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
+from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class GraphAdapter(Adapter):
 
     The tokens of all nodes that can be the graph's last are streamed, with a blank line between
     messages. That includes text that a model writes along with tool calls. The rest of the answer
-    follows at the end.
+    follows at the end. What the graph's final state does not have is withdrawn, and the text of an
+    agent with guardrails is held back until then.
 
     Args:
         graph: The graph.
@@ -106,7 +108,10 @@ class GraphAdapter(Adapter):
         self._limit = step_limit(graph)
         self._threads = Threads(graph, limits or Limits())
         self._input: ReadInput = input or graph_input(graph)
+        self.uses_history = _forgets(graph) and getattr(self._input, "uses_history", True)
         self._is_answer = None if output else answer_filter(graph, stream_nodes)
+        self._has_chosen_nodes = stream_nodes is not None
+        self.holds_text = self._is_answer is not None and may_change_text(graph)
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
@@ -172,12 +177,19 @@ class GraphAdapter(Adapter):
                 state = await thread.state()
                 start = RunStart(await first_input(value, request, thread, state))
             progress = GraphProgress() if request.wants_progress else None
-            run = GraphRun(start, self._is_answer, progress, watch.is_structured)
+            run = GraphRun(
+                start,
+                self._is_answer,
+                progress,
+                watch.is_structured,
+                earlier=TaskSoFar.of(request),
+                keeps_all=self._has_chosen_nodes,
+            )
             if start.finished:
                 watch.count(start.usages())
-                texts = start.texts(request.said, self._is_answer)
-                if text := "".join(run.speech.end("", each) for each in texts):
-                    yield TextDelta(text)
+                for text in start.texts(request.said, self._is_answer):
+                    for chunk in run.transcript.say(text):
+                        yield chunk
             if isinstance(start.given, Rejected | InputRequired):
                 yield start.given
                 return
@@ -192,7 +204,8 @@ class GraphAdapter(Adapter):
                     async with self._repairing(run, thread, request.cancelled), aclosing(events):
                         async for event in events:
                             yield event
-            for event in (*run.rest(), *watch.metadata(), *await self._end(run, thread, watch)):
+            rest = run.transcript.rest()
+            for event in (*rest, *watch.metadata(), *await self._end(run, thread, watch)):
                 yield event
 
     @asynccontextmanager
@@ -219,9 +232,19 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(), await thread.position()
-            return self._result.events(run, question(state, watch.usage, run.complaint, position))
+            metadata = run.so_far().as_metadata()
+            asked = question(state, watch.usage, run.complaint, position, metadata)
+            return self._result.events(run, asked)
         self._threads.tidy(thread)
         return self._result.events(run)
+
+
+def _forgets(graph: Any) -> bool:
+    """Whether this is a workflow that has no state and does not take its previous result."""
+    if hasattr(graph, "builder"):
+        return False
+    bound = next(iter(graph.nodes.values())).bound
+    return "previous" not in getattr(bound, "func_accepts", ())
 
 
 def _refuse_missing_context(graph: Any) -> None:

@@ -2,7 +2,9 @@
 
 | the target accepts                | its input                                            |
 |-----------------------------------|------------------------------------------------------|
-| messages or a prompt value        | earlier turns (not for graphs) and a `HumanMessage`  |
+| messages or a prompt value        | earlier turns and a `HumanMessage`; a graph with a   |
+|                                   | state, and a workflow with `previous`, have a memory |
+|                                   | of their own, and get the new message only           |
 | an object with a `messages` key   | the same under that key; other keys from data parts  |
 | any other object with keys        | data parts; text becomes the one remaining key       |
 | text                              | the text; data parts as JSON text                    |
@@ -199,7 +201,7 @@ _MESSAGES = "messages"
 
 
 def graph_input(graph: AnyRunnable) -> Input:
-    """Return the converter for a graph's input. The graph has its own memory.
+    """Return the converter for a graph's input.
 
     Of a state with messages, callers can set only those; the other keys are internal. A graph
     without messages exposes the keys of its `input_schema`.
@@ -209,7 +211,7 @@ def graph_input(graph: AnyRunnable) -> Input:
     """
     schema = input_schema(graph)
     properties: Properties = schema.get("properties", {})
-    if takes_messages(schema):
+    if takes_messages(schema) or _is_any_list(schema):
         return MessagesInput()
     lists = [key for key, value in properties.items() if holds_messages(value)]
     if _MESSAGES in properties or lists:
@@ -218,6 +220,11 @@ def graph_input(graph: AnyRunnable) -> Input:
         return _value_input(schema, graph)
     required = schema.get("required", ()) if _declares_input(graph) else ()
     return KeysInput(names=list(properties), required=required, check=_check_of(graph))
+
+
+def _is_any_list(schema: Schema) -> bool:
+    """Whether this is the schema of `list`, by which workflows mean messages."""
+    return schema.get("type") == "array" and not schema.get("items")
 
 
 def runnable_input(runnable: AnyRunnable) -> Input:

@@ -26,6 +26,7 @@ from a2a_adapters import (
     Rejected,
     as_decision,
 )
+from a2a_adapters_langchain.serving.transcript import TaskSoFar
 
 if TYPE_CHECKING:
     from langgraph.types import Interrupt, StateSnapshot
@@ -62,7 +63,8 @@ async def first_input(
             begin = _resumption(state, request)
         except InvalidInputError as unclear:
             hint, position = str(unclear), await thread.position()
-            return question(state, usage_so_far(request), hint, position)
+            metadata = TaskSoFar.of(request).as_metadata()
+            return question(state, usage_so_far(request), hint, position, metadata)
         if begin is DECLINED:
             await thread.repair()
         return begin
@@ -90,6 +92,7 @@ def question(
     usage: Mapping[str, Any] | None,
     hint: str = "",
     position: str = "",
+    metadata: Mapping[str, JSON] | None = None,
 ) -> InputRequired:
     """Return the question of a graph.
 
@@ -98,17 +101,18 @@ def question(
         usage: The token usage so far; the resumed run adds to it.
         hint: The problem of the last reply.
         position: The position of the graph.
+        metadata: More entries of its metadata.
     """
     interrupts = _open(state)
     prompt = _prompts(interrupts) if interrupts else f"Go on with {', '.join(state.next)}?"
     parts = [Data(_payload(item)) for item in interrupts] or [Data(_breakpoint(state))]
-    metadata: dict[str, Any] = {_IDS: [item.id for item in interrupts]}
+    kept: dict[str, Any] = {_IDS: [item.id for item in interrupts], **(metadata or {})}
     if usage:
-        metadata[_USAGE] = usage
+        kept[_USAGE] = usage
     if position:
-        metadata[_POSITION] = position
+        kept[_POSITION] = position
     text = f"{hint}\n\n{prompt}" if hint else prompt
-    return InputRequired(text, parts, metadata=metadata, durable=True)
+    return InputRequired(text, parts, metadata=kept, durable=True)
 
 
 def _resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Rejected | None:

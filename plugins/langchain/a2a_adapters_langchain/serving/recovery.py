@@ -18,6 +18,7 @@ from a2a_adapters_langchain.serving.interrupts import (
     usage_so_far,
 )
 from a2a_adapters_langchain.serving.thread import checkpoint_id
+from a2a_adapters_langchain.serving.transcript import TaskSoFar
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
@@ -98,7 +99,8 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
         given = FINISHED
     elif await thread.is_interrupted():
-        given = question(now, usage_so_far(request), position=position)
+        so_far = TaskSoFar.of(request).as_metadata()
+        given = question(now, usage_so_far(request), position=position, metadata=so_far)
     start = RunStart(given, now.values)
     asked_in, _, _ = asked_at(request).partition(":")
     async for state in thread.history():

@@ -31,6 +31,7 @@ from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import RunStart
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.thread import RemoteThread, with_messages
+from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class RemoteGraphAdapter(Adapter):
         self._input: ReadInput = input or MessagesInput("messages")
         self._result = GraphResult(None, {}, output, files)
         self._is_whole = output is not None
+        self._has_chosen_nodes = stream_nodes is not None
         self._nodes = None if stream_nodes is None else frozenset(stream_nodes)
         self._reading = asyncio.Lock()
         self._make_config = config
@@ -106,7 +108,13 @@ class RemoteGraphAdapter(Adapter):
             return
         progress = GraphProgress() if request.wants_progress else None
         is_answer = await self._answer_filter()
-        run = GraphRun(RunStart(begin), None if self._is_whole else is_answer, progress)
+        run = GraphRun(
+            RunStart(begin),
+            None if self._is_whole else is_answer,
+            progress,
+            earlier=TaskSoFar.of(request),
+            keeps_all=self._has_chosen_nodes,
+        )
         context = self._make_context(request) if self._make_context else None
         events = run.events(self._graph, config, _parsed, context=context, on_disconnect="cancel")
         async with aclosing(events):
@@ -117,10 +125,12 @@ class RemoteGraphAdapter(Adapter):
                 if failure := _failure(error):
                     raise failure from error
                 raise
-        for event in run.rest():
+        for event in run.transcript.rest():
             yield event
         state = await thread.state() if run.is_paused else None
-        asked = question(state, None) if state and state.tasks else None
+        asked = None
+        if state and state.tasks:
+            asked = question(state, None, metadata=run.so_far().as_metadata())
         for event in self._result.events(run, asked):
             yield event
 

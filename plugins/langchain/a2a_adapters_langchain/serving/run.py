@@ -3,8 +3,8 @@
 | the graph's output has    | the answer is                                                        |
 |---------------------------|----------------------------------------------------------------------|
 | `structured_response`     | that, as data with its schema                                        |
-| messages                  | the run's last message: its text, unless it was streamed, and files  |
-| other keys                | those that the run has written; a single text is sent as text        |
+| messages                  | the task's last message: its text, unless it was streamed, and files |
+| other keys                | those that the task has written; a single text is sent as text       |
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 
-from a2a_adapters import AgentEvent, File, InputRequired, Output, Speech, TargetError, TextDelta
+from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
 from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
+from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
 from a2a_adapters_langchain.serving.watch import TASK
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ class GraphRun:
         progress: Converts the progress, for clients that follow it.
         is_structured: Whether the text of a task is structured output. That is held back, because
             it may prove invalid; the graph's result contains it.
+        earlier: The earlier runs of the task.
+        keeps_all: Whether all that is streamed is part of the answer, see `Transcript`.
 
     Attributes:
-        speech: Joins the messages of the answer.
+        transcript: The messages of the answer.
         values: The graph's last state.
         first_values: Its state at the beginning of the run.
         is_paused: Whether the graph asks its caller.
@@ -63,8 +66,12 @@ class GraphRun:
         is_answer: IsAnswer | None,
         progress: GraphProgress | None,
         is_structured: Callable[[str], bool] = lambda _: False,
+        *,
+        earlier: TaskSoFar | None = None,
+        keeps_all: bool = False,
     ) -> None:
-        self.speech = Speech[str]()
+        self.earlier = earlier or TaskSoFar()
+        self.transcript = Transcript(self.earlier, keeps_all=keeps_all)
         self.values = start.values
         self.first_values = start.first_values
         self.is_paused = False
@@ -99,24 +106,24 @@ class GraphRun:
             async for namespace, mode, streamed in steps:
                 data = read(mode, streamed) if read else streamed
                 if mode == "messages":
-                    if text := self._token(*data):
-                        yield TextDelta(text)
+                    if event := self._token(*data):
+                        yield event
                 else:
                     for event in self._step(namespace, mode, data):
                         yield event
 
-    def _token(self, message: object, metadata: Mapping[str, Any]) -> str:
+    def _token(self, message: object, metadata: Mapping[str, Any]) -> AgentEvent | None:
         if not isinstance(message, AIMessageChunk):
-            return ""
+            return None
         task = metadata[TASK]
         if not (self._is_answer and self._is_answer(task)):
-            return ""
+            return None
         content = message.content
         text = content if type(content) is str else str(message.text)
         if self._is_structured(task):
             text = self._hold(task, text, message)
-        text = self.speech.add(task, text)
-        return text + self.speech.end(task) if message.chunk_position else text
+        is_last = message.chunk_position is not None
+        return self.transcript.add(task, message.id or task, text, is_last=is_last)
 
     def _hold(self, task: str, text: str, chunk: AIMessageChunk) -> str:
         """Hold text back until its message calls a tool, which structured output never does."""
@@ -148,15 +155,26 @@ class GraphRun:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
 
-    def rest(self) -> Iterator[TextDelta]:
-        """Yield the text that was held back."""
-        if text := self.speech.rest():
-            yield TextDelta(text)
+    def so_far(self) -> TaskSoFar:
+        """Return the runs of the task up to now, for a question."""
+        return self.transcript.so_far(self.first_values, self._written)
 
     def has_made(self, key: str, value: object) -> bool:
-        """Whether the run wrote a key of the state, other than its own input."""
+        """Whether the task wrote a key of the state, other than its own input."""
         is_input = isinstance(self._given, Mapping) and value is self._given.get(key)
-        return key in self._written and not is_input
+        return (key in self._written or key in self.earlier.written) and not is_input
+
+    def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
+        """Return the last message of a list, if the task made it."""
+        last = messages[-1]
+        if (before := self.earlier.before.get(key)) is not None:
+            return None if last.id == before else last
+        lists = self.first_values.get(key)
+        if not is_message_list(lists):
+            return last
+        known = lists[-1]
+        is_known = last is known or (last.id is not None and last.id == known.id)
+        return None if is_known else last
 
 
 _STRUCTURED = "structured_response"
@@ -192,12 +210,16 @@ class GraphResult:
     def events(self, run: GraphRun, asked: InputRequired | None = None) -> Sequence[AgentEvent]:
         """Return the new files and the question, or the rest of the answer and the new files."""
         files = self._new_files(run)
-        return [*files, asked] if asked else [*self._answer(run), *files]
+        if asked:
+            return [*files, asked]
+        run.transcript.settle(run.values)
+        return [*run.transcript.corrected(self._answer(run)), *files]
 
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            return self._unless_sent(self._output(values) if self._output else values, run.speech)
+            value = self._output(values) if self._output else values
+            return self._unless_sent(value, run.transcript)
         channels = values if self._channels is None else self._channels
         hidden = {FILES} if self._patterns else set()
         state = {key: values[key] for key in channels if key in values and key not in hidden}
@@ -210,13 +232,15 @@ class GraphResult:
             return outputs(structured, {**schema, **definitions} if schema else None)
         if lists := [key for key, value in state.items() if is_message_list(value)]:
             key = "messages" if "messages" in lists else lists[0]
-            return _last_message(state[key], run.first_values.get(key), run.speech)
+            last = run.last_message(key, state[key])
+            return _message_events(last, run.transcript) if last else []
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
         if len(made) == 1:
             (value,) = made.values()
             if isinstance(value, str | BaseMessage):
-                return self._unless_sent(value, run.speech)
-        new = {key: value for key, value in made.items() if not _is_sent(value, run.speech)}
+                return self._unless_sent(value, run.transcript)
+        said = run.transcript
+        new = {key: value for key, value in made.items() if not _is_sent(value, said)}
         is_complete = new.keys() == properties.keys()
         return outputs(new, self._schema if is_complete else None) if new else []
 
@@ -231,49 +255,27 @@ class GraphResult:
             if record != before.get(path) and any(fnmatchcase(path, p) for p in self._patterns)
         ]
 
-    def _unless_sent(self, value: object, speech: Speech[str]) -> Sequence[AgentEvent]:
+    def _unless_sent(self, value: object, transcript: Transcript) -> Sequence[AgentEvent]:
         if isinstance(value, BaseMessage):
-            return _message_events(value, speech)
+            return _message_events(value, transcript)
         if isinstance(value, str):
-            return _text_events(value, speech)
+            return _text_events(value, transcript)
         return outputs(value, None if self._output else self._schema)
 
 
-def _is_sent(value: object, speech: Speech[str]) -> bool:
-    return isinstance(value, str) and speech.has_said(value)
+def _is_sent(value: object, transcript: Transcript) -> bool:
+    return isinstance(value, str) and transcript.has_said(value)
 
 
-def _last_message(
-    messages: Sequence[object], before: object, speech: Speech[str]
-) -> Sequence[AgentEvent]:
-    """Return the rest of the run's last message, if it made one."""
-    last_before = before[-1] if is_message_list(before) else None
-    for message in reversed(messages):
-        if last_before and _is_same(message, last_before):
-            break
-        if isinstance(message, AIMessage | ToolMessage):
-            return _message_events(message, speech)
-    return []
+def _text_events(text: str, transcript: Transcript) -> Sequence[AgentEvent]:
+    return transcript.say(text) if transcript.has_text else outputs(text)
 
 
-def _is_same(message: object, other: BaseMessage) -> bool:
-    if message is other:
-        return True
-    return isinstance(message, BaseMessage) and message.id is not None and message.id == other.id
-
-
-def _text_events(text: str, speech: Speech[str]) -> list[AgentEvent]:
-    if not speech:
-        return [*outputs(text)]
-    new = "" if speech.has_said(text) else speech.end("", text)
-    return [TextDelta(new)] if new else []
-
-
-def _message_events(message: BaseMessage, speech: Speech[str]) -> Sequence[AgentEvent]:
-    if not speech:
+def _message_events(message: BaseMessage, transcript: Transcript) -> Sequence[AgentEvent]:
+    if not transcript.has_text:
         return outputs(message)
     extras = message_extras(message)
-    return [*_text_events(str(message.text), speech), *(outputs(extras) if extras else [])]
+    return [*transcript.say(str(message.text)), *(outputs(extras) if extras else [])]
 
 
 def _files(values: Any) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -15,8 +15,11 @@ from a2a_adapters import (
     AgentDescription,
     AgentEvent,
     AgentRequest,
+    AnswerText,
+    Output,
     ReasoningFilter,
     TargetError,
+    Text,
     TextDelta,
 )
 from a2a_adapters_langchain.serving.blocking import InThreads
@@ -32,6 +35,7 @@ from a2a_adapters_langchain.serving.schema import (
     blocks_only,
     declared_schema,
     is_model,
+    tries_again,
 )
 from a2a_adapters_langchain.serving.watch import RunWatch
 
@@ -58,7 +62,9 @@ class RunnableAdapter(Adapter):
     The input follows the runnable's schema (see the module `input`). Runnables that take messages
     receive the earlier turns of the conversation; a `RunnableWithMessageHistory` has a session for
     each conversation of a caller. Text is streamed as the runnable streams it: for a chain this
-    is the text of its last step, not of a model inside of it. All other output is sent whole.
+    is the text of its last step, not of a model inside of it. All other output is sent whole. If
+    the stream of a runnable with retries or fallbacks fails, which LangChain applies to calls only,
+    its text is withdrawn and the runnable is called again.
 
     Args:
         runnable: The runnable.
@@ -91,6 +97,7 @@ class RunnableAdapter(Adapter):
         self._schema = declared_schema(runnable)
         self._is_whole = output is not None or answers_whole(runnable)
         self._has_steps = not is_model(runnable)
+        self._tries_again = tries_again(runnable)
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
         self._agent: tuple[str, ...] = ()
@@ -130,11 +137,18 @@ class RunnableAdapter(Adapter):
         answer = Answer()
         chunks = cast("AsyncGenerator[object]", chain.astream(value, config))
         with watch.categorized():
-            async with aclosing(chunks):
-                async for chunk in chunks:
-                    if text := answer.add(chunk):
-                        yield TextDelta(text)
-        for event in (*answer.rest(self._schema), *watch.metadata()):
+            try:
+                async with aclosing(chunks):
+                    async for chunk in chunks:
+                        if text := answer.add(chunk):
+                            yield TextDelta(text)
+                rest = answer.rest(self._schema)
+            except Exception:
+                if not self._tries_again:
+                    raise
+                yield AnswerText("")
+                rest = answer.replaced(self._whole(await chain.ainvoke(value, config)))
+        for event in (*rest, *watch.metadata()):
             yield event
 
     async def _run_whole(
@@ -157,19 +171,25 @@ class RunnableAdapter(Adapter):
             chain.astream_events(value, config, version="v2"),
         )
         with watch.categorized():
-            async with aclosing(events):
-                async for event in events:
-                    root = root or event["run_id"]
-                    for progress in runnable_progress(event):
-                        yield progress
-                    if event["run_id"] != root:
-                        continue
-                    if event["event"].endswith("_end"):
-                        result = event["data"].get("output")
-                    chunk = event["data"].get("chunk")
-                    if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
-                        yield TextDelta(text)
-        rest = self._whole(result) if self._is_whole else answer.rest(self._schema)
+            try:
+                async with aclosing(events):
+                    async for event in events:
+                        root = root or event["run_id"]
+                        for progress in runnable_progress(event):
+                            yield progress
+                        if event["run_id"] != root:
+                            continue
+                        if event["event"].endswith("_end"):
+                            result = event["data"].get("output")
+                        chunk = event["data"].get("chunk")
+                        if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
+                            yield TextDelta(text)
+                rest = self._whole(result) if self._is_whole else answer.rest(self._schema)
+            except Exception:
+                if not self._tries_again:
+                    raise
+                yield AnswerText("")
+                rest = answer.replaced(self._whole(await chain.ainvoke(value, config)))
         for last in (*rest, *watch.metadata()):
             yield last
 
@@ -179,10 +199,10 @@ class RunnableAdapter(Adapter):
         wanted = {name: value for name, value in ids.items() if name in self._ids}
         return run_config(request, watch, wanted, self._make_config)
 
-    def _whole(self, result: object) -> list[AgentEvent]:
+    def _whole(self, result: object) -> Sequence[Output]:
         if self._output:
-            return [*outputs(self._output(result))]
-        return [*outputs(result, self._schema)]
+            return outputs(self._output(result))
+        return outputs(result, self._schema)
 
 
 def _is_graph(runnable: AnyRunnable) -> bool:
@@ -228,6 +248,13 @@ class Answer:
             return self._reasoning.add(str(chunk))
         self._value = chunk if self._value is None else _joined(self._value, chunk)
         return ""
+
+    def replaced(self, outputs: Sequence[Output]) -> list[AgentEvent]:
+        """Return the events that put a whole answer in the place of the text so far."""
+        parts = [part for output in outputs for part in output.parts]
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        others = [part for part in parts if not isinstance(part, Text)]
+        return [AnswerText("".join(texts)), *([Output(others)] if others else [])]
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
         """Return the rest of the text and all other output."""

@@ -25,6 +25,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.passthrough import RunnableAssign
+from langchain_core.runnables.retry import RunnableRetry
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
@@ -164,6 +165,18 @@ def all_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     if isinstance(runnable := unwrapped(runnable), RunnableSequence):
         return [inner for step in runnable.steps for inner in all_steps(step)]
     return [runnable]
+
+
+def tries_again(runnable: AnyRunnable) -> bool:
+    """Whether the runnable has retries or fallbacks, which LangChain leaves out of streams."""
+    match runnable:
+        case RunnableRetry() | RunnableWithFallbacks():
+            return True
+        case RunnableBindingBase():
+            return tries_again(runnable.bound)
+        case RunnableSequence():
+            return any(map(tries_again, runnable.steps))
+    return False
 
 
 def first_step(runnable: AnyRunnable) -> AnyRunnable:

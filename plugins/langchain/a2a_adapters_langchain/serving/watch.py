@@ -21,6 +21,7 @@ from a2a_adapters import (
     TaskMetadata,
     model_failure,
 )
+from a2a_adapters_langchain.serving.guards import blocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,6 +79,7 @@ class RunWatch(BaseCallbackHandler):
 
         Raises:
             AgentFailedError: From the error, if its category is known.
+            BlockedError: From the exception of a guardrail.
         """
         try:
             yield
@@ -86,7 +88,9 @@ class RunWatch(BaseCallbackHandler):
                 raise failure from error
             raise
 
-    def _failure(self, error: Exception) -> AgentFailedError | None:
+    def _failure(self, error: Exception) -> A2AAdaptersError | None:
+        if rejection := blocked(error):
+            return rejection
         of_model = any(error is each for each in self._model_errors)
         found = limit_failure(error) or model_failure(error, of_model=of_model)
         if found or isinstance(error, A2AAdaptersError):

@@ -1,0 +1,211 @@
+"""The text that a graph streams, and what the graph's state makes of it.
+
+A streamed message is part of the answer if the final state has it: under its id, in the form it has
+there, or as an equal text. The text of failed attempts, and of messages that a later node removed
+or replaced, is withdrawn. A question keeps digests of what its task has streamed in its metadata,
+because the graph may still change that after the reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import BaseMessage
+
+from a2a_adapters import AgentEvent, AnswerText, Speech, TextDelta, without_reasoning
+from a2a_adapters_langchain.serving.content import is_message_list
+
+if TYPE_CHECKING:
+    from a2a_adapters import JSON, AgentRequest
+
+_SO_FAR = "so_far"
+"""Key in a question's metadata: the task before the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSoFar:
+    """The earlier runs of a task.
+
+    Attributes:
+        before: The id of the last message before the task, by the key of its list.
+        written: The keys of the state that the task has written.
+        streamed: A digest of each message that the task has streamed, by the message's id.
+    """
+
+    before: Mapping[str, str | None] = field(default_factory=dict)
+    written: Collection[str] = ()
+    streamed: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: AgentRequest) -> TaskSoFar:
+        """Read it from the metadata of the question that a message answers."""
+        match request.resume_metadata.get(_SO_FAR):
+            case {"before": dict(before), "written": list(written), "streamed": dict(streamed)}:
+                return cls(before, written, streamed)
+            case _:
+                return cls()
+
+    def as_metadata(self) -> dict[str, JSON]:
+        """Return it as an entry of a question's metadata."""
+        kept = {
+            "before": dict(self.before),
+            "written": sorted(self.written),
+            "streamed": dict(self.streamed),
+        }
+        return {_SO_FAR: kept}  # type: ignore[dict-item]
+
+
+class Transcript:
+    """The messages that a run streams as its answer.
+
+    Args:
+        earlier: The earlier runs of the task.
+        keeps_all: Whether messages that the final state lacks remain part of the answer.
+    """
+
+    def __init__(self, earlier: TaskSoFar, *, keeps_all: bool = False) -> None:
+        self._earlier = earlier
+        self._keeps_all = keeps_all
+        self._speech = Speech[str]()
+        self._messages: dict[str, list[str]] = {}
+        """The chunks of each message, by its id."""
+        self._writing: dict[str, str] = {}
+        """The id of the message that each task of the graph is writing."""
+        self._earlier_texts: list[str] = []
+        """The messages of the earlier runs as the final state has them."""
+        self._is_corrected = False
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the task has streamed text."""
+        return bool(self._speech or self._is_corrected or self._earlier.streamed)
+
+    def add(self, task: str, message_id: str, text: str, *, is_last: bool) -> AgentEvent | None:
+        """Add a chunk of a message, and return the event to send.
+
+        A task that begins another message before its last one has ended tries again.
+        """
+        unfinished = self._writing.get(task, message_id)
+        has_failed = unfinished != message_id and self._messages.pop(unfinished, None) is not None
+        said = self._rejoined() if has_failed else ""
+        self._writing[task] = message_id
+        if text:
+            self._messages.setdefault(message_id, []).append(text)
+        text = self._speech.add(message_id, text)
+        if is_last:
+            del self._writing[task]
+            text += self._speech.end(message_id)
+        if has_failed:
+            return AnswerText(said + text)
+        return TextDelta(text) if text else None
+
+    def say(self, text: str) -> list[TextDelta]:
+        """Add a whole message, unless it has been streamed, and return the events to send."""
+        if self.has_said(text):
+            return []
+        self._messages[f"{len(self._messages)}"] = [text]
+        new = self._speech.end("", text)
+        return [TextDelta(new)] if new else []
+
+    def rest(self) -> list[TextDelta]:
+        """End all messages, and return the event with the text that was buffered."""
+        text = self._speech.rest()
+        return [TextDelta(text)] if text else []
+
+    def settle(self, values: object) -> None:
+        """Reduce the messages of the task to those of the graph's final state."""
+        state = _Texts(values)
+        earlier = (state.final(*each) for each in self._earlier.streamed.items())
+        self._earlier_texts = [text for text in earlier if text]
+        changed = False
+        for message_id, chunks in list(self._messages.items()):
+            said = without_reasoning("".join(chunks))
+            final = state.final(message_id, _digest(said))
+            if final is None and self._keeps_all:
+                final = said
+            changed = changed or final != said
+            self._messages[message_id] = [final or ""]
+        if changed:
+            self._rejoined()
+
+    def has_said(self, text: str) -> bool:
+        """Whether a message of the task has this text."""
+        return self._speech.has_said(text) or text.strip() in map(str.strip, self._earlier_texts)
+
+    def corrected(self, rest: Sequence[AgentEvent]) -> list[AgentEvent]:
+        """Return the rest of the answer, with the whole text if any was sent that may differ."""
+        if not (self._is_corrected or self._earlier.streamed):
+            return [*rest]
+        said = (without_reasoning("".join(chunks)) for chunks in self._messages.values())
+        text = "\n\n".join(each for each in (*self._earlier_texts, *said) if each.strip())
+        others = [event for event in rest if not isinstance(event, TextDelta)]
+        return [AnswerText(text, of_task=bool(self._earlier.streamed)), *others]
+
+    def so_far(self, first_values: Mapping[str, Any], written: Collection[str]) -> TaskSoFar:
+        """Return the runs of the task up to a question."""
+        earlier = self._earlier
+        lists = {key: value for key, value in first_values.items() if is_message_list(value)}
+        streamed = {
+            message_id: _digest(without_reasoning("".join(chunks)))
+            for message_id, chunks in self._messages.items()
+        }
+        return TaskSoFar(
+            earlier.before or {key: messages[-1].id for key, messages in lists.items()},
+            {*earlier.written, *written},
+            {**earlier.streamed, **streamed},
+        )
+
+    def _rejoined(self) -> str:
+        """Join the remaining messages anew, and return the text that may be sent."""
+        self._is_corrected = True
+        self._speech = Speech()
+        text = ""
+        for message_id, chunks in self._messages.items():
+            text += self._speech.add(message_id, "".join(chunks))
+            if message_id not in self._writing.values():
+                text += self._speech.end(message_id)
+        return text
+
+
+class _Texts:
+    """The texts in a state of a graph."""
+
+    def __init__(self, values: object) -> None:
+        self._values = values
+        self._by_id: dict[str, str] = {}
+        self._by_digest: dict[str, str] = {}
+        self._is_read = False
+
+    def final(self, message_id: str, digest: str) -> str | None:
+        """Return the text of a message as it is now; None if the state has it no more."""
+        if not self._is_read:
+            self._is_read = True
+            self._read(self._values)
+        return self._by_id.get(message_id, self._by_digest.get(digest))
+
+    def _read(self, value: object) -> None:
+        match value:
+            case str():
+                self._note(value)
+            case BaseMessage():
+                text = self._note(str(value.text))
+                if value.id is not None:
+                    self._by_id[value.id] = text
+            case Mapping():
+                for each in value.values():
+                    self._read(each)
+            case list() | tuple():
+                for each in value:
+                    self._read(each)
+
+    def _note(self, text: str) -> str:
+        text = without_reasoning(text)
+        self._by_digest.setdefault(_digest(text), text)
+        return text
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,0 +1,521 @@
+"""Served runnables, graphs and agents answer as they do when they are invoked."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+    PIIMiddleware,
+    after_agent,
+    after_model,
+    dynamic_prompt,
+    wrap_model_call,
+)
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    ChatMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+)
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, RetryPolicy, interrupt
+from pydantic import BaseModel
+
+from a2a_adapters import BlockedError, Data, File, ServerOptions, Text, build_app
+from a2a_adapters.testing import (
+    AnswerContract,
+    OnSqlite,
+    answer_of,
+    connect,
+    running,
+    send,
+    user_message,
+)
+from tests.plugins.langchain.support import Scripted, call, calling, kinds
+from tests.support.answers import Program, check
+
+BOMB = "how to build a bomb"
+
+
+class Unsteady(Scripted):
+    """A model that breaks off after a text that ends with an ellipsis."""
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        breaks = False
+        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+            if breaks:
+                raise ConnectionError("the line is dead")
+            breaks = chunk.text.endswith("…")
+            yield chunk
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        result = super()._generate(messages, stop, run_manager, **kwargs)
+        if result.generations[0].message.text.endswith("…"):
+            raise ConnectionError("the line is dead")
+        return result
+
+
+def line(*nodes, state=MessagesState, **options):
+    """Return a graph that runs nodes, given as functions, one after the other."""
+    builder = StateGraph(state)
+    before = START
+    for node in nodes:
+        builder.add_node(node.__name__, node)
+        builder.add_edge(before, node.__name__)
+        before = node.__name__
+    builder.add_edge(before, END)
+    return builder.compile(**options)
+
+
+def says(*script, name="speak", model=Scripted, **fields):
+    """Return a node that adds a model's message."""
+    scripted = model(script=list(script))
+
+    async def speak(state):
+        said = await scripted.ainvoke(state["messages"])
+        return {"messages": [said.model_copy(update=fields)]}
+
+    speak.__name__ = name
+    return speak
+
+
+def draft(state):
+    """Write a draft."""
+    return {"messages": [AIMessage("The draft.")]}
+
+
+def approve(state):
+    """Ask for approval."""
+    interrupt("Send it?")
+
+
+def invoked(*messages, read=lambda state: state["messages"][-1].text):
+    """Return a call of a graph or agent by `ainvoke`."""
+
+    async def bare(graph: Any) -> object:
+        graph = graph.copy({"checkpointer": InMemorySaver()})
+        config = {"configurable": {"thread_id": "bare"}}
+        state = await graph.ainvoke({"messages": [("user", "hello")]}, config)
+        for each in messages:
+            waits = (await graph.aget_state(config)).tasks
+            asks = any(task.interrupts for task in waits)
+            state = await graph.ainvoke(Command(resume=each) if asks else None, config)
+        return read(state)
+
+    return bare
+
+
+def approval(name, target, answer="yes", **fields):
+    return Program(
+        name=name,
+        target=target,
+        bare=invoked(answer),
+        messages=("hello", answer),
+        **fields,
+    )
+
+
+def or_end(state):
+    return {"messages": []}
+
+
+def ends_itself(state):
+    interrupt("Send it?")
+    return Command(goto=END)
+
+
+def edited_after_question():
+    """A draft that is streamed, as it may be the last, and edited under its id."""
+
+    def edit(state):
+        text = interrupt("Which text?")
+        return {"messages": [AIMessage(text, id=state["messages"][-1].id)]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("write", says("The streamed draft."))
+    builder.add_node("edit", edit)
+    builder.add_edge(START, "write")
+    builder.add_conditional_edges("write", lambda _: "edit", ["edit", END])
+    builder.add_edge("edit", END)
+    return builder.compile()
+
+
+class Topic(TypedDict):
+    topic: str
+
+
+class Report(Topic):
+    draft: str
+
+
+def state_with_approval():
+    async def write(state):
+        return {"draft": f"A report on {state['topic']}."}
+
+    builder = StateGraph(Report, input_schema=Topic)
+    builder.add_sequence([write, approve])
+    builder.add_edge(START, "write")
+    return builder.compile()
+
+
+async def call_state_with_approval(graph):
+    graph = graph.copy({"checkpointer": InMemorySaver()})
+    config = {"configurable": {"thread_id": "bare"}}
+    await graph.ainvoke({"topic": "hello"}, config)
+    return (await graph.ainvoke(Command(resume="yes"), config))["draft"]
+
+
+def agent(*script, middleware=(), tools=(), model=Scripted, **options):
+    scripted = model(script=list(script))
+    return create_agent(scripted, list(tools), middleware=list(middleware), **options)
+
+
+@after_model
+def guard_model(state, runtime):
+    last = state["messages"][-1]
+    return {"messages": [AIMessage("I cannot help.", id=last.id)]} if "bomb" in last.text else None
+
+
+@after_agent
+def guard_agent(state, runtime):
+    last = state["messages"][-1]
+    return {"messages": [RemoveMessage(id=last.id), AIMessage("I cannot help.")]}
+
+
+@wrap_model_call
+async def regenerate(model_request, handler):
+    response = await handler(model_request)
+    if "bomb" in response.result[0].text:
+        response = await handler(model_request)
+    return response
+
+
+@after_agent
+def edit_by_person(state, runtime):
+    text = interrupt("Which text?")
+    return {"messages": [AIMessage(text, id=state["messages"][-1].id)]}
+
+
+@after_model
+def block(state, runtime):
+    if "bomb" in state["messages"][-1].text:
+        raise BlockedError
+
+
+def guarded(name, *middleware, script=(BOMB,), **fields):
+    """Return a program whose text `BOMB` is replaced."""
+    return Program(
+        name=name,
+        target=lambda: agent(*script, middleware=middleware),
+        bare=invoked(),
+        **{"blocked": BOMB, "is_kept": True, **fields},
+    )
+
+
+@tool(return_direct=True)
+def look(city: str) -> str:
+    """Look."""
+    return f"{city} is sunny."
+
+
+class Weather(BaseModel):
+    degrees: int
+
+
+def retried_node():
+    builder = StateGraph(MessagesState)
+    node = says("half an …", "an answer", model=Unsteady)
+    builder.add_node("speak", node, retry_policy=RetryPolicy(initial_interval=0.01))
+    builder.add_edge(START, "speak")
+    return builder.compile()
+
+
+def last_message(kind, **fields):
+    return line(says("thinking", name="think"), lambda_node(kind("The result.", **fields)))
+
+
+def lambda_node(message):
+    def result(state):
+        return {"messages": [message]}
+
+    return result
+
+
+def forgets_what_it_said(state):
+    return {"messages": [RemoveMessage(id=state["messages"][-1].id), AIMessage("Never mind.")]}
+
+
+def removed():
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", says("I said that."))
+    builder.add_node("forget", forgets_what_it_said)
+    builder.add_edge(START, "speak")
+    builder.add_conditional_edges("speak", lambda _: "forget", ["forget", END])
+    return builder.compile()
+
+
+def image(state):
+    block = {"type": "image", "base64": "YWJj", "mime_type": "image/png"}
+    return {"messages": [AIMessage([{"type": "text", "text": "Look."}, block])]}
+
+
+def called(value="hello"):
+    async def bare(runnable: Any) -> object:
+        result = await runnable.ainvoke(value)
+        return getattr(result, "text", result)
+
+    return bare
+
+
+def fallbacks():
+    first = Unsteady(script=["half an …"])
+    return (first | StrOutputParser()).with_fallbacks([RunnableLambda(lambda _: "an answer")])
+
+
+def retries():
+    model = Unsteady(script=["half an …", "an answer", "an answer"])
+    return model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
+
+
+PROGRAMS = [
+    approval("approval is last", lambda: line(draft, approve)),
+    approval("approval ends the graph", lambda: line(draft, ends_itself)),
+    approval(
+        "approval is a breakpoint",
+        lambda: line(draft, or_end, interrupt_before=["or_end"]),
+    ),
+    Program(
+        name="approval is last in a state of keys",
+        target=state_with_approval,
+        bare=call_state_with_approval,
+        messages=("hello", "yes"),
+    ),
+    approval("a streamed draft is edited", edited_after_question, "The edit."),
+    approval(
+        "an agent's answer is edited",
+        lambda: agent("The secret draft.", middleware=[edit_by_person]),
+        "The edit.",
+        blocked="secret draft",
+        is_kept=True,
+    ),
+    approval(
+        "a model speaks before each question",
+        lambda: line(says("Let me see."), approve, says("Sent.", name="send")),
+    ),
+    guarded("a guard replaces the message", guard_model),
+    guarded("a guard removes the message", guard_agent),
+    guarded("the model is asked again", regenerate, script=(BOMB, "fine"), is_kept=False),
+    guarded(
+        "personal data is masked",
+        PIIMiddleware("email", apply_to_output=True),
+        script=("mail bob@example.com now",),
+        blocked="bob@example.com",
+    ),
+    guarded(
+        "a guard of its own module",
+        type(
+            "Guard",
+            (AgentMiddleware,),
+            {
+                "after_model": lambda self, state, runtime: guard_model.after_model(state, runtime),
+            },
+        )(),
+    ),
+    Program(
+        name="personal data blocks the run",
+        target=lambda: agent(
+            "mail bob@example.com",
+            middleware=[PIIMiddleware("email", strategy="block", apply_to_output=True)],
+        ),
+        bare=lambda _: _nothing(),
+        state="rejected",
+        blocked="bob@example.com",
+        is_kept=True,
+    ),
+    Program(
+        name="a guard blocks the run",
+        target=lambda: agent(BOMB, middleware=[block]),
+        bare=lambda _: _nothing(),
+        state="rejected",
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a model is retried",
+        target=lambda: agent(
+            "half an …",
+            "an answer",
+            model=Unsteady,
+            middleware=[ModelRetryMiddleware(initial_delay=0, jitter=False)],
+        ),
+        bare=invoked(),
+    ),
+    Program(
+        name="another model takes over",
+        target=lambda: agent(
+            "half an …",
+            model=Unsteady,
+            middleware=[ModelFallbackMiddleware(Scripted(script=["an answer"]))],
+        ),
+        bare=invoked(),
+    ),
+    Program(name="a node is retried", target=retried_node, bare=invoked()),
+    *(
+        Program(
+            name=f"the last message is a {kind.__name__}",
+            target=lambda kind=kind, fields=fields: last_message(kind, **fields),
+            bare=invoked(),
+        )
+        for kind, fields in (
+            (HumanMessage, {"name": "researcher"}),
+            (ChatMessage, {"role": "critic"}),
+            (SystemMessage, {}),
+        )
+    ),
+    Program(name="a streamed message is removed", target=removed, bare=invoked()),
+    Program(
+        name="a node changes what its model says",
+        target=lambda: line(says("the text", content="THE TEXT", id=None)),
+        bare=invoked(),
+    ),
+    Program(
+        name="a node wraps what its model says",
+        target=lambda: line(says("the text", id=None)),
+        bare=invoked(),
+    ),
+    Program(
+        name="an agent is a node",
+        target=lambda: (
+            StateGraph(MessagesState)
+            .add_node("agent", agent("The weather is fine."))
+            .add_edge(START, "agent")
+            .compile()
+        ),
+        bare=invoked(),
+    ),
+    Program(
+        name="a tool is the last step",
+        target=lambda: agent(calling(call("look", city="Rome")), tools=[look]),
+        bare=invoked(),
+    ),
+    Program(
+        name="structured output",
+        target=lambda: agent(calling(call("Weather", degrees=20)), response_format=Weather),
+        bare=invoked(read=lambda state: Data(state["structured_response"].model_dump())),
+    ),
+    Program(
+        name="text along with a tool call",
+        target=lambda: agent(calling(call("look", city="Rome"), text="Let me look."), tools=[look]),
+        bare=invoked(
+            read=lambda state: "\n\n".join(m.text for m in state["messages"][1:] if m.text)
+        ),
+    ),
+    Program(name="an empty answer", target=lambda: line(says("")), bare=invoked()),
+    Program(
+        name="reasoning",
+        target=lambda: line(says("<think>Hm.</think>Yes.")),
+        bare=invoked(),
+        differs="Yes.",
+        because="reasoning is not part of an answer",
+    ),
+    Program(
+        name="text and a file",
+        target=lambda: line(image),
+        bare=invoked(read=lambda _: [Text("Look."), File(content=b"abc", media_type="image/png")]),
+    ),
+    Program(name="a runnable falls back", target=fallbacks, bare=called()),
+    Program(name="a runnable is retried", target=retries, bare=called()),
+    Program(
+        name="a step changes the text",
+        target=lambda: (
+            Scripted(script=[BOMB])
+            | RunnableLambda(lambda said: "I cannot help." if "bomb" in said.text else said)
+        ),
+        bare=called(),
+        blocked=BOMB,
+    ),
+]
+
+
+async def _nothing() -> None:
+    """Return nothing: the call raises, and the task has no answer."""
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+class TestContract(AnswerContract):
+    def guarded(self):
+        return agent(self.blocked, middleware=[guard_model])
+
+    def blocking(self):
+        return agent(self.blocked, middleware=[block])
+
+    def retrying(self):
+        return retried_node()
+
+
+class TestContractOnSqlite(OnSqlite, TestContract): ...
+
+
+@pytest.mark.parametrize(
+    ("middleware", "holds"),
+    [
+        ([], False),
+        ([guard_model], True),
+        ([guard_agent], True),
+        ([regenerate], True),
+        ([PIIMiddleware("email")], False),
+        ([PIIMiddleware("email", apply_to_output=True)], True),
+        ([ModelRetryMiddleware()], False),
+        ([dynamic_prompt(lambda _: "Be kind.")], False),
+    ],
+)
+def test_only_agents_with_guards_hold_their_text(middleware, holds):
+    made = agent("hi", middleware=middleware)
+    assert adapt(made).holds_text is holds
+    inside = StateGraph(MessagesState).add_node("inner", made).add_edge(START, "inner").compile()
+    assert adapt(inside).holds_text is holds
+
+
+@entrypoint()
+async def typed(messages: list[AnyMessage]) -> str:
+    return kinds(messages)
+
+
+@entrypoint()
+async def untyped(messages: list) -> str:
+    return kinds(messages)
+
+
+@entrypoint()
+async def remembering(messages: list, *, previous: str | None = None) -> entrypoint.final[str, str]:
+    return entrypoint.final(value=(previous or "") + kinds(messages), save="again,")
+
+
+@pytest.mark.parametrize(
+    ("workflow", "second"),
+    [(typed, "human,ai,human"), (untyped, "human,ai,human"), (remembering, "again,human")],
+)
+async def test_workflows_over_messages_get_the_earlier_turns(workflow, second):
+    app = build_app(workflow, name="workflow", options=ServerOptions(storage="memory:"))
+    async with running(app) as url, connect(url) as client:
+        said = [
+            answer_of(await send(client, user_message("hello", context_id="one"))) for _ in range(2)
+        ]
+    assert said == ["human", second]
