@@ -67,22 +67,28 @@ class Answer:
         status_text: Whether messages of working statuses are text of the answer.
 
     Attributes:
+        is_stream: Whether more events may follow a Message, or the task as it was before.
         is_settled: Whether the task is terminal or interrupted.
         old_status: A status that does not settle the task: the question that was answered.
+        ends_with_message: Whether the last event is a Message about a task.
         has_unknown_events: Whether events of unknown kinds were ignored.
     """
 
     def __init__(self, *, status_text: bool = False) -> None:
         self.task_id = ""
         self.context_id = ""
+        self.is_stream = False
         self.is_settled = False
         self.old_status: TaskStatus | None = None
+        self.ends_with_message = False
         self.has_unknown_events = False
+        self._may_show_question = False
         self._state = states.UNSPECIFIED
         self._known: Mapping[str, Sequence[Part]] = {}
         self._artifacts: dict[str, PartialArtifact] = {}
         self._metadata: dict[str, JSON] = {}
         self._message: Sequence[Part] | None = None
+        self._asides: Sequence[Part] = ()
         self._status_parts: Sequence[Part] = ()
         self._status_ids: set[str] = set()
         self._working_texts: list[str] = []
@@ -90,17 +96,33 @@ class Answer:
         self._last_said: Sequence[Part] = ()
         self._speaker = ""
 
-    def ignore(self, task: Task) -> None:
-        """Exclude the task's content from before the message."""
+    @property
+    def is_old_question(self) -> bool:
+        """Whether nothing is known but the question that was answered."""
+        return self._state in states.INTERRUPTED and not self.is_settled
+
+    def ignore(self, task: Task | None) -> None:
+        """Exclude the task's content from before the message; None if it is unknown."""
+        self._may_show_question = task is None
+        if task is None:
+            return
         self._known = {
             artifact.artifact_id: [from_protocol(part) for part in artifact.parts]
             for artifact in task.artifacts
         }
         self._status_ids.add(task.status.message.message_id)
+        if task.status.state in states.INTERRUPTED:
+            self.old_status, self._may_show_question = task.status, True
 
     def fold(self, event: StreamResponse) -> list[NewEvent]:
         """Add an event and return the new events for a reader."""
-        match event.WhichOneof("payload"):
+        kind = event.WhichOneof("payload")
+        self.ends_with_message = False
+        if self._may_show_question:
+            self._may_show_question = False
+            if kind == "task" and self.is_stream and self._is_question_again(event.task.status):
+                self.old_status = event.task.status
+        match kind:
             case "artifact_update":
                 return self._fold_chunk(event.artifact_update)
             case "status_update":
@@ -109,6 +131,7 @@ class Answer:
                     return []
                 self._note_ids(update.task_id, update.context_id)
                 self._metadata |= struct_to_dict(update.metadata)
+                self.old_status = None  # an update comes after the message, even if it is equal
                 return self._fold_status(update.status)
             case "task":
                 return self.fold_task(event.task)
@@ -117,6 +140,12 @@ class Answer:
             case _:
                 self.has_unknown_events = True
                 return []
+
+    def settle(self) -> None:
+        """End the answer with the last event, because the agent says nothing else of its task."""
+        self.is_settled = True
+        if self.ends_with_message:
+            self._message, self._state = self._asides, states.COMPLETED
 
     def append_text(self, artifact_id: str, text: str) -> list[NewEvent]:
         """Add a chunk of text to a known artifact and return the new events for a reader."""
@@ -138,6 +167,8 @@ class Answer:
         if self._is_foreign(update.task_id):
             return []
         self._note_ids(update.task_id, update.context_id)
+        if self.old_status is not None:
+            self._note_work()
         artifact = update.artifact
         growing = self._growing(artifact)
         if not update.append:
@@ -150,7 +181,9 @@ class Answer:
 
     def _fold_status(self, status: TaskStatus) -> list[NewEvent]:
         self._state = status.state
-        self.is_settled = status.state in states.SETTLED and status != self.old_status
+        if status != self.old_status:
+            self.old_status = None
+        self.is_settled = status.state in states.SETTLED and self.old_status is None
         if not status.HasField("message"):
             self._status_parts = ()
             return []
@@ -172,10 +205,28 @@ class Answer:
     def _fold_message(self, message: Message) -> list[NewEvent]:
         self._note_ids(message.task_id, message.context_id)
         self._metadata |= struct_to_dict(message.metadata)
-        self._message = (*(self._message or ()), *message_parts(message))
+        parts = message_parts(message)
+        if self.is_stream and self.task_id:
+            self._note_work()
+            self.ends_with_message = True
+            self._last_said = self._asides = (*self._asides, *parts)
+            data = next((part.value for part in parts if isinstance(part, Data)), None)
+            return [Progress(join_text(parts), data)]  # type: ignore[arg-type]
+        self._message = parts
         self._state = states.COMPLETED
         self.is_settled = True
-        return self._say(message.message_id, join_text(message_parts(message)))
+        return self._say(message.message_id, join_text(parts))
+
+    def _is_question_again(self, status: TaskStatus) -> bool:
+        """Return whether a status is, or may be, the question that was answered."""
+        if status.state not in states.INTERRUPTED or self.old_status is None:
+            return status.state in states.INTERRUPTED
+        old = self.old_status
+        return status.state == old.state and status.message.parts == old.message.parts
+
+    def _note_work(self) -> None:
+        if self.is_old_question:
+            self._state, self._status_parts = states.WORKING, ()
 
     def _growing(self, artifact: Artifact) -> PartialArtifact:
         artifact_id = artifact.artifact_id
@@ -229,7 +280,7 @@ class Answer:
             status_parts=self._status_parts,
             artifacts=artifacts,
         )
-        if self._message is not None:
+        if self._message is not None and self._message is not self._asides:
             return [], reply
         kind = Question if self._state in states.INTERRUPTED else TextDelta
         if self._working is not None and self._working.text and not self._speaker:

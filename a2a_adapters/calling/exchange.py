@@ -34,7 +34,7 @@ from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 
-    from a2a.types import SendMessageRequest, TaskStatus
+    from a2a.types import SendMessageRequest, Task, TaskStatus
 
     from a2a_adapters.calling.answer import NewEvent
     from a2a_adapters.calling.connection import Connection
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
+_SETTLING_DELAYS = (0, 0.1, 0.2, 0.4, 0.8)
+"""Delays before asking for a task whose stream ended too early, in seconds."""
+
 _LEAVE_SECONDS = 1.0
 """Time that an early exit waits for the cancellation, which continues in the background."""
 
@@ -205,8 +208,9 @@ class Exchange:
 
     async def _responses(self) -> AsyncGenerator[StreamResponse]:
         answer = self._answer
+        answer.is_stream = self._can_stream
         if self._continues_task:
-            await self._exclude_known()
+            answer.ignore(await self._current_task(self._request.message.task_id))
         for attempt in count():
             has_begun = False
             try:
@@ -214,16 +218,15 @@ class Exchange:
                 async for response in responses:
                     has_begun = True
                     yield response
-                    if answer.is_settled and not self._is_old_question(response):
+                    if answer.is_settled:
                         await _read_to_end(responses)
                         return
+                async for response in self._settling():
+                    yield response
                 break
             except Exception as error:
                 is_last = has_begun or attempt >= self._options.retries
-                if is_last or not self._may_resend or not may_have_begun(error):
-                    failure = translate(error, self._card)
-                    if not answer.task_id or not has_broken_off(failure):
-                        reraise(error, failure)
+                if not self._is_resent(error, is_last=is_last):
                     break
             await asyncio.sleep(back_off(attempt))
         if not answer.is_settled and not answer.task_id:
@@ -235,6 +238,19 @@ class Exchange:
         rest = resumed(self._connection, answer, self._context, self._options.retries)
         async for response in rest:
             yield response
+
+    def _is_resent(self, error: Exception, *, is_last: bool) -> bool:
+        """Return whether to send the message again after an error, or else to resume its task.
+
+        Raises:
+            RemoteAgentError: Neither is possible.
+        """
+        if not is_last and self._may_resend and may_have_begun(error):
+            return True
+        failure = translate(error, self._card)
+        if not self._answer.task_id or not has_broken_off(failure):
+            reraise(error, failure)
+        return False
 
     def _send(self) -> AsyncGenerator[StreamResponse]:
         if self._can_stream:
@@ -251,27 +267,39 @@ class Exchange:
             case _:
                 raise RemoteAnswerError("the agent's answer is neither a task nor a message")
 
-    def _is_old_question(self, response: StreamResponse) -> bool:
-        """Return whether a response shows the task before our message reached it."""
-        return (
-            self._continues_task
-            and self._can_stream
-            and response.HasField("task")
-            and response.task.status.state in states.INTERRUPTED
-        )
+    async def _settling(self) -> AsyncGenerator[StreamResponse]:
+        """Yield the task if its events ended with a Message or with the question as it was.
 
-    async def _exclude_known(self) -> None:
-        """Exclude the task's present content from the answer."""
-        request = GetTaskRequest(id=self._request.message.task_id)
+        Some agents end the stream there and go on: a2a-sdk (0.3) at a task that waits for input.
+        If the task stays as it is, it settles the answer.
+        """
+        answer = self._answer
+        ends_with_message = answer.ends_with_message
+        if not ends_with_message and not answer.is_old_question:
+            return
+        for delay in _SETTLING_DELAYS:
+            await asyncio.sleep(delay)
+            if (task := await self._current_task(answer.task_id)) is None:
+                break
+            is_settled = task.status.state in states.SETTLED and task.status != answer.old_status
+            if ends_with_message and not is_settled:
+                break
+            yield StreamResponse(task=task)
+            if not answer.is_old_question:
+                return
+        answer.settle()
+
+    async def _current_task(self, task_id: str) -> Task | None:
+        """Return the task as it is now, or None if the agent does not tell."""
+        request = GetTaskRequest(id=task_id)
         try:
-            task = await retried(
+            return await retried(
                 lambda: self._transport.get_task(request), retries=self._options.retries
             )
         except Exception as error:
             if isinstance(failure := translate(error, self._card), RemoteConnectionError):
                 reraise(error, failure)
-            return  # some agents do not support GetTask
-        self._answer.ignore(task)
+            return None  # some agents do not support GetTask
 
     async def _cancel_task(self) -> None:
         if self._answer.is_settled or not self._answer.task_id:

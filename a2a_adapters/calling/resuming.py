@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from a2a.types import GetTaskRequest, StreamResponse, SubscribeToTaskRequest
@@ -83,7 +83,7 @@ async def resumed(
 async def _subscription(
     connection: Connection, task_id: str, context: ClientCallContext | None
 ) -> AsyncGenerator[StreamResponse]:
-    """Yield the events of a task; none if the agent refuses the subscription.
+    """Yield the events of a task; none if the agent refuses the subscription or it breaks.
 
     Ends at a chunk that the task of an earlier event may contain, so that the caller polls:
     a2a-sdk (1.3) sends the chunks that were added while it read the task once more, and in A2A 0.3
@@ -93,7 +93,9 @@ async def _subscription(
     is_exact = PROGRESS_EXTENSION in connection.extensions  # the runtime of this package
     has_task = False
     fresh: set[str] = set()
-    try:
+    # The task may have ended, the agent may not support subscriptions, or the connection breaks, as
+    # it does if servers of a2a-sdk (1.3) refuse in HTTP+JSON of 0.3: the caller polls.
+    with suppress(Exception):
         async with aclosing(connection.transport.subscribe(request, context=context)) as responses:
             async for response in responses:
                 has_task = has_task or response.HasField("task")
@@ -103,7 +105,3 @@ async def _subscription(
                 if not has_task or not (is_exact or update.artifact.artifact_id in fresh):
                     return
                 yield response
-    except Exception as error:
-        if isinstance(translate(error, connection.card), RemoteConnectionError):
-            raise
-        # The task has ended, or the agent does not support subscriptions: the caller polls.

@@ -1,0 +1,142 @@
+"""An agent that tells given events, over every binding and version of A2A."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import grpc.aio
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
+from a2a.server.context import ServerCallContext
+from a2a.server.events import Event
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import (
+    AgentInterface,
+    Artifact,
+    CancelTaskRequest,
+    GetTaskRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+    a2a_pb2_grpc,
+)
+from a2a.utils.errors import TaskNotFoundError, UnsupportedOperationError
+from starlette.applications import Starlette
+
+from tests.support.servers.cards import agent_card, card_route
+from tests.support.servers.sdk import Scripted
+
+BINDINGS = [
+    (binding, version) for version in ("1.0", "0.3") for binding in ("JSONRPC", "HTTP+JSON", "GRPC")
+]
+
+_IDS = {"task_id": "t", "context_id": "c"}
+
+
+def said(text: str, message_id: str = "m", **ids: str) -> Message:
+    """Return a message of the agent."""
+    parts = [Part(text=text)]
+    return Message(message_id=message_id, role=Role.ROLE_AGENT, parts=parts, **ids)
+
+
+def status(state: str, text: str = "") -> TaskStatusUpdateEvent:
+    """Return a status update; `state` is the short name, as in `COMPLETED`."""
+    return TaskStatusUpdateEvent(**_IDS, status=_status(state, text))
+
+
+def task(state: str, text: str = "", **artifacts: str) -> Task:
+    """Return the task with a status and the texts of its artifacts by id."""
+    whole = [Artifact(artifact_id=each, parts=[Part(text=t)]) for each, t in artifacts.items()]
+    return Task(id="t", context_id="c", status=_status(state, text), artifacts=whole)
+
+
+def artifact(text: str, *, append: bool = False) -> TaskArtifactUpdateEvent:
+    """Return the artifact `a`, or more of it."""
+    whole = Artifact(artifact_id="a", parts=[Part(text=text)])
+    return TaskArtifactUpdateEvent(**_IDS, artifact=whole, append=append)
+
+
+def _status(state: str, text: str) -> TaskStatus:
+    message = said(text, f"m {text}", **_IDS) if text else None
+    return TaskStatus(state=TaskState.Value(f"TASK_STATE_{state}"), message=message)
+
+
+class Told(DefaultRequestHandler):
+    """Asks `question` in the first message, and answers the task's next one with `events`.
+
+    Args:
+        events: The events of the stream.
+        then: The task afterwards; None for an agent that does not know GetTask.
+        question: The task before.
+    """
+
+    def __init__(self, events: Sequence[Event], then: Task | None, question: Task) -> None:
+        self._events = events
+        self._then = then
+        self._question = question
+        self.is_answered = False
+        self.cancelled: list[str] = []
+        card = agent_card("http://127.0.0.1")
+        super().__init__(Scripted(None), InMemoryTaskStore(), card)  # type: ignore[arg-type]
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        self.is_answered = bool(params.message.task_id)
+        for event in self._events if self.is_answered else [self._question]:
+            yield event
+
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+        if self._then is None:
+            raise UnsupportedOperationError
+        return self._then if self.is_answered else self._question
+
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+        self.cancelled.append(params.id)
+        return task("CANCELED")
+
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        raise TaskNotFoundError
+        yield  # makes this an async generator
+
+    @asynccontextmanager
+    async def app(self, binding: str, version: str) -> AsyncIterator[Starlette]:
+        """Yield the agent's app, whose card has this interface only."""
+        server = grpc.aio.server()
+        port = server.add_insecure_port("127.0.0.1:0")
+        a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(self), server)
+        a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(CompatGrpcHandler(self), server)
+
+        def card(url: str):  # type: ignore[no-untyped-def]
+            made = agent_card(url, bindings=())
+            address = f"127.0.0.1:{port}" if binding == "GRPC" else url
+            interface = AgentInterface(
+                url=address, protocol_binding=binding, protocol_version=version
+            )
+            made.supported_interfaces.append(interface)
+            return made
+
+        routes = [
+            card_route(card),
+            *create_jsonrpc_routes(self, "/", enable_v0_3_compat=True),
+            *create_rest_routes(self, enable_v0_3_compat=True),
+        ]
+        await server.start()
+        try:
+            yield Starlette(routes=routes)
+        finally:
+            await server.stop(None)
+            await self.aclose()
