@@ -279,6 +279,7 @@ class Answer:
             metadata=self._metadata,
             status_parts=self._status_parts,
             artifacts=artifacts,
+            is_corrected=any(growing.is_corrected for growing in self._artifacts.values()),
         )
         if self._message is not None and self._message is not self._asides:
             return [], reply

@@ -33,6 +33,7 @@ class PartialArtifact:
         self._run: list[str] = []
         self._known_text = text_of(known)
         self._shown = said or self._known_text
+        self._is_corrected = False
         self._is_shown = not said
         """Whether all text so far has been returned; `_shown` is then out of date."""
 
@@ -70,7 +71,15 @@ class PartialArtifact:
         self._is_shown = True
         if text.startswith(self._shown):
             return text[len(self._shown) :]
-        return text if self._shown == self._known_text else f"\n{text}"
+        if self._shown == self._known_text:
+            return text
+        self._is_corrected = True
+        return f"\n{text}"
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether text was returned that is no longer part of the artifact."""
+        return self._is_corrected or not (self._is_shown or self.text.startswith(self._shown))
 
     def _shown_text(self) -> str:
         return self.text if self._is_shown else self._shown

@@ -61,6 +61,8 @@ class AgentReply:
         status_parts: The message of the task's last status: a question, a closing remark, or the
             reason of a failure.
         artifacts: The individual results; empty for a bare message.
+        is_corrected: Whether the agent replaced text that a stream had yielded: `text` is then not
+            the joined text of the stream.
         counted_by: The modules that reported `usage` to their framework, see `counted_usage`.
     """
 
@@ -72,6 +74,7 @@ class AgentReply:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     status_parts: Sequence[Part] = ()
     artifacts: Sequence[RemoteArtifact] = ()
+    is_corrected: bool = False
     counted_by: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property

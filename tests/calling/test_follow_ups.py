@@ -10,6 +10,9 @@ from a2a_adapters import AgentReply, RemoteAgent, RemoteRefusedError, RemoteTask
 from a2a_adapters.testing import running
 from tests.support.servers.told import (
     BINDINGS,
+    BOOKED,
+    FORMS,
+    OLD,
     Told,
     artifact,
     said,
@@ -17,38 +20,11 @@ from tests.support.servers.told import (
     task,
 )
 
-OLD = task("INPUT_REQUIRED", "Which city?")
-BOOKED = task("COMPLETED", a="booked")
-WORKING = status("WORKING")
-COMPLETED = status("COMPLETED")
-
-FORMS = {
-    "no snapshot": [artifact("booked"), COMPLETED],
-    "a snapshot before working": [OLD, WORKING, artifact("booked"), COMPLETED],
-    "a snapshot": [OLD, artifact("booked"), COMPLETED],
-    "a snapshot and a status message": [OLD, status("COMPLETED", "booked")],
-    "a snapshot and chunks": [OLD, artifact("boo"), artifact("ked", append=True), COMPLETED],
-    "a snapshot at both ends": [OLD, artifact("booked"), BOOKED],
-    "a snapshot and the end": [OLD],
-    "a snapshot, an artifact and the end": [OLD, artifact("booked")],
-    "a message between updates": [WORKING, said("One moment."), artifact("booked"), COMPLETED],
-    "a message after a snapshot": [OLD, said("One moment."), artifact("booked"), COMPLETED],
-    "a message of the task first": [
-        said("One moment.", task_id="t", context_id="c"),
-        artifact("booked"),
-        COMPLETED,
-    ],
-    "a message at the end": [task("WORKING"), said("One moment.")],
-    "a corrected artifact": [OLD, artifact("raw"), artifact("booked"), COMPLETED],
-    "a shortened artifact": [OLD, artifact("booked in secret"), artifact("booked"), COMPLETED],
-}
-"""Streams whose answer is that of the task, `booked`."""
-
 
 @asynccontextmanager
 async def told(events, then=BOOKED, binding="JSONRPC", version="1.0"):
     """Yield the conversation whose question such events answer."""
-    server = Told(events, then, OLD)
+    server = Told(events, then)
     async with server.app(binding, version) as app, running(app) as url, RemoteAgent(url) as agent:
         conversation = agent.conversation()
         asked = await conversation.send("book")
@@ -64,6 +40,7 @@ async def test_the_answer_is_that_of_the_task(binding, version, form):
     assert (reply.state, reply.text) == ("completed", "booked")
     if reply.artifacts:
         assert [part.text for part in reply.artifacts[0].parts] == ["booked"]
+    assert reply.is_corrected == (form in {"a corrected artifact", "a shortened artifact"})
 
 
 @pytest.mark.parametrize(("binding", "version"), BINDINGS)

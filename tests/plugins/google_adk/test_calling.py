@@ -63,6 +63,11 @@ class TestModels(Conversing, calling.Models):
     model = A2AModel
 
 
+class TestAgents(Conversing, calling.Conversations):
+    def asking(self, remote):
+        return desk(remote)
+
+
 class TestTools(Conversing, calling.Tools):
     framework = "google-adk"
 

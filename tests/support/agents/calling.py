@@ -23,6 +23,7 @@ from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.support.once import asked_through, assert_counted_once
 from tests.support.servers.front import Recording
+from tests.support.servers.told import FORMS, Told
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -64,6 +65,17 @@ class Conversations(Conversing):
             say = self.conversation(self.asking(remote))
             assert await say("book") == "Which city?"
             assert await say("Rome") == "Booked Rome."
+
+    @pytest.mark.parametrize("form", FORMS)
+    async def test_the_answer_to_a_question_is_that_of_the_task(self, form):
+        async with (
+            Told(FORMS[form]).app("JSONRPC", "1.0") as app,
+            running(app) as url,
+            RemoteAgent(url) as remote,
+        ):
+            say = self.conversation(self.asking(remote))
+            assert await say("book") == "Which city?"
+            assert await say("Rome") == "booked"
 
 
 class Models(Conversing):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-import grpc.aio
-from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
-from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import (
-    AgentInterface,
+    AgentCard,
     Artifact,
     CancelTaskRequest,
     GetTaskRequest,
@@ -29,7 +25,6 @@ from a2a.types import (
     TaskState,
     TaskStatus,
     TaskStatusUpdateEvent,
-    a2a_pb2_grpc,
 )
 from a2a.utils.errors import TaskNotFoundError, UnsupportedOperationError
 from starlette.applications import Starlette
@@ -72,19 +67,45 @@ def _status(state: str, text: str) -> TaskStatus:
     return TaskStatus(state=TaskState.Value(f"TASK_STATE_{state}"), message=message)
 
 
+OLD = task("INPUT_REQUIRED", "Which city?")
+BOOKED = task("COMPLETED", a="booked")
+WORKING = status("WORKING")
+COMPLETED = status("COMPLETED")
+
+FORMS: dict[str, list[Event]] = {
+    "no snapshot": [artifact("booked"), COMPLETED],
+    "a snapshot before working": [OLD, WORKING, artifact("booked"), COMPLETED],
+    "a snapshot": [OLD, artifact("booked"), COMPLETED],
+    "a snapshot and a status message": [OLD, status("COMPLETED", "booked")],
+    "a snapshot and chunks": [OLD, artifact("boo"), artifact("ked", append=True), COMPLETED],
+    "a snapshot at both ends": [OLD, artifact("booked"), BOOKED],
+    "a snapshot and the end": [OLD],
+    "a snapshot, an artifact and the end": [OLD, artifact("booked")],
+    "a message between updates": [WORKING, said("One moment."), artifact("booked"), COMPLETED],
+    "a message after a snapshot": [OLD, said("One moment."), artifact("booked"), COMPLETED],
+    "a message of the task first": [
+        said("One moment.", task_id="t", context_id="c"),
+        artifact("booked"),
+        COMPLETED,
+    ],
+    "a message at the end": [task("WORKING"), said("One moment.")],
+    "a corrected artifact": [OLD, artifact("raw"), artifact("booked"), COMPLETED],
+    "a shortened artifact": [OLD, artifact("booked in secret"), artifact("booked"), COMPLETED],
+}
+"""Streams whose answer is that of the task, `booked`."""
+
+
 class Told(DefaultRequestHandler):
-    """Asks `question` in the first message, and answers the task's next one with `events`.
+    """Asks "Which city?" in the first message, and answers the task's next one with `events`.
 
     Args:
         events: The events of the stream.
         then: The task afterwards; None for an agent that does not know GetTask.
-        question: The task before.
     """
 
-    def __init__(self, events: Sequence[Event], then: Task | None, question: Task) -> None:
+    def __init__(self, events: Sequence[Event], then: Task | None = BOOKED) -> None:
         self._events = events
         self._then = then
-        self._question = question
         self.is_answered = False
         self.cancelled: list[str] = []
         card = agent_card("http://127.0.0.1")
@@ -94,13 +115,13 @@ class Told(DefaultRequestHandler):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         self.is_answered = bool(params.message.task_id)
-        for event in self._events if self.is_answered else [self._question]:
+        for event in self._events if self.is_answered else [OLD]:
             yield event
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         if self._then is None:
             raise UnsupportedOperationError
-        return self._then if self.is_answered else self._question
+        return self._then if self.is_answered else OLD
 
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
         self.cancelled.append(params.id)
@@ -115,28 +136,38 @@ class Told(DefaultRequestHandler):
     @asynccontextmanager
     async def app(self, binding: str, version: str) -> AsyncIterator[Starlette]:
         """Yield the agent's app, whose card has this interface only."""
-        server = grpc.aio.server()
-        port = server.add_insecure_port("127.0.0.1:0")
-        a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(self), server)
-        a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(CompatGrpcHandler(self), server)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.aclose)
+            address = await _grpc_address(self, stack) if binding == "GRPC" else ""
 
-        def card(url: str):  # type: ignore[no-untyped-def]
-            made = agent_card(url, bindings=())
-            address = f"127.0.0.1:{port}" if binding == "GRPC" else url
-            interface = AgentInterface(
-                url=address, protocol_binding=binding, protocol_version=version
-            )
-            made.supported_interfaces.append(interface)
-            return made
+            def card(url: str) -> AgentCard:
+                made = agent_card(url, bindings=())
+                made.supported_interfaces.add(
+                    url=address or url, protocol_binding=binding, protocol_version=version
+                )
+                return made
 
-        routes = [
-            card_route(card),
-            *create_jsonrpc_routes(self, "/", enable_v0_3_compat=True),
-            *create_rest_routes(self, enable_v0_3_compat=True),
-        ]
-        await server.start()
-        try:
+            routes = [
+                card_route(card),
+                *create_jsonrpc_routes(self, "/", enable_v0_3_compat=True),
+                *create_rest_routes(self, enable_v0_3_compat=True),
+            ]
             yield Starlette(routes=routes)
-        finally:
-            await server.stop(None)
-            await self.aclose()
+
+
+async def _grpc_address(handler: Told, stack: AsyncExitStack) -> str:
+    """Serve a handler over gRPC until the stack is closed, and return the address."""
+    # Imported late: environments of some frameworks have no gRPC.
+    import grpc.aio
+    from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+    from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
+    from a2a.server.request_handlers.grpc_handler import GrpcHandler
+    from a2a.types import a2a_pb2_grpc
+
+    server = grpc.aio.server()
+    port = server.add_insecure_port("127.0.0.1:0")
+    a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), server)
+    a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(CompatGrpcHandler(handler), server)
+    await server.start()
+    stack.push_async_callback(server.stop, None)
+    return f"127.0.0.1:{port}"

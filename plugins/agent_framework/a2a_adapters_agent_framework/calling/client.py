@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentOptions
 
 _GO_ON = Text("Please go on.")
+_CORRECTED = "corrected_text"
+"""The additional property of the last update of an answer whose streamed text was corrected."""
+
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
@@ -44,6 +47,9 @@ class A2AChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Base
     the conversation, which is the `service_session_id` of the session: each call sends only new
     messages. A question is returned as the answer, and the next message of the session answers it.
     One client serves any number of sessions.
+
+    If the agent corrects text that it has streamed, the response has the corrected text. Updates
+    cannot be withdrawn: the last one of a stream has it as the property "corrected_text".
 
     The remote agent has its own tools and takes none. Data of an answer is given as text.
 
@@ -73,7 +79,7 @@ class A2AChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Base
                 "response_format, of the agent whose client is an A2AChatClient"
             )
         answer: ResponseStream[ChatResponseUpdate, ChatResponse[Any]] = ResponseStream(
-            self._updates(messages, options), finalizer=ChatResponse.from_updates
+            self._updates(messages, options), finalizer=_response
         )
         return answer if stream else answer.get_final_response()
 
@@ -95,7 +101,25 @@ class A2AChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Base
                     role="assistant",
                     conversation_id=_place(event),
                     finish_reason="stop",
+                    additional_properties=_correction(event),
                 )
+
+
+def _response(updates: Sequence[ChatResponseUpdate]) -> ChatResponse[Any]:
+    """Join the updates of an answer; its text may have been corrected."""
+    response: ChatResponse[Any] = ChatResponse.from_updates(updates)
+    whole = (updates[-1].additional_properties or {}).get(_CORRECTED) if updates else None
+    if whole is not None:
+        message = response.messages[-1]
+        others = [content for content in message.contents if content.type != "text"]
+        message.contents = [Content.from_text(whole), *others]
+    return response
+
+
+def _correction(reply: AgentReply) -> dict[str, str] | None:
+    if not reply.is_corrected:
+        return None
+    return {_CORRECTED: "\n".join(filter(None, (reply.text, reply.data_text)))}
 
 
 def _place(reply: AgentReply) -> str:

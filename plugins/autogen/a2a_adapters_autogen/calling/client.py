@@ -162,19 +162,16 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         _refuse(tools, json_output)
         options = self._options(extra_create_args or {})
         conversation, new = self._dialogues.take(messages)
-        said: list[str] = []
         parts = self._parts(new)
         answer = answer_events(conversation, parts, cancellation_token, **options)
         async with aclosing(answer):
             async for event in answer:
                 if isinstance(event, TextDelta):
-                    said.append(event.text)
                     yield event.text
                 elif isinstance(event, AgentReply):
                     if rest := event.rest_text:
-                        said.append(f"\n{rest}" if said else rest)
-                        yield said[-1]
-                    text = "".join(said)
+                        yield f"\n{rest}" if event.text else rest
+                    text = event.whole_text
                     self._dialogues.keep(conversation, messages, text)
                     yield self._result(event, text)
 

@@ -39,6 +39,22 @@ if TYPE_CHECKING:
     from a2a_adapters import RemoteEvent
 
 
+class _AnswerChunk(ChatGenerationChunk):
+    """A chunk of an answer, which ends with its whole content if that was corrected."""
+
+    whole: Any = Field(default=None, exclude=True)
+
+    @override
+    def __add__(
+        self, other: ChatGenerationChunk | list[ChatGenerationChunk]
+    ) -> ChatGenerationChunk:
+        merged = super().__add__(other)
+        last = other[-1] if isinstance(other, list) and other else other
+        if isinstance(last, _AnswerChunk) and last.whole is not None:
+            merged.message.content = last.whole
+        return merged
+
+
 class A2AChatModel(RemoteModel, BaseChatModel):
     """Any A2A agent as a chat model: `A2AChatModel(agent="http://localhost:8000")`.
 
@@ -50,6 +66,10 @@ class A2AChatModel(RemoteModel, BaseChatModel):
     A question of the agent is an answer whose `response_metadata["state"]` is "input-required".
     Files and images are content blocks in both directions. Data is a non-standard block:
     `{"type": "non_standard", "value": {"type": "data", "data": ...}}`.
+
+    If the agent corrects text that it has streamed, messages of `invoke` have the corrected text,
+    also where LangChain streams them. Chunks cannot be withdrawn: the last one of a `stream` has
+    the text as `response_metadata["corrected_text"]`.
 
     Answers are never cached, not even with a cache for all models: agents act, and their answers
     depend on earlier messages.
@@ -156,20 +176,23 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         return Call(conversation, to_parts(new if continues and new else messages), options)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
-        text = cut(reply.text, stop) if stop else reply.text
         message = AIMessage(
-            content=content_of(text, reply),
+            content=self._content(reply, stop),
             usage_metadata=usage_of(reply),
             response_metadata=self._metadata(reply),
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _content(self, reply: AgentReply, stop: Sequence[str] | None) -> Any:
+        """Return the content of an answer's message."""
+        return content_of(cut(reply.text, stop) if stop else reply.text, reply)
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> ChatGenerationChunk | None:
         """Convert an event; None if it adds nothing to the answer."""
         match event:
             case TextDelta():
                 text = cutter.add(event.text)
-                return ChatGenerationChunk(message=AIMessageChunk(content=text)) if text else None
+                return _AnswerChunk(message=AIMessageChunk(content=text)) if text else None
             case AgentReply():
                 message = AIMessageChunk(
                     content=content_of(cutter.rest(), event),
@@ -177,6 +200,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
                     response_metadata=self._metadata(event),
                     chunk_position="last",
                 )
-                return ChatGenerationChunk(message=message)
+                whole = self._content(event, cutter.stop) if event.is_corrected else None
+                return _AnswerChunk(message=message, whole=whole)
             case _:
                 return None

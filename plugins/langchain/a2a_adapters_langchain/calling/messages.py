@@ -121,6 +121,7 @@ def metadata_of(reply: AgentReply, agent: str) -> dict[str, Any]:
         "state": reply.state,
         **({"question": reply.question} if reply.is_question else {}),
         **({"metadata": dict(reply.metadata)} if reply.metadata else {}),
+        **({"corrected_text": reply.text} if reply.is_corrected else {}),
     }
 
 

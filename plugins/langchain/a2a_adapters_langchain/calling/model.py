@@ -77,22 +77,22 @@ class StopCutter:
     """
 
     def __init__(self, stop: Sequence[str] | None) -> None:
-        self._stop = [sequence for sequence in stop or () if sequence]
+        self.stop = [sequence for sequence in stop or () if sequence]
         self._held = ""
         self.is_done = False
         """Whether a sequence was found; all further text is dropped."""
 
     def add(self, text: str) -> str:
         """Add a chunk and return the text to show; holds back the beginning of a sequence."""
-        if not self._stop or self.is_done:
+        if not self.stop or self.is_done:
             return "" if self.is_done else text
         self._held += text
-        found = [at for sequence in self._stop if (at := self._held.find(sequence)) >= 0]
+        found = [at for sequence in self.stop if (at := self._held.find(sequence)) >= 0]
         if found:
             self.is_done = True
             shown, self._held = self._held[: min(found)], ""
             return shown
-        keep = max(self._overlap(sequence) for sequence in self._stop)
+        keep = max(self._overlap(sequence) for sequence in self.stop)
         shown = self._held[: len(self._held) - keep]
         self._held = self._held[len(shown) :]
         return shown

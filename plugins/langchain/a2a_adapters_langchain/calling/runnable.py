@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import LanguageModelInput
-    from langchain_core.outputs import ChatGenerationChunk, ChatResult
+    from langchain_core.outputs import ChatGenerationChunk
     from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import AgentOptions, AgentReply, RemoteEvent
@@ -187,6 +187,6 @@ class NodeModel(A2AChatModel):
         return None if isinstance(event, Question) else super()._chunk(event, cutter)
 
     @override
-    def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
+    def _content(self, reply: AgentReply, stop: Sequence[str] | None) -> Any:
         text = reply.text.removesuffix(reply.question).removesuffix("\n")
-        return super()._result(replace(reply, text=text) if reply.question else reply, stop)
+        return super()._content(replace(reply, text=text) if reply.question else reply, stop)

@@ -138,18 +138,15 @@ class A2AModel(Model):
             stream = self._agent.stream(
                 parts, context_id=place.context_id, task_id=place.task_id, **options
             )
-            said = ""
             async with aclosing(stream) as news:
                 async for each in news:
                     if isinstance(each, TextDelta) and is_text:
-                        said += each.text
                         yield made.delta(each.text)
                     elif isinstance(each, AgentReply):
                         span.take(each)
-                        if rest := _rest(each, said, is_text=is_text):
-                            said += rest
+                        if rest := _rest(each, is_text=is_text):
                             yield made.delta(rest)
-                        whole = message(said, place.after(each))
+                        whole = message(_whole(each, is_text=is_text), place.after(each))
                         for event in made.end(whole, usage_of(each)):
                             yield event
 
@@ -209,9 +206,9 @@ def _whole(reply: AgentReply, *, is_text: bool) -> str:
     return reply.whole_text if is_text or not reply.data else reply.data_text
 
 
-def _rest(reply: AgentReply, said: str, *, is_text: bool) -> str:
+def _rest(reply: AgentReply, *, is_text: bool) -> str:
     """Return the rest of an answer's text."""
     if not is_text:
         return _whole(reply, is_text=False)
     rest = reply.rest_text
-    return f"\n{rest}" if said and rest else rest
+    return f"\n{rest}" if reply.text and rest else rest

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pydantic_ai import ModelProfile, ModelResponse
+from pydantic_ai import ModelProfile, ModelResponse, TextPart
 from pydantic_ai.models import Model, StreamedResponse
 
 from a2a_adapters import (
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
 
     from a2a_adapters import AgentOptions, RemoteEvent
+
+_TEXT = "text"
+"""The id of the answer's text among its parts."""
 
 _PROFILE = ModelProfile(supports_tools=False, default_structured_output_mode="prompted")
 
@@ -162,14 +165,15 @@ class _Answer(StreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         is_text = self.model_request_parameters.output_mode == "text"
-        said = ""
         async for each in self.events:
             if isinstance(each, TextDelta) and is_text:
-                said += each.text
                 for event in self._text(each.text):
                     yield event
             elif isinstance(each, AgentReply):
-                for event in self._text(_rest(each, said, is_text=is_text)):
+                if each.is_corrected and is_text:
+                    part = TextPart(each.text)
+                    yield self._parts_manager.handle_part(vendor_part_id=_TEXT, part=part)
+                for event in self._text(_rest(each, is_text=is_text)):
                     yield event
                 for file in files_of(each):
                     yield self._parts_manager.handle_part(vendor_part_id=None, part=file)
@@ -178,7 +182,7 @@ class _Answer(StreamedResponse):
 
     def _text(self, text: str) -> Iterable[ModelResponseStreamEvent]:
         manager = self._parts_manager
-        return manager.handle_text_delta(vendor_part_id="text", content=text) if text else ()
+        return manager.handle_text_delta(vendor_part_id=_TEXT, content=text) if text else ()
 
     async def close_stream(self) -> None:
         """Cancel the remote task."""
@@ -205,9 +209,9 @@ class _Answer(StreamedResponse):
         return self.begun
 
 
-def _rest(reply: AgentReply, said: str, *, is_text: bool) -> str:
+def _rest(reply: AgentReply, *, is_text: bool) -> str:
     """Return the text of an answer that was not streamed."""
     if not is_text:
         return reply.data_text if reply.data else reply.text
     rest = reply.data_text
-    return f"\n{rest}" if said and rest else rest
+    return f"\n{rest}" if reply.text and rest else rest

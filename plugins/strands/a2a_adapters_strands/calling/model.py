@@ -118,6 +118,9 @@ async def _rest(reply: AgentReply) -> AsyncGenerator[StreamEvent]:
         yield _delta(f"\n{reply.data_text}" if reply.text else reply.data_text)
     yield {"contentBlockStop": {}}
     yield {"messageStop": {"stopReason": "end_turn"}}
+    if reply.is_corrected:
+        whole = "\n".join(filter(None, (reply.text, reply.data_text)))
+        yield {"redactContent": {"redactAssistantContentMessage": whole}}
     if usage := reply.counted_usage(__name__):
         tokens = {
             "inputTokens": usage.input_tokens,

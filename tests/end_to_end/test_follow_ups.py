@@ -1,0 +1,160 @@
+"""Answers to questions, and corrections, through the classes of each framework."""
+
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_autogen import A2AAgent, A2AChatCompletionClient
+from a2a_adapters_langchain import A2AChatModel, A2ARunnable, A2ATool
+from a2a_adapters_openai_agents import A2AModel as OpenAIModel
+from a2a_adapters_pydantic_ai import A2AModel as PydanticModel
+from agents import Agent, RunConfig, Runner, SQLiteSession
+from autogen_agentchat.conditions import HandoffTermination
+from autogen_agentchat.messages import HandoffMessage
+from autogen_agentchat.teams import Swarm
+from autogen_core.models import AssistantMessage, UserMessage
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+from pydantic_ai import Agent as PydanticAgent
+
+from a2a_adapters import RemoteAgent
+from a2a_adapters.testing import running
+from tests.support.servers.told import FORMS, Told
+
+THREAD = {"configurable": {"thread_id": "t"}}
+QUIET = RunConfig(tracing_disabled=True)
+
+
+def langchain_model(remote, **fields):
+    model = A2AChatModel(agent=remote, **fields)
+
+    async def say(text):
+        answer = await model.ainvoke(text, THREAD)
+        assert type(answer) is AIMessage
+        return answer.text
+
+    return say
+
+
+def langchain_streaming_model(remote):
+    return langchain_model(remote, streaming=True)
+
+
+def langchain_tool(remote):
+    tool = A2ATool(agent=remote, name="desk", description="Books.")
+
+    async def say(text):
+        answer = await tool.ainvoke({"message": text}, THREAD)
+        return answer.partition("\n(It asks")[0]
+
+    return say
+
+
+def langgraph_node(remote):
+    builder = StateGraph(MessagesState)
+    builder.add_node("desk", A2ARunnable(remote))
+    builder.add_edge(START, "desk")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    asked = []
+
+    async def say(text):
+        given = Command(resume=text) if asked else {"messages": [("user", text)]}
+        async for _ in graph.astream(given, THREAD, stream_mode="messages"):  # streams the node
+            pass
+        state = await graph.aget_state(THREAD)
+        if state.interrupts:
+            asked.append(state.interrupts[0].value["question"])
+            return asked[-1]
+        return state.values["messages"][-1].text
+
+    return say
+
+
+def autogen_client(remote):
+    client, messages = A2AChatCompletionClient(remote), []
+
+    async def say(text):
+        messages.append(UserMessage(content=text, source="user"))
+        result = await client.create(messages)
+        messages.append(AssistantMessage(content=result.content, source="desk"))
+        return result.content
+
+    return say
+
+
+def autogen_member(remote):
+    member = A2AAgent("desk", remote, description="Books.")
+    team = Swarm([member], termination_condition=HandoffTermination("user"), max_turns=1)
+    asked = []
+
+    async def say(text):
+        task = text
+        if asked:
+            task = HandoffMessage(source="user", target="desk", content=text)
+        result = await team.run(task=task)
+        asked.append(text)
+        return result.messages[-1].content
+
+    return say
+
+
+def openai_model(remote):
+    agent, session = Agent(name="desk", model=OpenAIModel(remote)), SQLiteSession("s")
+
+    async def say(text):
+        result = Runner.run_streamed(agent, text, session=session, run_config=QUIET)
+        async for _ in result.stream_events():
+            pass
+        return result.final_output
+
+    return say
+
+
+def pydantic_model(remote):
+    agent, history = PydanticAgent(PydanticModel(remote)), []
+
+    async def say(text):
+        result = await agent.run(text, message_history=history)
+        history[:] = result.all_messages()
+        return result.output
+
+    return say
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "caller",
+    [
+        langchain_model,
+        langchain_streaming_model,
+        langchain_tool,
+        langgraph_node,
+        autogen_client,
+        autogen_member,
+        openai_model,
+        pydantic_model,
+    ],
+)
+async def test_the_answer_to_a_question_is_that_of_the_task(caller, form):
+    async with (
+        Told(FORMS[form]).app("JSONRPC", "1.0") as app,
+        running(app) as url,
+        RemoteAgent(url) as remote,
+    ):
+        say = caller(remote)
+        assert await say("book") == "Which city?"
+        assert await say("Rome") == "booked"
+
+
+async def test_the_last_chunk_has_a_corrected_text():
+    async with (
+        Told(FORMS["a corrected artifact"]).app("JSONRPC", "1.0") as app,
+        running(app) as url,
+        RemoteAgent(url) as remote,
+    ):
+        model = A2AChatModel(agent=remote)
+        await model.ainvoke("book", THREAD)
+        chunks = [chunk async for chunk in model.astream("Rome", THREAD)]
+    assert "".join(chunk.text for chunk in chunks) == "raw\nbooked"
+    assert chunks[-1].response_metadata["corrected_text"] == "booked"
