@@ -79,47 +79,70 @@ class ToolInput(BaseModel):
 class ToolFactory:
     """Mixin that creates a framework's tools from the card of a remote agent.
 
-    The framework's tool class implements `_of`.
+    The framework's tool class implements `_of`. Arguments of its methods:
+
+    Args:
+        agent: The agent, or its URL.
+        wait: Maximum time that a call of the tool waits for the answer in seconds.
+        **options: See `AgentOptions`; only for an agent given by its URL.
     """
 
     @classmethod
-    def from_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
+    def from_agent(
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> Self:
         """Create a tool for an agent, named and described by its card.
-
-        Args:
-            agent: The agent, or its URL.
-            **options: See `AgentOptions`; only for an agent given by its URL.
 
         Raises:
             RemoteAgentError: The card cannot be fetched.
         """
         remote = RemoteAgent.of(agent, **options)
-        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
+        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()), wait)
 
     @classmethod
-    async def afrom_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
+    async def afrom_agent(
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> Self:
         """`from_agent` for async code."""
         remote = RemoteAgent.of(agent, **options)
-        return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
+        return cls._of(remote, ToolDescription.of_agent(await remote.describe()), wait)
 
     @classmethod
-    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
+    def per_skill(
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> list[Self]:
         """Create a tool for each skill of an agent; arguments and errors as for `from_agent`."""
         remote = RemoteAgent.of(agent, **options)
         skills = remote.describe_sync().skills
-        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
+        return [cls._of(remote, ToolDescription.of_skill(skill), wait) for skill in skills]
 
     @classmethod
     async def aper_skill(
-        cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
     ) -> list[Self]:
         """`per_skill` for async code."""
         remote = RemoteAgent.of(agent, **options)
         skills = (await remote.describe()).skills
-        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
+        return [cls._of(remote, ToolDescription.of_skill(skill), wait) for skill in skills]
 
     @classmethod
-    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription, wait: float | None) -> Self:
         raise NotImplementedError
 
 

@@ -34,7 +34,7 @@ def crew_with(tool, *script):
 
 
 async def from_url(remote):
-    return await asyncio.to_thread(A2ATool.from_url, remote)
+    return await asyncio.to_thread(A2ATool.from_url, remote, wait=600)
 
 
 @pytest.mark.parametrize("create", [from_url, A2ATool.afrom_agent])

@@ -86,36 +86,58 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         self._limited = None if wait is None else LimitedWait(self._agent, wait)
 
     @classmethod
-    def from_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
+    def from_agent(
+        cls,
+        agent: RemoteAgent | str,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> Self:
         """Return a tool for an agent, named and described by its card.
 
         Raises:
             RemoteAgentError: The card cannot be read.
         """
-        return blocking.run(cls.afrom_agent(agent, **options))
+        return blocking.run(cls.afrom_agent(agent, wait=wait, **options))
 
     @classmethod
-    async def afrom_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
+    async def afrom_agent(
+        cls,
+        agent: RemoteAgent | str,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> Self:
         """`from_agent` in async code."""
         about = await RemoteAgent.of(agent, **options).describe()
-        return cls._of(agent, ToolDescription.of_agent(about), options)
+        return cls._of(agent, ToolDescription.of_agent(about), wait, options)
 
     @classmethod
-    def per_skill(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> list[Self]:
+    def per_skill(
+        cls,
+        agent: RemoteAgent | str,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> list[Self]:
         """Return a tool for each skill of an agent's card.
 
         Raises:
             RemoteAgentError: The card cannot be read.
         """
-        return blocking.run(cls.aper_skill(agent, **options))
+        return blocking.run(cls.aper_skill(agent, wait=wait, **options))
 
     @classmethod
     async def aper_skill(
-        cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]
+        cls,
+        agent: RemoteAgent | str,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
     ) -> list[Self]:
         """`per_skill` in async code."""
         skills = (await RemoteAgent.of(agent, **options).describe()).skills
-        return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
+        return [cls._of(agent, ToolDescription.of_skill(skill), wait, options) for skill in skills]
 
     async def run(self, args: ToolInput, cancellation_token: CancellationToken) -> A2AToolResult:
         """Ask the agent.
@@ -155,8 +177,15 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         self._conversation = restored(self._agent, state)
 
     @classmethod
-    def _of(cls, agent: RemoteAgent | str, tool: ToolDescription, options: AgentOptions) -> Self:
-        return cls(agent, tool.name, tool.description, skill_id=tool.skill_id or "", **options)
+    def _of(
+        cls,
+        agent: RemoteAgent | str,
+        tool: ToolDescription,
+        wait: float | None,
+        options: AgentOptions,
+    ) -> Self:
+        skill_id = tool.skill_id or ""
+        return cls(agent, tool.name, tool.description, skill_id=skill_id, wait=wait, **options)
 
     def _to_config(self) -> A2AToolConfig:
         return A2AToolConfig(

@@ -61,13 +61,19 @@ class A2ATool(ToolFactory, BaseTool):
             self._limited = LimitedWait(self.agent, self.wait)
 
     @classmethod
-    def from_url(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
+    def from_url(
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> Self:
         """Return a tool for an agent, named and described by its card; the same as `from_agent`."""
-        return cls.from_agent(agent, **options)
+        return cls.from_agent(agent, wait=wait, **options)
 
     @classmethod
-    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
-        return cls(agent=agent, **asdict(tool))
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription, wait: float | None) -> Self:
+        return cls(agent=agent, wait=wait, **asdict(tool))
 
     def _run(self, message: str) -> str:
         return blocking.run(self._arun(message))

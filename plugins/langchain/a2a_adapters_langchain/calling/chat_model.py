@@ -79,11 +79,13 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         context_id: The agent's id of the conversation to continue. A call may set it too, and
             the task that its message answers: `invoke(x, context_id=..., task_id=...)`. A call
             also takes `message_metadata`, which is sent with the message, `timeout` in seconds
-            and `headers`. Other options, such as `temperature`, are refused.
+            and `headers`. Other options, such as `top_p`, are refused.
+        stop: Stop sequences, where the answer ends, for calls without their own.
+        temperature: Accepted, as LangChain's models have it, without effect; as `max_tokens`.
         streaming: Whether `invoke` streams; by default it does if a callback listens.
 
-    An agent given by its URL also takes `timeout`, `max_retries` and `headers`; see
-    `AgentOptions`.
+    An agent given by its URL also takes `timeout`, `max_retries` and `headers`, see
+    `AgentOptions`, and `api_key`, which is sent as a bearer token.
 
     Raises:
         ConfigurationError: An agent does not support an option, or it belongs to the
@@ -103,7 +105,13 @@ class A2AChatModel(RemoteModel, BaseChatModel):
             ls_model_name=kwargs.get("model") or self.agent.name,
             ls_model_type="chat",
         )
-        return {**params, "ls_stop": stop} if stop else params
+        if self.temperature is not None:
+            params["ls_temperature"] = self.temperature
+        if self.max_tokens is not None:
+            params["ls_max_tokens"] = self.max_tokens
+        if stop := stop or self.stop:
+            params["ls_stop"] = stop
+        return params
 
     @override
     def bind_tools(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -138,7 +146,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         conversation, parts, options = self._call(messages, kwargs)
-        return self._result(conversation.send_sync(parts, **options), stop)
+        return self._result(conversation.send_sync(parts, **options), stop or self.stop)
 
     @override
     async def _agenerate(
@@ -149,7 +157,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         conversation, parts, options = self._call(messages, kwargs)
-        return self._result(await conversation.send(parts, **options), stop)
+        return self._result(await conversation.send(parts, **options), stop or self.stop)
 
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         """Return the conversation of a call, the messages that are new to it, and the options."""

@@ -48,10 +48,12 @@ class A2ALLM(RemoteModel, BaseLLM):
         context_id: The agent's id of the conversation to continue. A call may set it too, and
             the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`. A call
             also takes `message_metadata`, which is sent with the message, `timeout` in seconds
-            and `headers`. Other options, such as `temperature`, are refused.
+            and `headers`. Other options, such as `top_p`, are refused.
+        stop: Stop sequences, where the answer ends, for calls without their own.
+        temperature: Accepted, as LangChain's models have it, without effect; as `max_tokens`.
 
-    An agent given by its URL also takes `timeout`, `max_retries` and `headers`; see
-    `AgentOptions`.
+    An agent given by its URL also takes `timeout`, `max_retries` and `headers`, see
+    `AgentOptions`, and `api_key`, which is sent as a bearer token.
 
     Raises:
         ConfigurationError: An agent does not support an option, or it belongs to the
@@ -117,7 +119,7 @@ class A2ALLM(RemoteModel, BaseLLM):
         return Call(conversation, prompt, call_options(kwargs))
 
     def _generation(self, reply: AgentReply, stop: Sequence[str] | None) -> Generation:
-        text = cut(reply.text or reply.data_text, stop)
+        text = cut(reply.text or reply.data_text, stop or self.stop)
         return Generation(text=text, generation_info=self._metadata(reply))
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> GenerationChunk | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import aclosing, closing
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.config import ensure_config
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, ConfigurationError, RemoteAgent, SendOptions
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 THREAD = "thread_id"
 
-_KNOWN = frozenset({"context_id", "task_id", THREAD, "stream"})  # LangChain itself reads `stream`
+_SAMPLING = frozenset({"temperature", "max_tokens"})
+"""Standard parameters of LangChain's models that no remote agent can follow."""
+
+_KNOWN = _SAMPLING | {"context_id", "task_id", THREAD, "stream"}  # LangChain itself reads `stream`
+
+logger = logging.getLogger(__name__)
 
 
 class CallOptions(SendOptions, total=False):
@@ -120,12 +126,18 @@ class RemoteModel(BaseModel):
     LangChain passes no configuration to a model's implementation, so `invoke` and the other
     public methods pass the thread on as an argument of the call.
 
+    LangChain's standard parameters are accepted: `stop` ends the answer of each call that has no
+    stop sequences of its own; `temperature` and `max_tokens` have no effect on an agent.
+
     Subclasses implement `_call`, which returns the `Call` for a prompt, and `_chunk`, which
     converts an event to a chunk, or to None if it adds nothing to the answer.
     """
 
     agent: RemoteAgent
     context_id: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: list[str] | None = None
 
     def __init__(
         self,
@@ -134,10 +146,16 @@ class RemoteModel(BaseModel):
         timeout: float | None = None,
         max_retries: int | None = None,
         headers: Mapping[str, str] | None = None,
+        api_key: str | SecretStr | None = None,
         **fields: Any,
     ) -> None:
+        if api_key is not None:
+            key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
+            headers = {"Authorization": f"Bearer {key}", **(headers or {})}
         remote = RemoteAgent.of(agent, timeout=timeout, max_retries=max_retries, headers=headers)
         super().__init__(**{**fields, "agent": remote})
+        if unused := sorted(name for name in _SAMPLING if getattr(self, name) is not None):
+            logger.warning("%s: no effect on the agent %s", ", ".join(unused), remote.name)
 
     @property
     def _llm_type(self) -> str:
@@ -174,7 +192,7 @@ class RemoteModel(BaseModel):
             self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
         ) -> Iterator[Any]:
             conversation, message, options = self._call(prompt, kwargs)
-            cutter = StopCutter(stop)
+            cutter = StopCutter(stop or self.stop)
             with closing(conversation.stream_sync(message, **options)) as events:
                 for event in events:
                     if (chunk := self._chunk(event, cutter)) is None:
@@ -190,7 +208,7 @@ class RemoteModel(BaseModel):
             self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
         ) -> AsyncIterator[Any]:
             conversation, message, options = self._call(prompt, kwargs)
-            cutter = StopCutter(stop)
+            cutter = StopCutter(stop or self.stop)
             async with aclosing(conversation.stream(message, **options)) as events:
                 async for event in events:
                     if (chunk := self._chunk(event, cutter)) is None:

@@ -69,8 +69,8 @@ class A2ATool(ToolFactory, BaseTool):
 
     @classmethod
     @override
-    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
-        return cls(agent=agent, **asdict(tool))
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription, wait: float | None) -> Self:
+        return cls(agent=agent, wait=wait, **asdict(tool))
 
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         with _as_tool_exception():
@@ -140,26 +140,36 @@ class A2AToolkit(BaseToolkit):
 
     @classmethod
     def from_urls(
-        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+        cls,
+        agents: Iterable[str | RemoteAgent],
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Self:
         """Return a toolkit for agents.
 
         Args:
             agents: The agents, or their URLs.
+            wait: Maximum time that a call of a tool waits for the answer in seconds.
             **options: Options for all agents given by their URLs; see `AgentOptions`.
 
         Raises:
             RemoteAgentError: A card cannot be read.
         """
-        return cls(tools=_numbered([A2ATool.from_agent(agent, **options) for agent in agents]))
+        tools = [A2ATool.from_agent(agent, wait=wait, **options) for agent in agents]
+        return cls(tools=_numbered(tools))
 
     @classmethod
     async def afrom_urls(
-        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+        cls,
+        agents: Iterable[str | RemoteAgent],
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Self:
         """`from_urls` in async code; reads all cards in parallel."""
-        tools = await asyncio.gather(*(A2ATool.afrom_agent(agent, **options) for agent in agents))
-        return cls(tools=_numbered(tools))
+        made = (A2ATool.afrom_agent(agent, wait=wait, **options) for agent in agents)
+        return cls(tools=_numbered(await asyncio.gather(*made)))
 
     def get_tools(self) -> list[BaseTool]:
         """Return the tools."""

@@ -38,9 +38,10 @@ async def call(tool, message):
 async def test_the_card_gives_name_and_description():
     async with remote(booking) as elsewhere:
         tool = await A2ATool.afrom_agent(elsewhere)
-        blocking = await asyncio.to_thread(A2ATool.from_agent, elsewhere)
+        blocking = await asyncio.to_thread(A2ATool.from_agent, elsewhere, wait=9)
         made = await asyncio.to_thread(remote_tool, elsewhere, "autogen")
     assert tool.name == blocking.name == made.name == "The_booking_agent"
+    assert (tool._wait, blocking._wait) == (None, 9)
     assert "Book a flight" in tool.description
     parameters = tool.schema["parameters"]
     assert parameters["required"] == ["message"]
