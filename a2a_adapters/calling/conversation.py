@@ -78,6 +78,7 @@ class Conversation:
             exchange = await self._messenger.begin(
                 message, context_id=self.context_id, task_id=answered, **options
             )
+            exchange.forget = self._forget
             events = exchange.events()
             try:
                 async for event in events:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from a2a.client import ClientCallContext
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
@@ -23,7 +24,9 @@ from a2a_adapters.calling.errors import (
 from a2a_adapters.calling.failures import back_off, may_have_begun, reraise, retried, translate
 from a2a_adapters.calling.resuming import has_broken_off, resumed
 from a2a_adapters.concurrency import in_background, within
+from a2a_adapters.concurrency.abandonment import leave_open, note_closed
 from a2a_adapters.concurrency.threads import computed_if_large
+from a2a_adapters.contract.adapter import current_request
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.contract.telemetry import ObservedCall
@@ -32,7 +35,14 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Coroutine,
+        Mapping,
+    )
 
     from a2a.types import SendMessageRequest, Task, TaskStatus
 
@@ -68,8 +78,10 @@ class Exchange:
         request: The message.
         options: Limits and preferences.
         credentials: Headers and credentials for servers that may get them.
+        cancel: Cancels a task of the agent.
 
     Attributes:
+        forget: Called with the id of a task whose question is no longer answered.
         is_cancelled: Whether the task was cancelled because the reader left early.
         context_id: The agent's contextId, known when the events have ended.
     """
@@ -80,8 +92,11 @@ class Exchange:
         request: SendMessageRequest,
         options: RemoteOptions,
         credentials: CallAuth,
+        cancel: Callable[[str], Coroutine[Any, Any, object]],
     ) -> None:
         self._credentials = credentials
+        self._cancel = cancel
+        self.forget: Callable[[str], object] | None = None
         self._connection = connection
         self._transport = connection.transport
         self._card = connection.card
@@ -165,6 +180,7 @@ class Exchange:
                     yield event
             news, reply = answer.finish()
             self._observed.note(reply)
+            self._note_open(reply)
             if reply.state in _ENDS:
                 reason = quote(join_text(reply.status_parts)) or "no reason given"
                 raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)  # noqa: TRY301
@@ -185,6 +201,19 @@ class Exchange:
             self.context_id = answer.context_id
             await responses.aclose()
         yield reply
+
+    def _note_open(self, reply: AgentReply) -> None:
+        """Have the agent's question closed if the served task that received it is cancelled."""
+        if (request := current_request()) is None or not reply.task_id:
+            return
+        if reply.is_question:
+            leave_open(
+                request.task_id,
+                reply.task_id,
+                partial(_give_up, self._cancel, self.forget, reply.task_id),
+            )
+        else:
+            note_closed(request.task_id, reply.task_id)
 
     async def _next(
         self, responses: AsyncGenerator[StreamResponse], deadline: float
@@ -315,6 +344,17 @@ class Exchange:
                 self._observed.note(
                     await self._transport.cancel_task(CancelTaskRequest(id=task_id))
                 )
+
+
+async def _give_up(
+    cancel: Callable[[str], Coroutine[Any, Any, object]],
+    forget: Callable[[str], object] | None,
+    task_id: str,
+) -> None:
+    if forget is not None:
+        forget(task_id)
+    with suppress(RemoteAgentError):  # the caller has left
+        await cancel(task_id)
 
 
 def _may_resend(connection: Connection, options: RemoteOptions) -> bool:

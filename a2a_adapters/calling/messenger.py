@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
+from a2a.types import (
+    CancelTaskRequest,
+    ListTasksRequest,
+    SendMessageConfiguration,
+    SendMessageRequest,
+)
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling.auth import CallAuth, call_auth
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 
     import httpx
     from a2a.client.transports.base import ClientTransport
-    from a2a.types import TaskStatus
+    from a2a.types import Task, TaskStatus
 
     from a2a_adapters.calling.connection import Connection, Connections
     from a2a_adapters.calling.options import PushReceiver, RemoteOptions, SendOptions
@@ -87,7 +93,31 @@ class Messenger:
         if notify and connection.card.capabilities.push_notifications:
             configuration.task_push_notification_config.CopyFrom(notify.push_config())
         request = SendMessageRequest(message=sent, configuration=configuration)
-        return Exchange(connection, request, options, CallAuth(headers, self._auth))
+        return self._exchange(connection, request, options, headers)
+
+    def _exchange(
+        self,
+        connection: Connection,
+        request: SendMessageRequest,
+        options: RemoteOptions,
+        headers: Mapping[str, str] | None,
+    ) -> Exchange:
+        cancel = partial(self.cancel, headers=headers)
+        return Exchange(connection, request, options, CallAuth(headers, self._auth), cancel)
+
+    async def cancel(self, task_id: str, headers: Mapping[str, str] | None) -> Task:
+        """Cancel a task, and return it.
+
+        Raises:
+            RemoteAgentError: The task cannot be cancelled, or the agent does not answer.
+        """
+        request = CancelTaskRequest(id=task_id)
+        return await self.call(
+            "CancelTask",
+            lambda transport: transport.cancel_task(request),
+            headers,
+            is_idempotent=False,
+        )
 
     async def _uploaded(
         self, parts: Sequence[Part], seconds: float | None, credentials: CallAuth
@@ -120,9 +150,7 @@ class Messenger:
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications
         news = notify.watch(task_id) if notify and pushes else None
-        exchange = Exchange(
-            connection, SendMessageRequest(), options, CallAuth(headers, self._auth)
-        )
+        exchange = self._exchange(connection, SendMessageRequest(), options, headers)
         async with aclosing(exchange.follow(task_id, old_status, news)) as events:
             async for event in events:
                 yield event

@@ -6,7 +6,7 @@ import math
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from a2a.types import CancelTaskRequest, GetTaskRequest, Role
+from a2a.types import GetTaskRequest, Role
 
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.errors import RemoteTimeoutError
@@ -142,14 +142,7 @@ class RemoteTask:
         Raises:
             RemoteAgentError: The task cannot be cancelled, or the agent does not answer.
         """
-        return await self._note(
-            await self._messenger.call(
-                "CancelTask",
-                lambda transport: transport.cancel_task(CancelTaskRequest(id=self.id)),
-                self._headers,
-                is_idempotent=False,
-            )
-        )
+        return await self._note(await self._messenger.cancel(self.id, self._headers))
 
     async def history(self, length: int | None = None) -> Sequence[Turn]:
         """Return the messages of the task, at most the last `length`.

@@ -10,6 +10,7 @@ from a2a.server.context import ServerCallContext
 from a2a.server.events import EventQueue
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
+from a2a_adapters.concurrency.abandonment import abandon
 from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.protocol import states
 
@@ -67,6 +68,7 @@ class Cancellation:
             await live.set_state(states.CANCELED)
         for run in live.runs:
             run.cancel()
+        abandon(live.task_id)
 
     async def give_up(self, live: LiveTask) -> None:
         """Fail a task whose caller did not answer in time, after cancelling its executor."""
@@ -79,6 +81,7 @@ class Cancellation:
             except Exception:  # the task ends anyway
                 logger.exception("task %s could not be given up", live.task_id)
             await live.set_state(states.FAILED, _NO_ANSWER)
+            abandon(live.task_id)
 
 
 def _request(live: LiveTask, context: ServerCallContext) -> RequestContext:

@@ -18,10 +18,11 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic_ai import Agent as PydanticAgent
 
-from a2a_adapters import RemoteAgent
+from a2a_adapters import InputRequired, RemoteAgent, build_app
 from a2a_adapters.testing import running
-from tests.support.servers.told import FORMS, Told
+from tests.support.servers.told import BOOKED, FORMS, Told
 
+pytestmark = pytest.mark.timeout(120)
 THREAD = {"configurable": {"thread_id": "t"}}
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -51,11 +52,15 @@ def langchain_tool(remote):
     return say
 
 
-def langgraph_node(remote):
+def graph_with(remote):
     builder = StateGraph(MessagesState)
     builder.add_node("desk", A2ARunnable(remote))
     builder.add_edge(START, "desk")
-    graph = builder.compile(checkpointer=InMemorySaver())
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def langgraph_node(remote):
+    graph = graph_with(remote)
     asked = []
 
     async def say(text):
@@ -83,9 +88,13 @@ def autogen_client(remote):
     return say
 
 
-def autogen_member(remote):
+def team_with(remote):
     member = A2AAgent("desk", remote, description="Books.")
-    team = Swarm([member], termination_condition=HandoffTermination("user"), max_turns=1)
+    return Swarm([member], termination_condition=HandoffTermination("user"), max_turns=1)
+
+
+def autogen_member(remote):
+    team = team_with(remote)
     asked = []
 
     async def say(text):
@@ -158,3 +167,31 @@ async def test_the_last_chunk_has_a_corrected_text():
         chunks = [chunk async for chunk in model.astream("Rome", THREAD)]
     assert "".join(chunk.text for chunk in chunks) == "raw\nbooked"
     assert chunks[-1].response_metadata["corrected_text"] == "booked"
+
+
+def function_with(remote):
+    async def desk(request):
+        reply = await remote.send(request.text)
+        answer = yield InputRequired(reply.question)
+        yield (await remote.send(answer.text, task_id=reply.task_id)).text
+
+    return desk
+
+
+@pytest.mark.parametrize("target", [graph_with, team_with, function_with])
+async def test_a_question_of_a_remote_agent_is_cancelled_with_the_task_that_asks_it(target):
+    server = Told([BOOKED])
+    async with (
+        server.app("JSONRPC", "1.0") as app,
+        running(app) as url,
+        RemoteAgent(url) as remote,
+        running(build_app(target(remote), name="local")) as here,
+        RemoteAgent(here) as caller,
+    ):
+        asked = await caller.send("book")
+        assert asked.question == "Which city?"
+        await caller.cancel(asked.task_id)
+        assert await server.cancelled.get() == "t"
+        asked = await caller.send("book", context_id=asked.context_id)
+        assert (await caller.send("Rome", task_id=asked.task_id)).text == "booked"
+    assert server.cancelled.empty()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -107,7 +108,7 @@ class Told(DefaultRequestHandler):
         self._events = events
         self._then = then
         self.is_answered = False
-        self.cancelled: list[str] = []
+        self.cancelled: asyncio.Queue[str] = asyncio.Queue()
         card = agent_card("http://127.0.0.1")
         super().__init__(Scripted(None), InMemoryTaskStore(), card)  # type: ignore[arg-type]
 
@@ -124,7 +125,7 @@ class Told(DefaultRequestHandler):
         return self._then if self.is_answered else OLD
 
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
-        self.cancelled.append(params.id)
+        await self.cancelled.put(params.id)
         return task("CANCELED")
 
     async def on_subscribe_to_task(
