@@ -12,7 +12,8 @@ from a2a_adapters_crewai import A2AAgent, adapt
 from crewai import Crew, Process, Task
 from pydantic import BaseModel
 
-from a2a_adapters import Progress, RemoteAgent, RemoteTaskError
+from a2a_adapters import Progress, RemoteAgent, RemoteTaskError, build_app
+from a2a_adapters.testing import running
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import (
     Scripted,
@@ -24,6 +25,7 @@ from tests.plugins.crewai.support import (
     request,
     tool_call,
 )
+from tests.support.servers.told import FORMS, Told
 
 
 class Book(BaseModel):
@@ -139,6 +141,36 @@ async def test_a_served_crew_sends_the_question_to_its_caller():
             await events.aclose()
         await adapter.aclose()
     assert len(there.received) == 4
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_the_answer_to_a_question_is_that_of_the_task(form):
+    async with (
+        Told(FORMS[form]).app("JSONRPC", "1.0") as app,
+        running(app) as url,
+        RemoteAgent(url) as remote,
+    ):
+        member = member_of(remote)
+        adapter = adapt(Crew(agents=[member], tasks=[task(member)]))
+        async with aclosing(adapter.stream(request("book"))) as events:
+            assert (await question(events)).prompt == "Which city?"
+            assert answer([await events.asend(request("Rome"))]) == "booked"
+        await adapter.aclose()
+
+
+async def test_a_question_is_cancelled_with_the_task_that_asks_it():
+    server = Told([])
+    async with (
+        server.app("JSONRPC", "1.0") as app,
+        running(app) as url,
+        RemoteAgent(url) as remote,
+    ):
+        member = member_of(remote)
+        crew = Crew(agents=[member], tasks=[task(member)])
+        async with running(build_app(crew)) as here, RemoteAgent(here) as caller:
+            asked = await caller.send("book")
+            await caller.cancel(asked.task_id)
+            assert await server.cancelled.get() == "t"
 
 
 async def test_outside_of_a_server_a_question_is_the_output():
