@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.telemetry import ObservedAgent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Connection:
     """A connection to an agent in one event loop.
 
@@ -46,6 +46,7 @@ class Connection:
         client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
             three relays for interceptors.
         http: The client of HTTP calls.
+        streams: Whether to stream answers: the agent says so, and has not refused it.
     """
 
     card: AgentCard
@@ -54,6 +55,7 @@ class Connection:
     observed: ObservedAgent
     client: Client
     http: httpx.AsyncClient
+    streams: bool
 
 
 class Connections:
@@ -141,7 +143,8 @@ class Connections:
         client = BaseClient(card, config, transport, [])
         binding = interface.protocol_binding
         observed = installed_plugins().telemetry.agent(interface.url, binding, card)
-        return Connection(card, extensions, transport, observed, client, http)
+        streams = card.capabilities.streaming and self.options.stream
+        return Connection(card, extensions, transport, observed, client, http, streams)
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str

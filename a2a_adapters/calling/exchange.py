@@ -21,8 +21,15 @@ from a2a_adapters.calling.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failures import back_off, may_have_begun, reraise, retried, translate
-from a2a_adapters.calling.resuming import has_broken_off, resumed
+from a2a_adapters.calling.failures import (
+    back_off,
+    may_have_begun,
+    refuses_streams,
+    reraise,
+    retried,
+    translate,
+)
+from a2a_adapters.calling.resuming import has_broken_off, resumed, settling
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.abandonment import leave_open, note_closed
 from a2a_adapters.concurrency.threads import computed_if_large
@@ -31,7 +38,6 @@ from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.contract.telemetry import ObservedCall
 from a2a_adapters.contract.text import quote
-from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 
 if TYPE_CHECKING:
@@ -53,9 +59,6 @@ if TYPE_CHECKING:
 
 _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
-_SETTLING_DELAYS = (0, 0.1, 0.2, 0.4, 0.8)
-"""Delays before asking for a task whose stream ended too early, in seconds."""
-
 _LEAVE_SECONDS = 1.0
 """Time that an early exit waits for the cancellation, which continues in the background."""
 
@@ -100,7 +103,8 @@ class Exchange:
         self._connection = connection
         self._transport = connection.transport
         self._card = connection.card
-        self._can_stream = connection.card.capabilities.streaming
+        self._can_stream = connection.streams
+        self._falls_back = False
         self._request = request
         self._options = options
         self._may_resend = _may_resend(connection, options)
@@ -250,14 +254,14 @@ class Exchange:
                     if answer.is_settled:
                         await _read_to_end(responses)
                         return
-                async for response in self._settling():
+                async for response in settling(answer, self._current_task):
                     yield response
                 break
             except Exception as error:
-                is_last = has_begun or attempt >= self._options.retries
-                if not self._is_resent(error, is_last=is_last):
+                delay = self._delay_of_next(error, attempt, has_begun=has_begun)
+                if delay is None:
                     break
-            await asyncio.sleep(back_off(attempt))
+            await asyncio.sleep(delay)
         if not answer.is_settled and not answer.task_id:
             raise RemoteAnswerError(
                 "the agent's answer contains no A2A event"
@@ -268,18 +272,23 @@ class Exchange:
         async for response in rest:
             yield response
 
-    def _is_resent(self, error: Exception, *, is_last: bool) -> bool:
-        """Return whether to send the message again after an error, or else to resume its task.
+    def _delay_of_next(self, error: Exception, attempt: int, *, has_begun: bool) -> float | None:
+        """Return the delay before the message is sent again, or None to resume its task.
 
         Raises:
             RemoteAgentError: Neither is possible.
         """
+        if self._can_stream and not has_begun and refuses_streams(error):
+            self._can_stream = self._answer.is_stream = False
+            self._falls_back = True
+            return 0
+        is_last = has_begun or attempt >= self._options.retries
         if not is_last and self._may_resend and may_have_begun(error):
-            return True
+            return back_off(attempt)
         failure = translate(error, self._card)
         if not self._answer.task_id or not has_broken_off(failure):
             reraise(error, failure)
-        return False
+        return None
 
     def _send(self) -> AsyncGenerator[StreamResponse]:
         if self._can_stream:
@@ -288,6 +297,8 @@ class Exchange:
 
     async def _send_and_wait(self) -> AsyncGenerator[StreamResponse]:
         sent = await self._transport.send_message(self._request, context=self._context)
+        if self._falls_back:
+            self._connection.streams = False
         match sent.WhichOneof("payload"):
             case "task":
                 yield StreamResponse(task=sent.task)
@@ -295,28 +306,6 @@ class Exchange:
                 yield StreamResponse(message=sent.message)
             case _:
                 raise RemoteAnswerError("the agent's answer is neither a task nor a message")
-
-    async def _settling(self) -> AsyncGenerator[StreamResponse]:
-        """Yield the task if its events ended with a Message or with the question as it was.
-
-        Some agents end the stream there and go on: a2a-sdk (0.3) at a task that waits for input.
-        If the task stays as it is, it settles the answer.
-        """
-        answer = self._answer
-        ends_with_message = answer.ends_with_message
-        if not ends_with_message and not answer.is_old_question:
-            return
-        for delay in _SETTLING_DELAYS:
-            await asyncio.sleep(delay)
-            if (task := await self._current_task(answer.task_id)) is None:
-                break
-            is_settled = task.status.state in states.SETTLED and task.status != answer.old_status
-            if ends_with_message and not is_settled:
-                break
-            yield StreamResponse(task=task)
-            if not answer.is_old_question:
-                return
-        answer.settle()
 
     async def _current_task(self, task_id: str) -> Task | None:
         """Return the task as it is now, or None if the agent does not tell."""

@@ -101,6 +101,21 @@ def _from_status(status: int) -> RemoteAgentError:
     return RemoteAnswerError(f"the agent answered HTTP {status}")
 
 
+_NO_STREAM_CODES = frozenset({-32004, -32601})
+_NO_STREAM_STATUSES = frozenset({404, 405, 406, 501})
+
+
+def refuses_streams(error: Exception) -> bool:
+    """Return whether an agent may have refused a message because it cannot stream the answer."""
+    match error:
+        case RemoteRefusedError(code=code):
+            return code in _NO_STREAM_CODES
+        case httpx.HTTPStatusError():
+            return error.response.status_code in _NO_STREAM_STATUSES
+        case _:
+            return False
+
+
 T = TypeVar("T")
 
 _FIRST_DELAY = 0.25

@@ -15,6 +15,7 @@ import httpx
 from a2a_adapters.calling.auth import Trust, TrustedHostAuth
 from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failures import BUSY, LONGEST_DELAY, back_off
+from a2a_adapters.calling.json_http import EVENT_STREAM, LINE_STREAMS
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.net.transport import PooledTransport
 
@@ -82,8 +83,12 @@ class _AgentTransport(httpx.AsyncBaseTransport):
             await response.aclose()
             raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
         max_bytes = request.extensions.get(MAX_BYTES, self._options.answer_bytes)
-        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        values = ValueBudget(self._options.answer_values, is_stream=is_stream)
+        media_type = response.headers.get("content-type", "")
+        values = ValueBudget(
+            self._options.answer_values,
+            is_stream=media_type.startswith((EVENT_STREAM, *LINE_STREAMS)),
+            is_by_line=media_type.startswith(LINE_STREAMS),
+        )
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
         response.stream = _BoundedStream(response.stream, max_bytes, values)
         return response
@@ -145,12 +150,14 @@ class ValueBudget:
 
     Args:
         limit: Maximum number of values in an answer, or in each event of a stream.
-        is_stream: Whether the text is a stream of server-sent events.
+        is_stream: Whether the text is a stream of server-sent events, or of lines.
+        is_by_line: Whether each line is an event.
     """
 
-    def __init__(self, limit: int, *, is_stream: bool) -> None:
+    def __init__(self, limit: int, *, is_stream: bool, is_by_line: bool = False) -> None:
         self._limit = limit
         self._is_stream = is_stream
+        self._is_by_line = is_by_line
         self._count = 0
         self._is_in_string = False
         self._escape = b""
@@ -180,7 +187,7 @@ class ValueBudget:
         first, *others = text.split(b"\n")
         self._take_line(first)
         for line in others:
-            if not self._has_line:
+            if self._is_by_line or not self._has_line:
                 self._count = 0
             self._is_in_string, self._escape, self._has_line = False, b"", False
             self._take_line(line)

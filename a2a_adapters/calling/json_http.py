@@ -25,7 +25,14 @@ T = TypeVar("T")
 _DECIDED_BY_STATUS = UNAUTHORIZED | BUSY
 """HTTP statuses that say more than the error in the body."""
 
-_EVENT_STREAM = "text/event-stream"
+EVENT_STREAM = "text/event-stream"
+LINE_STREAMS = (
+    *("application/x-ndjson", "application/ndjson", "application/jsonl"),
+    *("application/x-jsonl", "application/json-lines", "application/jsonlines"),
+    *("application/x-jsonlines", "text/x-ndjson"),
+)
+"""Media types of streams with one JSON value per line."""
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -77,18 +84,23 @@ class JsonHttp:
 
         An answer that is not a stream counts as one event.
         """
-        request.headers["Accept"] = _EVENT_STREAM
+        request.headers["Accept"] = EVENT_STREAM
         response = await self.http.send(request, stream=True)
         try:
             if response.status_code in _DECIDED_BY_STATUS:
                 response.raise_for_status()
-            if not response.headers.get("content-type", "").startswith(_EVENT_STREAM):
-                content = await response.aread()
-                yield await computed_if_large(len(content), self._read, response, make)
+            events = await _reader(response)
+            if events is None:
+                size = len(response.content)
+                yield await computed_if_large(size, self._read, response, make)
                 return
-            events = Events()
-            async for chunk in response.aiter_raw():  # answers are not compressed
+            # Answers are not compressed. Those read already come in one piece.
+            is_read = response.is_stream_consumed
+            async for chunk in response.aiter_bytes() if is_read else response.aiter_raw():
                 for data in events.ended_by(chunk):
+                    yield await computed_if_large(len(data), self._event, data, make)
+            for data in events.rest():
+                if _is_json(data):  # not the beginning of an event that was cut off
                     yield await computed_if_large(len(data), self._event, data, make)
         finally:
             await response.aclose()
@@ -114,6 +126,31 @@ class JsonHttp:
         return make(body)
 
 
+async def _reader(response: httpx.Response) -> AnswerEvents | JsonLines | None:
+    """Return the reader of a stream, also of one that is declared as something else.
+
+    Other responses are read completely.
+    """
+    media_type = response.headers.get("content-type", "")
+    if media_type.startswith(LINE_STREAMS):
+        return JsonLines()
+    if media_type.startswith(EVENT_STREAM):
+        return AnswerEvents()
+    content = await response.aread()
+    if content.startswith((b"data:", b"event:")):
+        return AnswerEvents()
+    first, _, rest = content.partition(b"\n")
+    return JsonLines() if rest.lstrip().startswith(b"{") and _is_json(first) else None
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        from_json(data)
+    except ValueError:
+        return False
+    return True
+
+
 def _parsed(data: bytes) -> object:
     try:
         return from_json(data)
@@ -133,8 +170,9 @@ class Events:
     """Splits chunks into server-sent events."""
 
     def __init__(self) -> None:
-        self._lines = _Lines()
+        self._lines = Lines()
         self._data: list[bytes] = []
+        self._name = b""
 
     def ended_by(self, chunk: bytes) -> list[bytes]:
         """Add a chunk and return the data of the events that end in it."""
@@ -142,13 +180,55 @@ class Events:
         for line in self._lines.ended_by(chunk):
             if line.startswith(b"data:"):
                 self._data.append(line[5:].removeprefix(b" "))
-            elif not line and self._data:
-                ended.append(b"\n".join(self._data))
+            elif not line:
+                if self._data and self._is_kept(data := b"\n".join(self._data), self._name):
+                    ended.append(data)
                 self._data.clear()
+                self._name = b""
+            elif line.startswith(b"event:"):
+                self._name = line[6:].strip()
         return ended
 
+    def rest(self) -> list[bytes]:
+        """Return the data of a last event that lacks its empty line."""
+        return self.ended_by(b"\n\n")
 
-class _Lines:
+    def _is_kept(self, data: bytes, name: bytes) -> bool:  # noqa: ARG002 - for the subclass
+        return True
+
+
+_PINGS = frozenset({b"heartbeat", b"keep-alive", b"keepalive", b"ping"})
+_END = b"[DONE]"
+
+
+class AnswerEvents(Events):
+    """Drops the events of a stream that are no part of an answer.
+
+    Those are pings, data of named events that is not an object, and OpenAI's end of a stream.
+    """
+
+    def _is_kept(self, data: bytes, name: bytes) -> bool:
+        if name in _PINGS:
+            return False
+        return data.startswith(b"{") or not (data in {b"", _END} or name not in {b"", b"message"})
+
+
+class JsonLines:
+    """Splits chunks into lines of JSON."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+
+    def ended_by(self, chunk: bytes) -> list[bytes]:
+        """Add a chunk and return the lines that end in it."""
+        return [line for line in self._lines.ended_by(chunk) if not line.isspace() and line]
+
+    def rest(self) -> list[bytes]:
+        """Return a last line that lacks its end."""
+        return self.ended_by(b"\n")
+
+
+class Lines:
     """Splits chunks into lines."""
 
     def __init__(self) -> None:

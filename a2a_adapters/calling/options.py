@@ -40,6 +40,8 @@ class RemoteOptions:
         trusted_hosts: Other servers that get the credentials and are exempt from `outbound`:
             `host:port`, or `host` for all of its ports.
         progress: Whether to request the agent's steps and tool calls.
+        stream: Whether to stream answers if the agent can. An agent that refuses a stream is asked
+            without one.
         status_text: Whether messages of working statuses are text of the answer, as google-adk,
             strands and langgraph-api stream it, rather than `Progress`.
         accepted_output_modes: Accepted media types of the answer; empty means any.
@@ -62,6 +64,7 @@ class RemoteOptions:
     outbound: OutboundPolicy = field(default_factory=OutboundPolicy)
     trusted_hosts: Collection[str] = ()
     progress: bool = False
+    stream: bool = True
     status_text: bool = False
     accepted_output_modes: Sequence[str] = ()
     conversations: int = 10_000

@@ -11,16 +11,21 @@ from a2a.types import GetTaskRequest, StreamResponse, SubscribeToTaskRequest
 from a2a_adapters.calling.errors import RemoteConnectionError, RemoteRefusedError
 from a2a_adapters.calling.failures import reraise, translate
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
+from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from a2a.client import ClientCallContext
+    from a2a.types import Task
 
     from a2a_adapters.calling.answer import Answer
     from a2a_adapters.calling.connection import Connection
     from a2a_adapters.calling.errors import RemoteAgentError
+
+_SETTLING_DELAYS = (0, 0.1, 0.2, 0.4, 0.8)
+"""Delays before asking for a task whose stream ended too early, in seconds."""
 
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
@@ -33,6 +38,34 @@ def has_broken_off(failure: RemoteAgentError) -> bool:
     if isinstance(failure, RemoteRefusedError):
         return failure.code == SERVER_ERROR
     return isinstance(failure, RemoteConnectionError)
+
+
+async def settling(
+    answer: Answer, current_task: Callable[[str], Awaitable[Task | None]]
+) -> AsyncGenerator[StreamResponse]:
+    """Yield the task if its events ended with a Message or with the question as it was.
+
+    Some agents end the stream there and go on: a2a-sdk (0.3) at a task that waits for input. If the
+    task stays as it is, it settles the answer.
+
+    Args:
+        answer: The answer so far. The reader folds each event into it.
+        current_task: Returns a task as it is now, or None if the agent does not tell.
+    """
+    ends_with_message = answer.ends_with_message
+    if not ends_with_message and not answer.is_old_question:
+        return
+    for delay in _SETTLING_DELAYS:
+        await asyncio.sleep(delay)
+        if (task := await current_task(answer.task_id)) is None:
+            break
+        is_settled = task.status.state in states.SETTLED and task.status != answer.old_status
+        if ends_with_message and not is_settled:
+            break
+        yield StreamResponse(task=task)
+        if not answer.is_old_question:
+            return
+    answer.settle()
 
 
 async def resumed(
@@ -56,7 +89,7 @@ async def resumed(
     """
     transport, card = connection.transport, connection.card
     task_id = answer.task_id
-    streams = card.capabilities.streaming and news is None
+    streams = connection.streams and news is None
     delay, longest = _FIRST_DELAY, _LONGEST_SUBSCRIBED if streams else _LONGEST_DELAY
     failures = 0
     while not answer.is_settled:

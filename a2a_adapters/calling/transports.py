@@ -137,6 +137,8 @@ class JsonRpc(JsonTransport):
         method, params = self._method(operation, message)
         body = rpc_call(method, params, call_id)
         request = self._json.request("POST", self._address, headers, body)
+        if operation in _STREAMS:
+            return request, lambda response: make(_found_result(response, call_id) or {})
         return request, lambda response: make(_result(response, call_id))
 
     def _method(self, operation: str, message: Any) -> tuple[str, dict[str, Any]]:
@@ -170,10 +172,33 @@ def rpc_refusal(response: object) -> RemoteRefusedError | None:
 def _result(response: object, call_id: str) -> dict[str, Any]:
     if not isinstance(response, dict):
         raise RemoteAnswerError("the agent's answer is not a JSON-RPC response")
-    result = response.get("result")
-    if not isinstance(result, dict) or response.get("id") != call_id:
+    if (result := _found_result(response, call_id)) is None:
         raise RemoteAnswerError("the agent's answer is not a response to this call")
     return result
+
+
+def _found_result(response: Any, call_id: str) -> dict[str, Any] | None:
+    """Return the result in a response to a call, or None.
+
+    Some agents answer with the id null, or with the result alone.
+    """
+    match response:
+        case {"result": dict(result)} if response.get("id") in {None, call_id}:
+            return result
+        case {"result": _} | {"jsonrpc": _}:
+            return None
+        case dict() if not response.keys().isdisjoint(_OF_RESULTS):
+            return response
+        case _:
+            return None
+
+
+_STREAMS = frozenset({"SendStreamingMessage", "SubscribeToTask"})
+
+_OF_RESULTS = frozenset(
+    {"artifact", "artifactUpdate", "kind", "message", "messageId", "status", "statusUpdate", "task"}
+)
+"""Fields of A2A's results, at least one of which each of them has."""
 
 
 _PATHS = {

@@ -11,18 +11,19 @@ from a2a.types import StreamResponse, SubscribeToTaskRequest, Task, TaskStatus
 from a2a_adapters import (
     RemoteAgentError,
     RemoteConnectionError,
-    RemoteRefusedError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failures import reraise, translate
+from a2a_adapters.calling.answer import Answer
+from a2a_adapters.calling.failures import refuses_streams, reraise, translate
+from a2a_adapters.calling.resuming import has_broken_off, settling
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from a2a.types import SendMessageRequest, TaskState
 
+    from a2a_adapters.calling.answer import NewEvent
     from a2a_adapters_client.connect import Agent
 
 _GROWTH = 1.5
@@ -35,16 +36,25 @@ class Following:
     Args:
         agent: The agent that runs the task.
         task_id: The task id; "" until it is known.
+
+    Attributes:
+        answer: The answer so far.
+        news: What the last event added to the answer, for a reader.
     """
 
     def __init__(self, agent: Agent, task_id: str = "") -> None:
         self._agent = agent
         self.task_id = task_id
         self.context_id = ""
-        self.is_settled = False
-        """Whether the task is terminal or interrupted, or the answer was a message."""
+        self.answer = Answer()
+        self.news: list[NewEvent] = []
         self._state: TaskState = states.UNSPECIFIED
         self._last: StreamResponse | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the task is terminal or interrupted, or the answer was a message."""
+        return self.answer.is_settled
 
     def task(self) -> Task:
         """Return the known ids and state of the task."""
@@ -59,18 +69,43 @@ class Following:
         Raises:
             RemoteAgentError: Sending the message or following its task fails.
         """
-        replied_to = request.message.task_id
+        capabilities = self._agent.card.capabilities
+        self.answer.is_stream = capabilities.streaming
+        if request.message.task_id:
+            self.answer.ignore(None)
         responses = self._agent.client.send_message(request, context=self._agent.context)
         try:
-            async for response in self._noted(responses, replied_to):
+            async for response in self._noted(responses):
                 yield response
         except Exception as error:
+            if self._last is None and capabilities.streaming and refuses_streams(error):
+                capabilities.streaming = False
+                async for response in self.sent(request, only_first=only_first):
+                    yield response
+                return
             failure = translate(error, self._agent.card)
-            if self._last is None or not self.task_id or not _has_broken_off(failure):
+            if self._last is None or not self.task_id or not has_broken_off(failure):
                 reraise(error, failure)
-        if not self.is_settled and not only_first:
+        if not only_first:
+            async for response in self._until_settled():
+                yield response
+
+    async def _until_settled(self) -> AsyncGenerator[StreamResponse]:
+        """Yield further events of a message that was sent, until its task is settled."""
+        async for response in settling(self.answer, self._current_task):
+            self._note(response)
+            yield response
+        if not self.is_settled:
             async for response in self.rest():
                 yield response
+
+    async def _current_task(self, task_id: str) -> Task | None:
+        try:
+            return await self._agent.task(task_id)
+        except RemoteConnectionError:
+            raise
+        except RemoteAgentError:
+            return None  # some agents do not support GetTask
 
     async def subscribed(self) -> AsyncGenerator[StreamResponse]:
         """Yield the task and its events until it is settled.
@@ -83,7 +118,7 @@ class Following:
                 async for response in self.subscription():
                     yield response
             except RemoteAgentError as error:
-                if not _has_broken_off(error):
+                if not has_broken_off(error):
                     raise
         if not self.is_settled:
             async for response in self.rest():
@@ -103,7 +138,7 @@ class Following:
                     async for response in self.subscription():
                         yield response
                 except RemoteAgentError as error:
-                    can_subscribe = _has_broken_off(error)
+                    can_subscribe = has_broken_off(error)
             if self.is_settled:
                 return
             if news := await self.asked():
@@ -137,36 +172,31 @@ class Following:
         return None if response == before else response
 
     async def _noted(
-        self, responses: AsyncIterator[StreamResponse], replied_to: str = ""
+        self, responses: AsyncIterator[StreamResponse]
     ) -> AsyncGenerator[StreamResponse]:
-        """Yield responses until one settles the task; the state before a reply is ignored."""
+        """Yield responses until one settles the task."""
         async for response in responses:
             self._note(response)
             yield response
-            is_question = self.is_settled and response.task.status.state in states.INTERRUPTED
-            if self.is_settled and not (replied_to and is_question):
+            if self.is_settled:
                 return
 
     def _note(self, response: StreamResponse) -> None:
         self._last = response
+        self.news = self.answer.fold(response)
         match response.WhichOneof("payload"):
             case "message":
                 self.context_id = response.message.context_id
-                self.is_settled = True
             case "task":
                 self.task_id, self.context_id = response.task.id, response.task.context_id
-                self._note_state(response.task.status.state)
+                self._state = response.task.status.state
             case "status_update":
                 update = response.status_update
                 self.task_id, self.context_id = update.task_id, update.context_id
-                self._note_state(update.status.state)
+                self._state = update.status.state
             case "artifact_update":
                 chunk = response.artifact_update
                 self.task_id, self.context_id = chunk.task_id, chunk.context_id
-
-    def _note_state(self, state: TaskState) -> None:
-        self._state = state
-        self.is_settled = state in states.SETTLED
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncGenerator[None]:
@@ -192,10 +222,3 @@ class Following:
         error.task_id = error.task_id or self.task_id
         error.context_id = error.context_id or self.context_id
         return error
-
-
-def _has_broken_off(failure: RemoteAgentError) -> bool:
-    """Return whether a stream broke while its task may still be running."""
-    if isinstance(failure, RemoteRefusedError):
-        return failure.code == SERVER_ERROR
-    return isinstance(failure, RemoteConnectionError)

@@ -131,6 +131,8 @@ class _Plain:
         if reply.state not in _FAILED:
             self._write(late)
         self.end_line()
+        if reply.is_corrected:
+            note("the agent corrected its answer: the last text replaces the text before it")
         print_data(reply.data)
         keep_files(reply, self._folder)
         if reply.state in _FAILED and (reason := join_text(reply.status_parts)):

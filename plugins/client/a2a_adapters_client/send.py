@@ -156,7 +156,6 @@ async def _send(
 ) -> TaskState:
     """Send a message, print the answer, and return the state of its task."""
     # Importing the client takes a second, which --help must not wait for.
-    from a2a_adapters.calling.answer import Answer  # noqa: PLC0415
     from a2a_adapters_client.connect import connected  # noqa: PLC0415
     from a2a_adapters_client.follow import Following  # noqa: PLC0415
     from a2a_adapters_client.printers import printer_for  # noqa: PLC0415
@@ -164,16 +163,16 @@ async def _send(
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
         following = Following(agent, request.message.task_id)
-        printer, answer = printer_for(access, folder, is_plain=is_plain), Answer()
+        printer = printer_for(access, folder, is_plain=is_plain)
         is_noted = is_async or is_quiet or access.stream
         async with following.within(access.timeout), _hint_at_ctrl_c(following, access):
             try:
                 async for event in following.sent(request, only_first=is_async):
-                    printer.event(event, answer.fold(event))
+                    printer.event(event, following.news)
                     if following.task_id and not is_noted:
                         note(f"task {following.task_id}")
                         is_noted = True
-                late, reply = answer.finish()
+                late, reply = following.answer.finish()
                 await printer.end(agent, following, late, reply)
             finally:
                 printer.end_line()

@@ -8,9 +8,12 @@ import signal
 import sys
 
 import pytest
+from starlette.responses import JSONResponse
 
 from a2a_adapters.testing import running
+from tests.calling.test_sloppy_agents import Sloppy, enveloped, task
 from tests.support.servers.guarded import api_key, bearer
+from tests.support.servers.told import FORMS, Told
 
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
 
@@ -244,3 +247,44 @@ async def test_bearer_tokens(run, card_too):
         done = await run("send", url, "ping", "--debug", A2ACLI_BEARER="s3cret")
     assert "pong" in done.stdout
     assert "s3cret" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "a snapshot",
+        "a snapshot and the end",
+        "a snapshot, an artifact and the end",
+        "a message between updates",
+        "a message at the end",
+    ],
+)
+async def test_the_answer_to_a_question_is_that_of_the_task(run, form):
+    async with Told(FORMS[form]).app("JSONRPC", "1.0") as app, running(app) as url:
+        asked = await run("send", url, "book")
+        assert asked.stdout == "Which city?\n"
+        answered = await run("send", "--continue", "Rome")
+        assert (answered.stdout, answered.returncode) == ("booked\n", 0)
+
+
+async def test_a_corrected_answer_is_noted(run):
+    async with (
+        Told(FORMS["a corrected artifact"]).app("JSONRPC", "1.0") as app,
+        running(app) as url,
+    ):
+        await run("send", url, "book")
+        answered = await run("send", "--continue", "Rome")
+    assert answered.stdout == "raw\nbooked\n"
+    assert "corrected its answer" in answered.stderr
+
+
+async def test_an_agent_that_refuses_streams_is_asked_without(run):
+    def answer(call):
+        if call["method"] == "SendStreamingMessage":
+            error = {"code": -32004, "message": "no streams"}
+            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "error": error})
+        return JSONResponse(enveloped(call, [task("1.0")])[0])
+
+    async with running(Sloppy(answer).app) as url:
+        done = await run("send", url, "ping", "-q")
+    assert (done.stdout, done.returncode) == ("pong\n", 0)
