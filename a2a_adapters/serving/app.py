@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Router
 
 from a2a_adapters.concurrency.threads import use_threads
 from a2a_adapters.observability.loop import watched_loop
@@ -20,18 +19,19 @@ from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.discovery import check_public
-from a2a_adapters.serving.entrance import Entrance
+from a2a_adapters.serving.entrance import Entrance, not_found
 from a2a_adapters.serving.garbage import settled, trim_memory
+from a2a_adapters.serving.health import health_routes
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    _Start: TypeAlias = tuple[ServedAgents, Router]
+    """The agents and routes of one start."""
 
 _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After", "WWW-Authenticate")
 """Response headers that web pages may read, besides the CORS-safelisted ones."""
@@ -78,28 +78,31 @@ def build_app(
         check_public(url)
     calls: dict[str, ASGIApp] = {}
 
-    def build(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
+    def build(ready: object) -> _Start:
         agents = ServedAgents(ready, name, description, url, options, dialects)
-        health = Route("/healthz", _health), Route("/livez", _alive)
-        return agents, agents.routes(*health)
+        return agents, Router(agents.routes(*health_routes()), default=not_found)
 
-    def admit(app: Starlette, agents: ServedAgents, routes: list[BaseRoute]) -> None:
-        app.state.agents = agents
-        app.router.routes = routes
+    def admit(app: Starlette, start: _Start) -> None:
+        app.state.agents, router = start
+        app.router.default = router  # so that routes which the user adds are found first
         if not options.cors_origins:  # otherwise calls must pass the CORS middleware
-            calls.update(agents.calls())
+            calls.update(app.state.agents.calls())
 
-    built = None if is_closed(target) else build(target)
+    # Built at once so that errors are raised here. Everything in it belongs to one event loop,
+    # runs and storage included: it serves the first start, and each later one builds its own.
+    first = None if is_closed(target) else build(target)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        nonlocal first
         use_threads(options.limits.threads)
         async with opened(target, keep_going=options.keep_going) as ready:
-            agents, routes = built or build(ready)
-            admit(app, agents, routes)
-            await agents.start()
+            start, first = first or build(ready), None
+            admit(app, start)
+            agents, _ = start
             trimming = asyncio.create_task(trim_memory())
             try:
+                await agents.start()
                 with settled(), watched_loop():
                     yield
             finally:
@@ -107,29 +110,15 @@ def build_app(
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)
-    if built and built[0].storage.is_ready:
-        admit(app, *built)
-    else:
-        app.router.routes = [Mount("", _not_started)]
+    app.router.default = _not_started
+    if first and first[0].storage.is_ready:
+        admit(app, first)
     return app
 
 
 async def _not_started(scope: Scope, receive: Receive, send: Send) -> None:
     logger.error("refused a request: the lifespan of build_app's application has not been started")
     await refuse(_NOT_STARTED, scope, receive, send)
-
-
-async def _health(request: Request) -> Response:
-    if request.app.state.agents.is_draining:
-        return JSONResponse({"status": "draining"}, 503)
-    if away := request.app.state.agents.storage.away:
-        return JSONResponse({"status": f"{away} away"}, 503)
-    return JSONResponse({"status": "ready"})
-
-
-async def _alive(_request: Request) -> Response:
-    """Answer while the event loop runs; `_health` says whether to send requests here."""
-    return JSONResponse({"status": "alive"})
 
 
 def _middleware(

@@ -106,6 +106,7 @@ async def _open(target: object, stack: AsyncExitStack) -> object:
         return target.adapt(await _open(target.opens, stack))
     if isinstance(target, NamedTarget):
         return replace(target, target=await _open(target.target, stack))
+    _check_unused(target)
     try:
         made = target() if opens_later(target) else target
         if inspect.isawaitable(made):
@@ -118,6 +119,16 @@ async def _open(target: object, stack: AsyncExitStack) -> object:
         name = name_of(target) if callable(target) else type(target).__name__
         raise TargetError(f"opening {name} failed: {type(error).__name__}: {error}") from error
     return Factory(target, made) if callable(target) else made
+
+
+def _check_unused(target: object) -> None:
+    """Raise `ConfigurationError` for the manager of a generator that has already ended."""
+    generator = getattr(target, "gen", None)
+    if inspect.isasyncgen(generator) and generator.ag_frame is None:
+        raise ConfigurationError(
+            f"the context manager of {generator.__name__}() can be entered only once, and this is "
+            f"another start: serve the function {generator.__name__} without calling it"
+        )
 
 
 def _is_foreign_manager(target: object) -> TypeGuard[AbstractAsyncContextManager[object]]:

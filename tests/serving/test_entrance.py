@@ -7,6 +7,7 @@ import re
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 from a2a_adapters import BearerTokens, ServerOptions, build_app
@@ -90,6 +91,21 @@ async def test_an_app_without_lifespan_logs_and_refuses(target, storage, caplog)
     assert answer.status_code == health.status_code == 503
     assert answer.json()["error"]["message"] == "the agent has not been started"
     assert "lifespan" in caplog.text
+
+
+async def added(_request):
+    return PlainTextResponse("added")
+
+
+@pytest.mark.parametrize("target", [echo, {"one": echo}, made], ids=["one", "several", "made"])
+async def test_routes_added_to_the_app_are_reached_at_every_start(target):
+    app = build_app(target)
+    app.add_route("/ping", added)
+    for _ in range(2):
+        async with app.router.lifespan_context(app), client(app) as http:
+            assert (await http.get("/ping")).text == "added"
+            assert (await http.get("/readyz")).json() == {"status": "ready"}
+            assert (await http.get("/pong")).status_code == 404
 
 
 def _shape(answer):
