@@ -95,9 +95,10 @@ class Endpoint:
             yield chunk
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            await self._client.aclose()
+        """Close the connections; the next request opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
     def _log(self, problem: str) -> None:
         logger.error("%s: %s", urlsplit(self._url).hostname, quote(problem, 500))

@@ -68,6 +68,15 @@ async def test_answers_of_webhooks(response, said):
     assert (body["text"], body["context_id"], body["task_id"]) == ("hello", "one", task.id)
 
 
+async def test_an_agent_that_is_started_again():
+    answer = Starlette(routes=[Route("/", lambda _: PlainTextResponse("text"), methods=["POST"])])
+    async with running(answer) as server:
+        app = build_app(WebhookAgent(server))
+        for _ in range(2):
+            async with running(app) as url, connect(url) as client:
+                assert answer_of(await send(client, user_message("hello"))) == "text"
+
+
 async def test_other_json_of_webhooks_is_data():
     async with behind(lambda _: JSONResponse({"n": 1}), WebhookAgent) as (client, _):
         task = await send(client, user_message("hello"))
