@@ -58,7 +58,10 @@ class Limits:
             count together.
         connections: Maximum number of connections that `serve` keeps open, at most seven eighths
             of the process's open files. Beyond it, the longest idle connection is closed, or the
-            new one if none is idle. A few more are reserved for `/livez` and `/healthz`.
+            new one if none is idle. A few more are reserved for health checks.
+        keep_alive_seconds: Time for which `serve` keeps an idle connection. It has to exceed that
+            of a proxy in front, which otherwise sends requests on connections that are being
+            closed, and answers with 502.
         connections_per_address: Maximum number of connections per address. It does not apply to
             addresses of this machine, nor with `trust_forwarded`.
         values: Maximum number of JSON values in a request, data and metadata included.
@@ -100,6 +103,7 @@ class Limits:
     requests_per_minute: int = 60_000
     connections: int = 10_000
     connections_per_address: int = 1_000
+    keep_alive_seconds: float = 75
     values: int = 10_000
     metadata_bytes: int = 256 * 1024
     answers_bytes: int = 128 * 1024 * 1024

@@ -34,9 +34,16 @@ class BrowserGuard:
     Args:
         allowed_hosts: Additional host names that requests may have; `*` is any.
         allowed_origins: Additional origins that requests may have.
+        open_paths: Paths that every request may read, because they reveal nothing.
     """
 
-    def __init__(self, allowed_hosts: Iterable[str], allowed_origins: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        allowed_hosts: Iterable[str],
+        allowed_origins: Iterable[str] = (),
+        open_paths: Iterable[str] = (),
+    ) -> None:
+        self._open_paths = frozenset(open_paths)
         self._origins = frozenset(allowed_origins)
         self._allowed = frozenset(host.lower() for host in allowed_hosts)
         # Bounded, because clients choose the values.
@@ -54,6 +61,8 @@ class BrowserGuard:
             # Longer values are invalid, and must not fill the cache.
             known = value if len(value) <= _LONGEST else ""
             if (refusal := self._refusal(name, known)) is not None:
+                if scope["path"].removeprefix(scope.get("root_path", "")) in self._open_paths:
+                    return None
                 method, path = scope["method"], clipped(scope["path"])
                 logger.warning("refused %s %r: %s", method, path, refusal.message)
                 return refusal

@@ -58,7 +58,7 @@ async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -
 
 def _is_rpc(scope: Scope) -> bool:
     """Return whether the request is for an agent's own address, and so for JSON-RPC."""
-    return bool(scope["path"].endswith("/"))
+    return bool(scope["path"].endswith(("/", "/rpc")))
 
 
 def _is_of_v1(scope: Scope) -> bool:

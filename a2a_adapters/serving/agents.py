@@ -55,6 +55,8 @@ _UNCHECKED = Extension(
     description="Text is sent before the agent's guardrails have checked it, and corrected later.",
     params={"held": False},
 )
+_V03_CARD_PATH = "/v1/card"
+"""The path of the extended card in A2A 0.3, at which registries ask for the card."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,62}")
 
@@ -144,8 +146,9 @@ class ServedAgent:
         self.rpc = protection.of(rpc)
         return [
             Route("/", self.rpc, methods=["POST"]),  # first, as most requests use it
+            Route("/rpc", self.rpc, methods=["POST"]),
             *public,
-            *card.routes(),
+            *card.routes(also=() if self._options.extended_description else (_V03_CARD_PATH,)),
             Mount("", protection.of(every)),
         ]
 

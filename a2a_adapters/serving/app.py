@@ -19,9 +19,9 @@ from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.discovery import check_public
-from a2a_adapters.serving.entrance import Entrance, not_found
+from a2a_adapters.serving.entrance import Entrance, RootPath, not_found
 from a2a_adapters.serving.garbage import settled, trim_memory
-from a2a_adapters.serving.health import health_routes
+from a2a_adapters.serving.health import HEALTH_PATHS, health_routes
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
 
@@ -80,13 +80,16 @@ def build_app(
 
     def build(ready: object) -> _Start:
         agents = ServedAgents(ready, name, description, url, options, dialects)
-        return agents, Router(agents.routes(*health_routes()), default=not_found)
+        return agents, Router(
+            agents.routes(*health_routes(options.health_paths)), default=not_found
+        )
 
     def admit(app: Starlette, start: _Start) -> None:
         app.state.agents, router = start
         app.router.default = router  # so that routes which the user adds are found first
         if not options.cors_origins:  # otherwise calls must pass the CORS middleware
-            calls.update(app.state.agents.calls())
+            found = app.state.agents.calls()
+            calls.update({options.root_path + path: call for path, call in found.items()})
 
     # Built at once so that errors are raised here. Everything in it belongs to one event loop,
     # runs and storage included: it serves the first start, and each later one builds its own.
@@ -128,9 +131,14 @@ def _middleware(
     if options.authentication is None:
         own = urlsplit(url or "").hostname
         hosts = [*options.allowed_hosts, *([own] if own else [])]
-        browsers = BrowserGuard(hosts, options.cors_origins)
+        health = [*HEALTH_PATHS, *options.health_paths]
+        browsers = BrowserGuard(hosts, options.cors_origins, health)
     entrance = Middleware(Entrance, options.limits.header_bytes, browsers, calls)
-    return [entrance, _cors(options.cors_origins)] if options.cors_origins else [entrance]
+    middleware = [Middleware(RootPath, options.root_path)] if options.root_path else []
+    middleware.append(entrance)
+    if options.cors_origins:
+        middleware.append(_cors(options.cors_origins))
+    return middleware
 
 
 def _cors(origins: Sequence[str]) -> Middleware:

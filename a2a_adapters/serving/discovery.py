@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,7 +27,7 @@ from a2a_adapters.protocol.card import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from a2a.server.context import ServerCallContext
     from a2a.types import AgentCard
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import AgentDescription
 
 _CACHE_CONTROL = "public, max-age=60"
+_PORT = re.compile(r":\d+$")
+_PAIR = re.compile(r'\s*(?P<name>[\w-]+)=(?P<value>"[^"]*"|[^;,"\s]*)\s*(?P<end>[;,]|$)')
+"""A pair of the header `Forwarded`, with what ends it: a semicolon, or the element's comma."""
 _VERBS = ("GET", "HEAD", "OPTIONS")
 
 ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
@@ -48,7 +52,7 @@ class Address:
 
     Attributes:
         url: The server's public address; empty to use the one in the client's request.
-        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted.
+        trust_forwarded: Whether the headers of a proxy are trusted.
         path: The agent's path on the server.
     """
 
@@ -70,12 +74,7 @@ class Address:
         root = scope.get("app_root_path", scope.get("root_path", ""))
         url = URL(scope={**scope, "path": root, "root_path": root, "query_string": b""})
         if self.trust_forwarded:
-            headers = Headers(scope=scope)
-            url = url.replace(
-                scheme=_first(headers.get("x-forwarded-proto")) or url.scheme,
-                netloc=_first(headers.get("x-forwarded-host")) or url.netloc,
-                path=_first(headers.get("x-forwarded-prefix")) or url.path,
-            )
+            url = _forwarded(url, Headers(scope=scope))
         return str(url)
 
 
@@ -90,6 +89,28 @@ def check_public(url: str) -> None:
         raise ConfigurationError(
             f"{url!r} cannot be the agent's public address: use one like https://agents.example.org"
         )
+
+
+def _forwarded(url: URL, headers: Headers) -> URL:
+    """Return an address as a proxy's client sees it.
+
+    `Forwarded` (RFC 7239) counts for values that have no `X-Forwarded` header: more proxies set
+    the latter, and pass a client's own `Forwarded` on.
+    """
+    first = dict[str, str]()
+    for pair in _PAIR.finditer(headers.get("forwarded", "")):
+        first.setdefault(pair["name"].lower(), pair["value"].strip('"'))
+        if pair["end"] == ",":
+            break
+    scheme = _first(headers.get("x-forwarded-proto")) or first.get("proto") or url.scheme
+    host = _first(headers.get("x-forwarded-host")) or first.get("host", "")
+    port = _first(headers.get("x-forwarded-port"))
+    place = host or url.netloc
+    if port.isdecimal() and not _PORT.search(host):
+        usual = {"http": "80", "https": "443"}.get(scheme)
+        place = _PORT.sub("", place) + ("" if port == usual else f":{port}")
+    path = _first(headers.get("x-forwarded-prefix")) or url.path
+    return url.replace(scheme=scheme, netloc=place, path=path)
 
 
 def _first(header: str | None) -> str:
@@ -112,9 +133,10 @@ class CardEndpoint:
         # Bounded, because clients choose the host.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
 
-    def routes(self) -> list[Route]:
-        """Return the routes of the card."""
-        return [Route(path, self.handle, methods=list(_VERBS)) for path in WELL_KNOWN_PATHS]
+    def routes(self, also: Sequence[str] = ()) -> list[Route]:
+        """Return the routes of the card, at the well-known paths and others."""
+        paths = (*WELL_KNOWN_PATHS, *also)
+        return [Route(path, self.handle, methods=list(_VERBS)) for path in paths]
 
     async def handle(self, request: Request) -> Response:
         """Answer with the card, or with 304 if the client has it."""
@@ -188,7 +210,9 @@ class Catalog:
 
     def routes(self) -> list[Route]:
         """Return the routes of both lists, which are public, as the cards are."""
-        return [Route("/agents", self._list), Route(CATALOG_PATH, self._catalog)]
+        # The root is what load balancers ask for by default.
+        lists = (Route(path, self._list) for path in ("/", "/agents"))
+        return [*lists, Route(CATALOG_PATH, self._catalog)]
 
     async def _list(self, request: Request) -> Response:
         agents = [

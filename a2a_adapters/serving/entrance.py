@@ -85,6 +85,31 @@ class Entrance:
             await app(scope, receive, noting_status)
 
 
+class RootPath:
+    """ASGI middleware that takes requests below a path, whether or not the proxy strips it.
+
+    Args:
+        app: The wrapped application.
+        path: The path at which the proxy offers the application.
+    """
+
+    def __init__(self, app: ASGIApp, path: str) -> None:
+        self._app = app
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request (ASGI)."""
+        if scope["type"] != "lifespan":
+            outer, path = scope.get("root_path", ""), scope["path"]
+            inner = path.removeprefix(outer)
+            if inner == self._path:
+                inner += "/"
+            elif not inner.startswith(f"{self._path}/"):
+                inner = self._path + inner
+            scope = {**scope, "path": outer + inner, "root_path": outer + self._path}
+        await self._app(scope, receive, send)
+
+
 class Protection:
     """Applies a server's authentication, rate limits and body limits.
 

@@ -1,4 +1,7 @@
-"""Health checks: whether the event loop runs, and whether to send requests here."""
+"""Health checks: whether the event loop runs, and whether to send requests here.
+
+They need no credentials, and answer whatever host a probe names.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.requests import Request
     from starlette.responses import Response
 
 LIVE_PATH = "/livez"
 READY_PATHS = ("/healthz", "/readyz")
+HEALTH_PATHS = (LIVE_PATH, *READY_PATHS)
 
 
-def health_routes() -> list[Route]:
-    """Return the routes of all health checks."""
-    return [*(Route(path, _ready) for path in READY_PATHS), Route(LIVE_PATH, _alive)]
+def health_routes(extra: Sequence[str] = ()) -> list[Route]:
+    """Return the routes of all health checks; `extra` are further paths of readiness."""
+    ready = dict.fromkeys((*READY_PATHS, *extra))
+    return [*(Route(path, _ready) for path in ready), Route(LIVE_PATH, _alive)]
 
 
 async def _ready(request: Request) -> Response:

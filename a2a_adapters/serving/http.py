@@ -14,15 +14,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from a2a_adapters.net.addresses import share_of
 from a2a_adapters.protocol.headers import FIELD_BYTES
+from a2a_adapters.serving.health import HEALTH_PATHS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextvars import Context
 
     from a2a_adapters.contract.limits import Limits
-
-IDLE_SECONDS = 75
-"""Time to keep idle connections. It exceeds the 60 s of proxies, which would otherwise send
-requests on connections that are being closed, and answer with 502."""
 
 _CLOSE = b"content-length: 0\r\nconnection: close\r\n\r\n"
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE
@@ -37,8 +35,6 @@ _SPARE = 16
 _PROBES = "probes"
 """The share to which extra connections count."""
 
-_PROBE_PATHS = frozenset({b"/livez", b"/healthz"})
-
 _LOG_SECONDS = 60.0
 """Minimum time between two log lines about the same limit."""
 
@@ -49,14 +45,17 @@ _READ_BYTES = 16 * 1024
 logger = logging.getLogger(__name__)
 
 
-def http_protocol(limits: Limits, *, behind_proxy: bool = False) -> type[HttpToolsProtocol]:
+def http_protocol(
+    limits: Limits, *, behind_proxy: bool = False, probes: Iterable[str] = HEALTH_PATHS
+) -> type[HttpToolsProtocol]:
     """Return the protocol class for a server's connections.
 
     Args:
         limits: The limits on connections, headers and receiving times.
         behind_proxy: Whether all connections come from a proxy, so that addresses do not matter.
+        probes: The paths of health checks.
     """
-    connections = Connections(limits, shares=not behind_proxy)
+    connections = Connections(limits, shares=not behind_proxy, probes=probes)
     bounds = {"head_bytes": limits.header_bytes, "open": connections}
     return type("BoundedHttp", (BoundedHttp,), bounds)
 
@@ -64,7 +63,10 @@ def http_protocol(limits: Limits, *, behind_proxy: bool = False) -> type[HttpToo
 class Connections:
     """Limits the connections of a server in total and, if `shares` is set, per address."""
 
-    def __init__(self, limits: Limits, *, shares: bool) -> None:
+    def __init__(
+        self, limits: Limits, *, shares: bool, probes: Iterable[str] = HEALTH_PATHS
+    ) -> None:
+        self._probes = frozenset(path.encode() for path in probes)
         self._most = min(limits.connections, _most_open())
         self._most_of_one = limits.connections_per_address
         self._seconds = limits.body_seconds
@@ -94,7 +96,7 @@ class Connections:
 
         It may for a probe, or if there is now room for it among the regular connections.
         """
-        if path in _PROBE_PATHS:
+        if path in self._probes:
             return True
         self.leave(connection)
         return self.admit(connection) and not connection.is_spare

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.discovery import ExtendedDescription
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
+_PATH = re.compile(r"(/[\w.~!$&'()*+,;=:@-]+)+", re.ASCII)
 
 
 def _storage() -> str:
@@ -65,8 +66,11 @@ class ServerOptions:
         hold_text: Whether text that a guardrail or a hook of the target may still change or block
             is held back until it is accepted. If false, it is streamed at once and corrected later,
             so that clients see what is blocked.
-        trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers. Set it only
-            behind a proxy that sets them.
+        trust_forwarded: Whether the card's address follows `X-Forwarded-Proto`, `-Host`, `-Port`
+            and `-Prefix`, and else `Forwarded`. Set it only behind a proxy that sets them.
+        root_path: The path at which a proxy offers the server, such as `/team`. Requests may have
+            it or not, as proxies strip it or not.
+        health_paths: Additional paths of the health check `/healthz`, as a platform asks for.
         grpc_port: The port for gRPC, which needs the extra `grpc`; 0 takes a free port. It has no
             TLS: put a proxy in front of it for other machines.
         grpc_host: The address to listen on for gRPC; `serve` uses its own host.
@@ -87,8 +91,8 @@ class ServerOptions:
             that does not start. The failure is logged.
 
     Raises:
-        ConfigurationError: `extended_description` is set without `authentication`, or a value of
-            `cors_origins` is not an origin.
+        ConfigurationError: `extended_description` is set without `authentication`, a value of
+            `cors_origins` is not an origin, or `root_path` or one of `health_paths` is not a path.
     """
 
     authentication: Authenticator | None = None
@@ -104,6 +108,8 @@ class ServerOptions:
     redact: Redact | None = None
     hold_text: bool = True
     trust_forwarded: bool = False
+    root_path: str = ""
+    health_paths: Sequence[str] = ()
     grpc_port: int | None = None
     grpc_host: str = "127.0.0.1"
     grpc_url: str | None = None
@@ -122,6 +128,11 @@ class ServerOptions:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ConfigurationError(
                     f"{origin!r} is not an origin such as https://chat.example, without a path"
+                )
+        for path in (*self.health_paths, *([self.root_path] if self.root_path else [])):
+            if not _PATH.fullmatch(path):
+                raise ConfigurationError(
+                    f"{path!r} is not a path such as /team, with a slash at its start only"
                 )
 
 

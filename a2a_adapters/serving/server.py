@@ -20,7 +20,8 @@ from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.dialects import CONSOLE
-from a2a_adapters.serving.http import IDLE_SECONDS, http_protocol
+from a2a_adapters.serving.health import HEALTH_PATHS
+from a2a_adapters.serving.http import http_protocol
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.storage import open_storage
 
@@ -191,11 +192,13 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             host=host,
-            http=http_protocol(options.limits, behind_proxy=options.trust_forwarded),
+            http=http_protocol(
+                options.limits, behind_proxy=options.trust_forwarded, probes=_probes(options)
+            ),
             ws="none",
             lifespan="off",  # `serve` runs it, because uvicorn would only log failures
             proxy_headers=options.trust_forwarded,
-            timeout_keep_alive=IDLE_SECONDS,
+            timeout_keep_alive=math.ceil(options.limits.keep_alive_seconds),
             # Closes connections of clients that do not read, once all tasks have ended.
             timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
             log_config=None,
@@ -260,6 +263,11 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         # Not later, because uvicorn then raises the signal again that stopped it.
         await self._open.aclose()
+
+
+def _probes(options: ServerOptions) -> list[str]:
+    paths = [*HEALTH_PATHS, *options.health_paths]
+    return [root + path for root in {options.root_path, ""} for path in paths]
 
 
 def _log_addresses(roots: Sequence[str], agents: ServedAgents) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -15,7 +16,7 @@ from starlette.authentication import AuthCredentials, AuthenticationBackend, Sim
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.serving.http import IDLE_SECONDS, http_protocol
+from a2a_adapters.serving.http import http_protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -51,15 +52,16 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
         app: The app.
         limits: The limits on connections.
     """
+    limits = limits or Limits()
     config = uvicorn.Config(
         AuthenticationMiddleware(app, backend=_TestUsers()),
         port=0,
-        http=http_protocol(limits or Limits()),
+        http=http_protocol(limits),
         log_level="warning",
         ws="none",
         proxy_headers=False,
         # With uvicorn's 5 s, which httpx has too, a busy client would use a closing connection.
-        timeout_keep_alive=IDLE_SECONDS,
+        timeout_keep_alive=math.ceil(limits.keep_alive_seconds),
     )
     server = uvicorn.Server(config)
     config.load()

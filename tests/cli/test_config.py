@@ -55,6 +55,20 @@ def cards(url, *names):
     return [httpx.get(f"{url}/agents/{name}/.well-known/agent-card.json").json() for name in names]
 
 
+def test_the_port_of_a_platform_counts_least(folder):
+    _, origins = shown(PORT="8080", A2A_ADAPTERS_LIMITS_KEEP_ALIVE_SECONDS="620")
+    assert origins["port = 8080"] == "PORT"
+    assert origins["keep_alive_seconds = 620.0"] == "A2A_ADAPTERS_LIMITS_KEEP_ALIVE_SECONDS"
+    _, origins = shown(PORT="8080", A2A_ADAPTERS_PORT="1")
+    assert origins["port = 1"] == "A2A_ADAPTERS_PORT"
+    (folder / "a2a-adapters.toml").write_text("port = 2")
+    _, origins = shown(PORT="8080")
+    assert origins["port = 2"] == "a2a-adapters.toml"
+    (folder / "a2a-adapters.toml").unlink()
+    done = run("config", "show", PORT="tcp://10.0.0.1:80")
+    assert "PORT: port: Input should be a valid integer" in done.stderr
+
+
 def test_nearer_settings_take_precedence(folder):
     (folder / "a2a-adapters.toml").write_text("port = 1\nhost = '::1'\n[limits]\nruns = 2\n")
     settings, origins = shown(A2A_ADAPTERS_PORT="3", A2A_ADAPTERS_LIMITS_THREADS="4")

@@ -52,7 +52,7 @@ async def test_each_answers_in_its_place():
             assert all(i["url"].startswith(agent["url"][:-1]) for i in card["supportedInterfaces"])
             assert (await http.get(agent["url"])).status_code == 405
         assert (await http.get(f"/{CARD}")).status_code == 404
-        assert (await http.post("/", json={})).status_code == 404
+        assert (await http.post("/", json={})).status_code == 405
         for binding in ("JSONRPC", "HTTP+JSON"):
             async with connect(listed[0]["url"], binding=binding) as client:
                 assert answer_of(await send(client, user_message("hi"))) == "HI"

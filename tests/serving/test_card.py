@@ -68,6 +68,42 @@ async def test_forwarded_headers_are_trusted_only_if_enabled():
     assert response.json()["url"] == f"{url}/"
 
 
+@pytest.mark.parametrize(
+    ("headers", "address"),
+    {
+        "nothing": ({}, "http://a.example"),
+        "ALB": ({"x-forwarded-proto": "https", "x-forwarded-port": "443"}, "https://a.example"),
+        "another port": ({"x-forwarded-port": "8443"}, "http://a.example:8443"),
+        "host and port": (
+            {"x-forwarded-host": "b.example:81", "x-forwarded-port": "80"},
+            "http://b.example:81",
+        ),
+        "IPv6": ({"x-forwarded-host": "[::1]", "x-forwarded-port": "81"}, "http://[::1]:81"),
+        "Forwarded": (
+            {"forwarded": 'for="[2001:db8::1]:47";Proto=https;host="b.example:8443", host=c'},
+            "https://b.example:8443",
+        ),
+        "API Gateway": (
+            {"forwarded": "by=192.0.2.1;for=192.0.2.2;host=b.example;proto=https"},
+            "https://b.example",
+        ),
+        "both": (
+            {"forwarded": "host=evil.example;proto=ftp", "x-forwarded-host": "b.example",
+             "x-forwarded-proto": "https"},
+            "https://b.example",
+        ),
+        "rubbish": ({"forwarded": ";;=,host", "x-forwarded-port": "many"}, "http://a.example"),
+    }.values(),
+)  # fmt: skip
+async def test_addresses_of_clients_of_a_proxy(headers, address):
+    _, response = await fetch(
+        build_app(hello, options=ServerOptions(trust_forwarded=True, allowed_hosts=["*"])),
+        host="a.example",
+        **headers,
+    )
+    assert response.json()["url"] == f"{address}/"
+
+
 async def test_it_can_be_cached():
     async with serving(hello) as http:
         first = await http.get(PATHS[0])

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
-from a2a_adapters import BearerTokens, ServerOptions, build_app
+from a2a_adapters import BearerTokens, ConfigurationError, ServerOptions, build_app
 from tests.support.requests import V1, rpc, say
 
 TOKEN = {"Authorization": "Bearer secret"}
@@ -28,7 +28,6 @@ REQUESTS = {
     "a stranger": ("POST", {"Authorization": ""}, rpc("SendMessage", say("hello"))),
     "too many headers": ("POST", {"X": "x" * 70_000}, rpc("SendMessage", say("hello"))),
     "another verb": ("PUT", {}, rpc("SendMessage", say("hello"))),
-    "nothing to see": ("GET", {}, None),
 }
 
 
@@ -74,6 +73,43 @@ async def test_addresses_of_a_mounted_app_are_below_its_path(target):
     assert card["url"] == listed["url"]
     assert card["url"].startswith("http://127.0.0.1/ai/sub/")
     assert answer.json()["result"]["task"]["artifacts"][0]["parts"] == [{"text": "hello"}]
+
+
+@pytest.mark.parametrize("path", ["/rpc", "/team/", "/team", "/team/rpc", "/"])
+@pytest.mark.parametrize("is_mounted", [False, True], ids=["", "mounted"])
+async def test_calls_at_other_paths_have_the_same_answers(path, is_mounted):
+    options = ServerOptions(authentication=BearerTokens({"secret": "ann"}), root_path="/team")
+    app = build_app(echo, options=options)
+    under = "/sub" if is_mounted else ""
+    async with client(Starlette(routes=[Mount(under, app)]) if under else app) as http:
+        body = rpc("SendMessage", say("hello"))
+        answer = await http.post(under + path, headers=V1 | TOKEN, json=body)
+        refused = await http.post(under + path, headers=V1, json=body)
+        card = (await http.get(f"{under}/team/.well-known/agent-card.json")).json()
+    assert answer.json()["result"]["task"]["artifacts"][0]["parts"] == [{"text": "hello"}]
+    assert (refused.status_code, refused.json()["jsonrpc"]) == (401, "2.0")
+    assert card["url"] == f"http://127.0.0.1{under}/team/"
+
+
+async def test_several_agents_below_the_path_of_a_proxy():
+    app = build_app({"one": echo}, options=ServerOptions(root_path="/team"))
+    async with client(app) as http:
+        for path in ("/team/agents", "/agents"):
+            [listed] = (await http.get(path)).json()["agents"]
+            assert listed["url"] == "http://127.0.0.1/team/agents/one/"
+        answer = await http.post(
+            "/team/agents/one", headers=V1, json=rpc("SendMessage", say("hello"))
+        )
+        assert answer.json()["result"]["task"]["artifacts"]
+        assert (await http.get("/team/healthz")).json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("path", ["team", "/team/", "/", "/a b", "/a?b"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(ConfigurationError, match="is not a path such as /team"):
+        ServerOptions(root_path=path)
+    with pytest.raises(ConfigurationError, match="is not a path such as /team"):
+        ServerOptions(health_paths=[path])
 
 
 async def made():

@@ -116,6 +116,18 @@ def test_many_waiting_callers_in_a_second_event_loop(storage):
         assert asyncio.run(talk()) == {200}
 
 
+@pytest.fixture
+def loop():
+    """The event loop of the main thread, as in a function of AWS Lambda."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield loop
+    asyncio.set_event_loop(None)
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+@pytest.mark.usefixtures("loop")
 def test_mangum_starts_it_for_every_event(storage):
     app = build_app(echo, options=ServerOptions(storage=storage, allowed_hosts=["*"]))
     handler = Mangum(app)

@@ -37,7 +37,7 @@ def serve(
         typer.Option(
             min=0,
             max=65535,
-            help="The port to listen on; 0 takes a free one. Default: 8000, or the next free one.",
+            help="The port to listen on; 0 takes a free one. Default: PORT, or 8000 or the next.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
@@ -59,7 +59,11 @@ def serve(
     ] = None,
     trust_forwarded: Annotated[
         bool | None,
-        typer.Option(help="Trust X-Forwarded-* headers, behind a proxy that sets them."),
+        typer.Option(help="Trust X-Forwarded-* and Forwarded, behind a proxy that sets them."),
+    ] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(help="The path at which a proxy offers the server, such as /team."),
     ] = None,
     grpc_port: Annotated[
         int | None,
@@ -150,6 +154,7 @@ def serve(
         "allowed_hosts": allow_host,
         "cors_origins": cors,
         "trust_forwarded": trust_forwarded,
+        "root_path": root_path,
         "grpc_port": grpc_port,
         "grpc_url": grpc_url,
         "push": {"allow_private": True} if push_private else push,

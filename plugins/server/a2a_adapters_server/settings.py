@@ -94,6 +94,8 @@ class ServerSettings(Table):
     extensions: list[str] = Field(default_factory=list)
     hold_text: bool = True
     trust_forwarded: bool = False
+    root_path: str = ""
+    health_paths: list[str] = Field(default_factory=list)
     grpc_port: Port | None = None
     grpc_url: str | None = None
     console: bool | None = None
@@ -122,7 +124,12 @@ class ServerSettings(Table):
         return {True: {}, False: None}[push] if isinstance(push, bool) else push
 
     @field_validator(
-        *("dialects", "allowed_hosts", "cors_origins", "caller_headers", "extensions"),
+        "dialects",
+        "allowed_hosts",
+        "cors_origins",
+        "caller_headers",
+        "extensions",
+        "health_paths",
         mode="before",
     )
     @classmethod
@@ -171,6 +178,8 @@ class ServerSettings(Table):
             bus=self.bus,
             hold_text=self.hold_text,
             trust_forwarded=self.trust_forwarded,
+            root_path=self.root_path,
+            health_paths=self.health_paths,
             grpc_port=self.grpc_port,
             grpc_url=self.grpc_url,
             push=self.push.options() if self.push else None,

@@ -28,6 +28,8 @@ COMMAND_LINE = "the command line"
 DEFAULT = "default"
 
 _PREFIX = "A2A_ADAPTERS_"
+_PLATFORM_PORT = "PORT"
+"""The variable in which Cloud Run, Heroku and others say where to listen."""
 _TABLES: dict[str, Any] = {"limits": LimitsTable, "push": PushTable}
 _TARGETS = {"target", "agents"}
 _ABOUT = {"name", "description"}
@@ -52,6 +54,11 @@ class Sources:
         """Override settings; without `origin` they come from environment variables."""
         self.content = _merged(self.content, content)
         self.origins |= {key: origin or _variable(key) for key in _keys(content)}
+
+    def add_below(self, content: Content, origin: str) -> None:
+        """Set settings that have no value yet."""
+        self.origins = dict.fromkeys(_keys(content), origin) | self.origins
+        self.content = _merged(content, self.content)
 
     def settings(self) -> ServerSettings:
         """Validate the settings.
@@ -92,7 +99,8 @@ def gather(
     Args:
         given: The settings of the command line, as keys and tables of `ServerSettings`.
         file: The file to read instead of one in the current folder.
-        environment: Variables such as `A2A_ADAPTERS_PORT` and `A2A_ADAPTERS_LIMITS_RUNS`.
+        environment: Variables such as `A2A_ADAPTERS_PORT` and `A2A_ADAPTERS_LIMITS_RUNS`; and
+            `PORT`, which counts least.
 
     Raises:
         ConfigurationError: The file cannot be read, or a variable is invalid.
@@ -110,6 +118,8 @@ def gather(
         sources.add(content, path.name if path.parent == Path.cwd() else str(path))
     sources.add(variables)
     sources.add(given, COMMAND_LINE)
+    if port := environment.get(_PLATFORM_PORT):
+        sources.add_below({"port": port}, _PLATFORM_PORT)
     return sources
 
 
