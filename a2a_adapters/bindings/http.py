@@ -9,6 +9,7 @@ from a2a.auth.user import UnauthenticatedUser
 from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
 from a2a.server.context import ServerCallContext
 from a2a.server.routes.common import StarletteUser
+from a2a.types import SendMessageRequest
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
@@ -43,11 +44,14 @@ class HttpAgent:
 
     A large request takes many times its size when it is parsed. Large ones are parsed one at a
     time off the event loop; until then only their bytes are held. `answers_bytes` limits the bytes
-    of answers under way.
+    of answers under way. `context_header` names the conversation of messages that do not.
     """
 
-    def __init__(self, runtime: StreamingHandler, answers_bytes: int) -> None:
+    def __init__(
+        self, runtime: StreamingHandler, answers_bytes: int, context_header: str = ""
+    ) -> None:
         self.runtime = runtime
+        self.context_header = context_header.lower()
         self.answers = Answers(answers_bytes)
         self._lock = asyncio.Lock()
 
@@ -67,6 +71,13 @@ class HttpAgent:
                 return await computed(convert, body.content)
         finally:
             body.release()
+
+    def name_context(self, params: object, headers: Mapping[str, str]) -> None:
+        """Put a message that names neither a context nor a task into the header's conversation."""
+        if isinstance(params, SendMessageRequest) and self.context_header in headers:
+            message = params.message
+            if not message.context_id and not message.task_id:
+                message.context_id = headers[self.context_header]
 
     def name_extensions(self, response: Response, context: ServerCallContext) -> None:
         """Add the header that names the activated extensions."""

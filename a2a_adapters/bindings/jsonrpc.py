@@ -127,6 +127,8 @@ class JsonRpcEndpoint:
             context = caller_of(request)
             check_content_type(context.state["headers"])
             await self._agent.read(request.scope, call.read)
+            if self._agent.context_header:
+                self._agent.name_context(call.params, context.state["headers"])
             return await self._answer(call, context)
         except ClientDisconnect:
             raise

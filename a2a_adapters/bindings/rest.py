@@ -114,6 +114,8 @@ class _Endpoint:
         context = caller_of(request)
         context.tenant = params.tenant
         context.state[VERSION_STATE] = self._version
+        if self._agent.context_header:
+            self._agent.name_context(params, request.scope[HEADERS])
         self._agent.answers.check_room(method.operation.large_bytes)
         result = await method.operation.of(self._agent.runtime)(params, context)
         response = await self._respond(method, result)

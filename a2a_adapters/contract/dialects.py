@@ -93,11 +93,13 @@ class DialectServer:
         agents: At least one agent, by URL-safe id.
         url: Returns the server's public address for a request, without a trailing slash.
         caller: Returns the call context of a request, for `DialectAgent.handler`.
+        is_busy: Returns whether messages are being answered, or wait for that.
     """
 
     agents: Mapping[str, DialectAgent]
     url: Callable[[Scope], str]
     caller: Callable[[Request], ServerCallContext]
+    is_busy: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

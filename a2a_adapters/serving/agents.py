@@ -140,7 +140,8 @@ class ServedAgent:
     def routes(self, protection: Protection, *public: BaseRoute) -> list[BaseRoute]:
         """Return the agent's routes; all but the card's and the `public` ones are protected."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
-        agent = HttpAgent(self.runtime, self._options.limits.answers_bytes)
+        options = self._options
+        agent = HttpAgent(self.runtime, options.limits.answers_bytes, options.context_header)
         rpc = JsonRpcEndpoint(agent)
         every = Router([Route("/", rpc, methods=["POST"]), *rest_routes(agent)], default=not_found)
         self.rpc = protection.of(rpc)
@@ -148,7 +149,7 @@ class ServedAgent:
             Route("/", self.rpc, methods=["POST"]),  # first, as most requests use it
             Route("/rpc", self.rpc, methods=["POST"]),
             *public,
-            *card.routes(also=() if self._options.extended_description else (_V03_CARD_PATH,)),
+            *card.routes(also=() if options.extended_description else (_V03_CARD_PATH,)),
             Mount("", protection.of(every)),
         ]
 
@@ -270,7 +271,10 @@ class ServedAgents:
             )
             for agent in self._agents
         }
-        return DialectServer(agents, self._root.of, caller_of)
+        return DialectServer(agents, self._root.of, caller_of, self._is_busy)
+
+    def _is_busy(self) -> bool:
+        return any(agent.runtime.figures.messages for agent in self._agents)
 
     async def start(self) -> None:
         """Connect to the storage, recover orphaned tasks, and listen on the ports of bindings."""

@@ -45,6 +45,8 @@ class ServerOptions:
     Attributes:
         authentication: Authenticates callers, as the card announces. Default: none required.
         caller_headers: Names of request headers that agents may read in `AgentRequest.caller`.
+        context_header: The name of a request header with the conversation of messages that name
+            neither a context nor a task, such as a host's session. Any caller can choose it.
         extended_description: Returns the description for an authenticated caller, given the public
             one and the caller's name. Needs `authentication`.
         allowed_hosts: Additional host names that requests to a loopback address may have in `Host`
@@ -97,6 +99,7 @@ class ServerOptions:
 
     authentication: Authenticator | None = None
     caller_headers: Sequence[str] = ()
+    context_header: str = ""
     extended_description: ExtendedDescription | None = None
     allowed_hosts: Sequence[str] = ()
     cors_origins: Sequence[str] = ()

@@ -29,11 +29,15 @@ def a2a_commands() -> Mapping[str, str]:
 
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
-    """Return the page at the server's root, which `serve` adds, or the metrics."""
+    """Return the page at the server's root, the metrics, or the check of a platform."""
     from a2a_adapters.observability.figures import ProcessFigures  # noqa: PLC0415 - for servers
 
     if isinstance(dialect, ProcessFigures):
         return _metrics(dialect)
+    if dialect == "agentcore":
+        from a2a_adapters_server.agentcore import agentcore_routes  # noqa: PLC0415 - as below
+
+        return agentcore_routes(server)
     if dialect != "page":
         return None
     from a2a_adapters_server.page import page_routes  # noqa: PLC0415 - needs Starlette

@@ -40,6 +40,10 @@ def serve(
             help="The port to listen on; 0 takes a free one. Default: PORT, or 8000 or the next.",
         ),
     ] = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(help="The host whose settings to use: agentcore (AWS Bedrock)."),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="The description in the card.")] = None,
     url: Annotated[str | None, typer.Option(help="The public address in the card.")] = None,
@@ -139,11 +143,13 @@ def serve(
     from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
     from a2a_adapters_server.banner import banner  # noqa: PLC0415
+    from a2a_adapters_server.platforms import own_dialects  # noqa: PLC0415
     from a2a_adapters_server.sources import DEFAULT, gather  # noqa: PLC0415
     from a2a_adapters_server.workers import Workers, check, inherited  # noqa: PLC0415
 
     given = {
         **_targets(targets),
+        "platform": platform,
         "host": host,
         "port": port,
         "name": name,
@@ -191,7 +197,7 @@ def serve(
             description=settings.description,
             url=settings.url,
             options=options,
-            dialects=[*settings.dialects, "page"],
+            dialects=[*settings.dialects, *own_dialects(settings.platform), "page"],
             allow_unauthenticated=settings.allow_unauthenticated,
             sockets=sockets,
             on_start=on_start,

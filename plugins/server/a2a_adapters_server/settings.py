@@ -74,6 +74,7 @@ class AgentSettings(Table):
 class ServerSettings(Table):
     """All settings of `serve`, with its defaults."""
 
+    platform: str | None = None
     target: str | None = None
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     name: str | None = None
@@ -91,6 +92,7 @@ class ServerSettings(Table):
     allowed_hosts: list[str] = Field(default_factory=list)
     cors_origins: list[str] = Field(default_factory=list)
     caller_headers: list[str] = Field(default_factory=list)
+    context_header: str = ""
     extensions: list[str] = Field(default_factory=list)
     hold_text: bool = True
     trust_forwarded: bool = False
@@ -172,6 +174,7 @@ class ServerSettings(Table):
             allowed_hosts=self.allowed_hosts,
             cors_origins=self.cors_origins,
             caller_headers=self.caller_headers,
+            context_header=self.context_header,
             extensions=[Extension(uri=uri) for uri in self.extensions],
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.cli.options import suggestion
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_server.platforms import platform
 from a2a_adapters_server.settings import LimitsTable, PushTable, ServerSettings
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def gather(
             `PORT`, which counts least.
 
     Raises:
-        ConfigurationError: The file cannot be read, or a variable is invalid.
+        ConfigurationError: The file cannot be read, a variable is invalid, or there is no such
+            platform.
     """
     sources = Sources()
     variables = _from(environment)
@@ -118,6 +120,8 @@ def gather(
         sources.add(content, path.name if path.parent == Path.cwd() else str(path))
     sources.add(variables)
     sources.add(given, COMMAND_LINE)
+    if name := sources.content.get("platform"):
+        sources.add_below(dict(platform(name).settings(environment)), f"the platform {name}")
     if port := environment.get(_PLATFORM_PORT):
         sources.add_below({"port": port}, _PLATFORM_PORT)
     return sources
