@@ -24,6 +24,7 @@ from a2a_adapters.serving.garbage import settled, trim_memory
 from a2a_adapters.serving.health import HEALTH_PATHS, health_routes
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.serving.siblings import share_a_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -37,6 +38,11 @@ _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After",
 """Response headers that web pages may read, besides the CORS-safelisted ones."""
 
 _NOT_STARTED = Refusal(503, "UNAVAILABLE", "the agent has not been started")
+
+_NOT_SHARED = (
+    "other processes answer at the same port, but this one keeps its tasks in memory: the others "
+    "do not find them. Use one worker, or a storage that they share (postgresql://...)"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +112,8 @@ def build_app(
             trimming = asyncio.create_task(trim_memory())
             try:
                 await agents.start()
+                if not agents.storage.is_durable and share_a_port():
+                    logger.warning(_NOT_SHARED)
                 with settled(), watched_loop():
                     yield
             finally:

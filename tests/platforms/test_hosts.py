@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from a2a_adapters_server.sources import gather
 
 from tests.platforms.contract import CARD, Place, message, text_of
-from tests.support.processes import launched
+from tests.support.processes import Server, launched
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -228,6 +229,26 @@ def test_agentcore_keeps_a_busy_session_alive_and_names_the_conversation(running
     sent = {"message": message("hello")["message"]}
     rest = place.http.post(f"{place.url}/message:send", headers={"A2A-Version": "1.0"}, json=sent)
     assert rest.json()["task"]["contextId"] == "s" * 33
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the files of processes")
+@pytest.mark.parametrize(("workers", "is_warned"), [(1, False), (2, True)])
+def test_workers_that_share_a_port_without_a_storage_are_warned(
+    workers, is_warned, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    made = "from a2a_adapters import build_app\napp = build_app(lambda text: text, name='echo')\n"
+    (tmp_path / "served.py").write_text(made)
+    port = ["--port", "0", "--workers", str(workers)]
+    server = Server(warm("-m", "uvicorn", "served:app", *port), None)
+    try:
+        server.said("Application startup complete")
+        if is_warned:
+            server.said("other processes answer at the same port")
+        server.terminate()
+        assert ("other processes" in server.ended()) == is_warned
+    finally:
+        server.close()
 
 
 def settings(environment: dict[str, str], **given: Any) -> Any:
