@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
     from a2a_adapters.runtime.push import PushOptions
-    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens
+    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, ForwardedUser
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
     from a2a_adapters.serving.options import NamedTarget, ServerOptions
@@ -137,11 +137,11 @@ __all__ = [
     "ApiKeys", "AuthRequired", "Authenticator", "BearerAuth", "BearerTokens", "BlockedError",
     "Caller", "CancelFlag", "ConfigurationError", "Conversation", "ConversationState", "Data",
     "ErrorCategory", "Exchange", "Extension", "Factory", "File", "Finding", "ForbiddenError",
-    "ForbiddenUrlError", "HeadersAuth", "InputRequired", "InvalidInputError", "JwtTokens",
-    "LimitedWait", "Limits", "ListedAgent", "ListenError", "MessageInput", "MissingExtraError",
-    "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy", "Output", "Part",
-    "PluginStatus", "Plugins", "ProcessStates", "Progress", "ProgressEvent", "PushOptions",
-    "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
+    "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired", "InvalidInputError",
+    "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError", "MessageInput",
+    "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
+    "Output", "Part", "PluginStatus", "Plugins", "ProcessStates", "Progress", "ProgressEvent",
+    "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
     "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
     "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",
     "RemoteTaskError", "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError",
@@ -173,7 +173,7 @@ _MODULES = {
     "executor.executor": "AdapterExecutor",
     "net": "OutboundPolicy",
     "runtime.push": "PushOptions",
-    "security": "AnyOf ApiKeys Authenticator BearerTokens",
+    "security": "AnyOf ApiKeys Authenticator BearerTokens ForwardedUser",
     "serving.agents": "as_executor",
     "serving.app": "build_app",
     "serving.options": "NamedTarget ServerOptions",

@@ -65,7 +65,7 @@ BUILT_IN = {
         "runtime", "security",
     },
     "jwt": {"net", "security"},
-    "oauth": {"calling", "contract", "net", "protocol"},
+    "oauth": {"calling", "contract", "net", "protocol", "security"},
     "server": {
         "cli", "concurrency", "contract", "net", "observability", "protocol", "runtime", "security",
         "serving",
@@ -87,6 +87,7 @@ BETWEEN_PLUGINS = {
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
     ("client", "oauth"): "`auth login` finds the endpoints of cards, and requests tokens there",
     ("console", "check"): "the page checks agents, and its command resolves their names",
+    ("server", "jwt"): "the setting `forwarded_user` verifies the users that a front signs",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",
     ("omniroute", "autogen"): "its model class is a subclass",

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from a2a_adapters.security.api_keys import ApiKeys, BearerTokens
+from a2a_adapters.security.api_keys import (
+    ApiKeys,
+    BearerTokens,
+    InvalidTokenError,
+    bearer_token,
+)
 from a2a_adapters.security.authenticator import AnyOf, Authenticator
+from a2a_adapters.security.claims import ClaimedTokens, Claims
+from a2a_adapters.security.forwarded import ForwardedUser
 
-__all__ = ["AnyOf", "ApiKeys", "Authenticator", "BearerTokens"]
+__all__ = [
+    "AnyOf", "ApiKeys", "Authenticator", "BearerTokens", "ClaimedTokens", "Claims", "ForwardedUser",
+    "InvalidTokenError", "bearer_token",
+]  # fmt: skip

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Characters that survive in a header: no spaces, no commas.
 _SECRET = re.compile(r"[!-+\--~]+")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class _Users:
@@ -83,7 +83,7 @@ class ApiKeys(Authenticator):
     """
 
     def __init__(self, users: Mapping[str, str], *, header: str = "X-API-Key") -> None:
-        if not _HEADER.fullmatch(header):
+        if not HEADER_NAME.fullmatch(header):
             raise ConfigurationError(f"{header!r} is not the name of a header")
         self._users = _Users(users, "API key")
         self._header = header

@@ -25,6 +25,9 @@ class Authenticator(ABC):
     challenge: str = "Bearer"
     """The `WWW-Authenticate` header of 401 responses to errors without their own (RFC 9110)."""
 
+    trusts_front: bool = False
+    """Whether it believes an unsigned header of a proxy, see `ServerOptions.trust_forwarded`."""
+
     @abstractmethod
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return alternative `a2a.types.SecurityScheme`s by name."""
@@ -63,6 +66,7 @@ class AnyOf(Authenticator):
 
     def __init__(self, *authenticators: Authenticator) -> None:
         self._authenticators = authenticators
+        self.trusts_front = any(each.trusts_front for each in authenticators)
         self._schemes: dict[str, SecurityScheme] = {}
         for authenticator in authenticators:
             for name, scheme in authenticator.security_schemes().items():

@@ -93,7 +93,8 @@ class ServerOptions:
             that does not start. The failure is logged.
 
     Raises:
-        ConfigurationError: `extended_description` is set without `authentication`, a value of
+        ConfigurationError: `extended_description` is set without `authentication`, an authenticator
+            such as `ForwardedUser` without `trust_forwarded`, a value of
             `cors_origins` is not an origin, or `root_path` or one of `health_paths` is not a path.
     """
 
@@ -127,6 +128,11 @@ class ServerOptions:
     def __post_init__(self) -> None:
         if self.extended_description is not None and self.authentication is None:
             raise ConfigurationError("extended_description needs authentication")
+        if self.authentication and self.authentication.trusts_front and not self.trust_forwarded:
+            raise ConfigurationError(
+                "the name of a user in a header is believed only from a trusted front: set "
+                "trust_forwarded=True (--trust-forwarded) if every request comes through it"
+            )
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ConfigurationError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from a2a_adapters_server.credentials import authenticator
 
-from a2a_adapters import ConfigurationError, UnauthenticatedError
+from a2a_adapters import ConfigurationError, ServerOptions, UnauthenticatedError
 
 TOKENS, KEYS = "A2A_ADAPTERS_BEARER_TOKENS", "A2A_ADAPTERS_API_KEYS"
 
@@ -64,3 +64,39 @@ def test_a_file_that_other_users_can_access_is_logged_once(tmp_path, caplog, mod
     assert caplog.text.count("chmod 600") == (mode & 0o077 != 0)
     assert str(keys) not in caplog.text
     assert "t0ken" not in caplog.text
+
+
+ARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/agents/50dc6c495c0c9188"
+
+
+@pytest.mark.parametrize(
+    ("front", "header"),
+    [
+        ("azure", "x-ms-client-principal-id"),
+        ("databricks", "x-forwarded-user"),
+        ("oauth2-proxy", "x-forwarded-user"),
+        ("X-Auth-Request-Email", "x-auth-request-email"),
+    ],
+)
+async def test_a_front_names_the_user(front, header):
+    both = authenticator(None, None, {TOKENS: "bob: three"}, front)
+    assert await both.authenticate({header: "ann"}) == "ann"
+    assert await both.authenticate({"authorization": "Bearer three"}) == "bob"
+    with pytest.raises(ConfigurationError, match="--trust-forwarded"):
+        ServerOptions(authentication=both)
+    assert ServerOptions(authentication=both, trust_forwarded=True).authentication is both
+
+
+@pytest.mark.parametrize(("front", "audience"), [("iap", "/projects/1/apps/x"), ("alb", ARN)])
+async def test_a_front_that_signs_needs_its_audience_but_no_trust(front, audience):
+    signed = authenticator(None, None, {}, front, audience)
+    assert ServerOptions(authentication=signed).authentication is signed
+    with pytest.raises(UnauthenticatedError):
+        await signed.authenticate({"x-forwarded-user": "ann"})
+    with pytest.raises(ConfigurationError, match="needs forwarded_audience"):
+        authenticator(None, None, {}, front)
+
+
+def test_unknown_fronts_are_refused():
+    with pytest.raises(ConfigurationError, match="use alb, azure, databricks, iap, oauth2-proxy"):
+        authenticator(None, None, {}, "oauth-proxy")

@@ -72,8 +72,10 @@ class KeySet:
 
     def _refresh(self) -> asyncio.Task[None] | None:
         """Return the running or a new refresh, or None if the last one was too recent."""
-        if self._fetching and not self._fetching.done():
-            return self._fetching
+        running, loop = self._fetching, asyncio.get_running_loop()
+        # A refresh of an event loop that has been closed never ends.
+        if running and not running.done() and running.get_loop() is loop:
+            return running
         pause = _PAUSE_SECONDS if self._keys else _FIRST_PAUSE_SECONDS
         if time.monotonic() - self._asked_at <= pause:
             return None

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import time
-from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters import (
-    Authenticator,
-    Caller,
-    ConfigurationError,
-    ForbiddenError,
-    MissingExtraError,
-)
-from a2a_adapters.security.api_keys import InvalidTokenError, bearer_token
+from a2a_adapters import ConfigurationError, MissingExtraError, UnauthenticatedError
+from a2a_adapters.security import ClaimedTokens, Claims, InvalidTokenError, bearer_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,10 +23,8 @@ _LEEWAY_SECONDS = 10
 _KNOWN_TOKENS = 1000
 """Number of verified tokens in the cache."""
 
-Claims: TypeAlias = "dict[str, Any]"
 
-
-class JwtTokens(Authenticator):
+class JwtTokens(ClaimedTokens):
     """Accepts `Authorization: Bearer <JWT>`, signed with a key of a JWKS (RFC 7519, RFC 7517).
 
     Signature, algorithm, issuer, audience and expiry are verified. The keys are fetched with the
@@ -47,6 +38,9 @@ class JwtTokens(Authenticator):
         scopes: Scopes required in `scope` (or `scp`); without them the response is 403.
         user_claim: The claim with the user's name.
         tenant_claim: The claim with the name of the user's tenant, if any.
+        header: The header with the token that a front has added, such as
+            `X-Goog-IAP-JWT-Assertion`, in place of `Authorization`. The card then names no scheme,
+            because callers authenticate to the front.
 
     Raises:
         MissingExtraError: The extra `jwt` is not installed.
@@ -63,7 +57,9 @@ class JwtTokens(Authenticator):
         scopes: Sequence[str] = (),
         user_claim: str = "sub",
         tenant_claim: str | None = None,
+        header: str | None = None,
     ) -> None:
+        super().__init__(scopes, user_claim, tenant_claim)
         try:
             from a2a_adapters_jwt.keys import KeySet  # noqa: PLC0415
         except ImportError as error:
@@ -79,37 +75,24 @@ class JwtTokens(Authenticator):
         self._issuer = issuer
         self._audience = audience
         self._algorithms = list(algorithms)
-        self._scopes = frozenset(scopes)
-        self._user_claim = user_claim
-        self._tenant_claim = tenant_claim
+        self._header = header
         # Verifying a signature takes as long as half a request.
         self._known: dict[str, _Verified] = {}
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Return the scheme `jwt`."""
+        """Return the scheme `jwt`; none for tokens of a front."""
+        if self._header is not None:
+            return {}
         scheme = HTTPAuthSecurityScheme(scheme="Bearer", bearer_format="JWT")
         return {"jwt": SecurityScheme(http_auth_security_scheme=scheme)}
 
-    async def authenticate(self, headers: Mapping[str, str]) -> str:
-        """Return the user that the token names."""
-        claims = await self._verified(bearer_token(headers))
-        user = claims[self._user_claim]
-        if not isinstance(user, str) or not user:
-            raise InvalidTokenError("the token does not name its user")
-        if missing := self._scopes - _granted(claims):
-            names = " ".join(sorted(missing))
-            challenge = f'Bearer error="insufficient_scope", scope="{names}"'
-            raise ForbiddenError(f"the token lacks the scope {names}", challenge=challenge)
-        return user
-
-    async def identify(self, headers: Mapping[str, str]) -> Caller:
-        """Return the user that the token names, with its claims, scopes and tenant."""
-        owner = await self.authenticate(headers)
-        claims = deepcopy(await self._verified(bearer_token(headers)))  # agents may change them
-        tenant = claims.get(self._tenant_claim, "") if self._tenant_claim else ""
-        if not isinstance(tenant, str):
-            raise InvalidTokenError("the token does not name its tenant")
-        return Caller(owner=owner, claims=claims, scopes=_granted(claims), tenant=tenant)
+    async def verified(self, headers: Mapping[str, str]) -> Claims:
+        """Return the claims of the token."""
+        if self._header is None:
+            return await self._verified(bearer_token(headers))
+        if (token := headers.get(self._header.lower())) is None:
+            raise UnauthenticatedError(f"the request has no token in {self._header}")
+        return await self._verified(token)
 
     async def _verified(self, token: str) -> Claims:
         known = self._known.get(token)
@@ -160,11 +143,3 @@ class _Verified:
     expires_at: float
     key_id: str | None
     key: PyJWK
-
-
-def _granted(claims: Mapping[str, object]) -> frozenset[str]:
-    """Return the scopes of a token, from RFC 8693's string or a list."""
-    scopes = claims.get("scope", claims.get("scp", ""))
-    if isinstance(scopes, str):
-        return frozenset(scopes.split())
-    return frozenset(map(str, scopes)) if isinstance(scopes, list) else frozenset()

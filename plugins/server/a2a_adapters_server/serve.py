@@ -53,6 +53,14 @@ def serve(
     api_key_file: Annotated[
         Path | None, typer.Option(help="Require API keys in X-API-Key; lines of `user: key`.")
     ] = None,
+    forwarded_user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FRONT",
+            help="Take the user from a trusted front: alb, azure, databricks, iap, oauth2-proxy, "
+            "or from a header X-...",
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(help="Without authentication, a host name to accept besides localhost."),
@@ -157,6 +165,7 @@ def serve(
         "url": url,
         "bearer_token_file": bearer_token_file,
         "api_key_file": api_key_file,
+        "forwarded_user": forwarded_user,
         "allowed_hosts": allow_host,
         "cors_origins": cors,
         "trust_forwarded": trust_forwarded,

@@ -88,6 +88,8 @@ class ServerSettings(Table):
     dialects: list[str] = Field(default_factory=list)
     bearer_token_file: Path | None = None
     api_key_file: Path | None = None
+    forwarded_user: str | None = None
+    forwarded_audience: str | None = None
     allow_unauthenticated: bool = False
     allowed_hosts: list[str] = Field(default_factory=list)
     cors_origins: list[str] = Field(default_factory=list)
@@ -170,7 +172,13 @@ class ServerSettings(Table):
             ConfigurationError: A file cannot be read, or a setting is invalid.
         """
         return ServerOptions(
-            authentication=authenticator(self.bearer_token_file, self.api_key_file, os.environ),
+            authentication=authenticator(
+                self.bearer_token_file,
+                self.api_key_file,
+                os.environ,
+                self.forwarded_user,
+                self.forwarded_audience,
+            ),
             allowed_hosts=self.allowed_hosts,
             cors_origins=self.cors_origins,
             caller_headers=self.caller_headers,

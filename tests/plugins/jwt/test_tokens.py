@@ -244,6 +244,43 @@ async def test_a_provider_that_never_ends_its_answer_is_given_up(ask, provider, 
     provider.may_answer.set()
 
 
+async def test_a_token_that_a_front_has_put_into_another_header(provider):
+    assertion = "X-Goog-IAP-JWT-Assertion"
+    urls = {"jwks_url": f"{provider.url}/keys", "issuer": ISSUER, "audience": AUDIENCE}
+    tokens = JwtTokens(**urls, header=assertion)
+    assert tokens.security_schemes() == {}
+    caller = await tokens.identify({assertion.lower(): token(scope="chat")})
+    assert (caller.owner, caller.scopes) == ("ann", {"chat"})
+    for headers in ({}, {"authorization": f"Bearer {token()}"}):
+        with pytest.raises(UnauthenticatedError, match=f"no token in {assertion}"):
+            await tokens.identify(headers)
+    with pytest.raises(UnauthenticatedError):
+        await tokens.identify({assertion.lower(): token(aud="other")})
+
+
+async def test_keys_are_fetched_again_after_an_event_loop_was_closed_meanwhile(provider):
+    urls = {"jwks_url": f"{provider.url}/keys", "issuer": ISSUER, "audience": AUDIENCE}
+    tokens, headers = JwtTokens(**urls), {"authorization": f"Bearer {token()}"}
+
+    async def give_up():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(tokens.authenticate(headers), 0.01)
+
+    def elsewhere():
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(give_up())
+        left = asyncio.all_tasks(loop)
+        loop.close()
+        for each in left:
+            each._log_destroy_pending = False
+
+    provider.may_answer.clear()
+    await asyncio.to_thread(elsewhere)
+    provider.may_answer.set()
+    tokens._keys._asked_at = float("-inf")
+    assert await tokens.authenticate(headers) == "ann"
+
+
 async def test_an_unavailable_provider_affects_only_its_own_users(provider):
     def tokens(path, issuer):
         return JwtTokens(f"{provider.url}{path}", issuer=issuer, audience=AUDIENCE, scopes=["chat"])
