@@ -14,8 +14,10 @@ import kubernetes_validate
 import pytest
 import yaml
 from a2a_adapters_server.settings import ServerSettings
+from a2a_adapters_server.sources import gather
 
 from tests.support.processes import PATIENCE, started
+from tests.support.programs import needed
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -40,6 +42,77 @@ def test_the_compose_file_fits_its_schema():
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: manifest["kind"])
 def test_a_manifest_fits_its_schema(manifest):
     kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+
+CHART = DEPLOY / "helm"
+
+
+def kubernetes(text):
+    """Validate the manifests in a text, and return them by their kinds."""
+    manifests = [each for each in yaml.safe_load_all(text) if each]
+    for manifest in manifests:
+        kubernetes_validate.validate(manifest, "1.31", strict=True)
+    return {each["kind"]: each for each in manifests}
+
+
+NETWORK = ["Ingress", "NetworkPolicy"]
+
+
+@pytest.mark.parametrize("name", ["ingress", "network-policy"])
+def test_an_additional_manifest_fits_its_schema(name):
+    [kind] = kubernetes((DEPLOY / "kustomize" / f"{name}.yaml").read_text())
+    assert kind in NETWORK
+
+
+def test_kustomize_spreads_the_replicas():
+    found = kubernetes(run(needed("kubectl"), "kustomize", str(DEPLOY)))
+    kinds = {each["kind"] for each in MANIFESTS}
+    assert found.keys() == {*kinds, *NETWORK}
+    pod = found["Deployment"]["spec"]["template"]
+    for spread in pod["spec"]["topologySpreadConstraints"]:
+        assert spread["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert {each["metadata"]["namespace"] for each in found.values()} == {"agents"}
+
+
+def chart(*values):
+    options = [word for value in values for word in ("--set", value)]
+    return run(needed("helm"), "template", "agents", str(CHART), *options)
+
+
+def test_the_chart_makes_what_the_manifests_have():
+    run(needed("helm"), "lint", "--strict", str(CHART))
+    least = kubernetes(chart())
+    assert least.keys() == {"Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service"}
+    most = kubernetes(
+        chart("ingress.enabled=true", "ingress.tlsSecret=x", "autoscaling.enabled=true")
+    )
+    assert most.keys() == {*least, "HorizontalPodAutoscaler", "Ingress"}
+    assert "replicas" not in most["Deployment"]["spec"]
+    pod = least["Deployment"]["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    for name in ("securityContext", "resources", "lifecycle", "startupProbe", "livenessProbe"):
+        assert container[name] == CONTAINER[name]
+    grace = {each["name"]: each.get("value") for each in container["env"]}
+    seconds = float(grace["A2A_ADAPTERS_LIMITS_SHUTDOWN_SECONDS"])
+    assert pod["terminationGracePeriodSeconds"] > 2 * seconds + 5
+
+
+def test_the_settings_of_the_chart_exist():
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    variables = {f"A2A_ADAPTERS_{name.upper()}": str(v) for name, v in values["settings"].items()}
+    found = gather({"target": "app:agent"}, environment=variables)
+    assert found.settings().limits.shutdown_seconds == values["settings"]["limits_shutdown_seconds"]
+    assert set(found.origins.values()) == {*variables, "the command line"}
+
+
+@pytest.mark.parametrize("value", ["image.tag=", "settings.Port=1", "autoscaling.metric=cpu"])
+def test_the_chart_refuses_wrong_values(value):
+    done = subprocess.run(
+        [needed("helm"), "template", "agents", str(CHART), "--set", value],
+        capture_output=True, text=True, check=False, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode, done.stdout
+    assert "don't meet the specifications of the schema" in done.stderr
 
 
 POD = next(each for each in MANIFESTS if each["kind"] == "Deployment")["spec"]["template"]["spec"]

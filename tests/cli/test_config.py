@@ -65,7 +65,10 @@ def test_the_port_of_a_platform_counts_least(folder):
     _, origins = shown(PORT="8080")
     assert origins["port = 2"] == "a2a-adapters.toml"
     (folder / "a2a-adapters.toml").unlink()
-    done = run("config", "show", PORT="tcp://10.0.0.1:80")
+    # Kubernetes sets this for a Service named a2a-adapters.
+    _, origins = shown(PORT="8080", A2A_ADAPTERS_PORT="tcp://10.0.0.1:80")
+    assert origins["port = 8080"] == "PORT"
+    done = run("config", "show", PORT="http")
     assert "PORT: port: Input should be a valid integer" in done.stderr
 
 

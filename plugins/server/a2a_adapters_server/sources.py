@@ -137,6 +137,8 @@ def _from(environment: Mapping[str, str]) -> Content:
         for key in ServerSettings.model_fields
         if key not in {"agents", *_TABLES} and environment.get(_variable(key))
     }
+    if str(settings.get("port", "")).startswith("tcp://"):
+        del settings["port"]  # Kubernetes names the address of a Service `a2a-adapters` so
     for table in _TABLES:
         prefix = f"{_variable(table)}_"
         content = {
