@@ -255,10 +255,7 @@ class RemoteAgent:
             InvalidInputError: The message cannot be encoded.
             RemoteAgentError: The call failed.
         """
-        exchange = await self._messenger.begin(
-            message, context_id=context_id, task_id="", notify=notify, **options
-        )
-        seen = await exchange.start()
+        seen = await self._messenger.start(message, context_id=context_id, notify=notify, **options)
         return RemoteTask(self._messenger, seen, headers=options.get("headers"), notify=notify)
 
     def task(

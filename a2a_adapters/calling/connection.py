@@ -40,6 +40,7 @@ class Connection:
 
     Attributes:
         card: The agent's card.
+        address: The URL of the called interface, with its tenant as the fragment.
         extensions: URIs of the agent's extensions.
         transport: Performs the calls.
         observed: Observes the calls.
@@ -50,6 +51,7 @@ class Connection:
     """
 
     card: AgentCard
+    address: str
     extensions: frozenset[str]
     transport: ClientTransport
     observed: ObservedAgent
@@ -136,7 +138,9 @@ class Connections:
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
         interface = choose_interface(card, self.options.bindings)
         transport = self._transport(http, card, interface.protocol_binding, interface.url)
+        address = interface.url
         if interface.tenant:
+            address = f"{address}#{interface.tenant}"
             transport = TenantTransportDecorator(transport, interface.tenant)
         config = ClientConfig(accepted_output_modes=list(self.options.accepted_output_modes))
         extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
@@ -144,7 +148,7 @@ class Connections:
         binding = interface.protocol_binding
         observed = installed_plugins().telemetry.agent(interface.url, binding, card)
         streams = card.capabilities.streaming and self.options.stream
-        return Connection(card, extensions, transport, observed, client, http, streams)
+        return Connection(card, address, extensions, transport, observed, client, http, streams)
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str

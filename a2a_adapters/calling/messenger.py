@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     import httpx
     from a2a.client.transports.base import ClientTransport
-    from a2a.types import Task, TaskStatus
+    from a2a.types import Task, TaskPushNotificationConfig, TaskStatus
 
     from a2a_adapters.calling.connection import Connection, Connections
     from a2a_adapters.calling.options import PushReceiver, RemoteOptions, SendOptions
-    from a2a_adapters.calling.reply import RemoteEvent
+    from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
 """The content of a message: a text, a part, or several parts."""
@@ -66,7 +66,7 @@ class Messenger:
         skill: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - applies to the later answer, too
         headers: Mapping[str, str] | None = None,
-        notify: PushReceiver | None = None,
+        push: TaskPushNotificationConfig | None = None,
     ) -> Exchange:
         """Return an exchange, which sends the message when its events are read.
 
@@ -90,8 +90,8 @@ class Messenger:
         modes = self.options.accepted_output_modes
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
         connection, options = await self._connected(timeout)
-        if notify and connection.card.capabilities.push_notifications:
-            configuration.task_push_notification_config.CopyFrom(notify.push_config())
+        if push and connection.card.capabilities.push_notifications:
+            configuration.task_push_notification_config.CopyFrom(push)
         request = SendMessageRequest(message=sent, configuration=configuration)
         return self._exchange(connection, request, options, headers)
 
@@ -118,6 +118,29 @@ class Messenger:
             headers,
             is_idempotent=False,
         )
+
+    async def start(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str,
+        notify: PushReceiver | None,
+        **options: Unpack[SendOptions],
+    ) -> AgentReply:
+        """Send a message and return the answer so far, as soon as its task exists.
+
+        Raises:
+            InvalidInputError: The message cannot be encoded.
+            RemoteAgentError: The call failed.
+        """
+        push = notify.push_config() if notify else None
+        exchange = await self.begin(
+            message, context_id=context_id, task_id="", push=push, **options
+        )
+        seen = await exchange.start()
+        if notify and push:
+            await notify.bind(push, (await self._connections.get()).address, seen.task_id)
+        return seen
 
     async def _uploaded(
         self, parts: Sequence[Part], seconds: float | None, credentials: CallAuth
@@ -149,7 +172,7 @@ class Messenger:
         """
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications
-        news = notify.watch(task_id) if notify and pushes else None
+        news = notify.watch(connection.address, task_id) if notify and pushes else None
         exchange = self._exchange(connection, SendMessageRequest(), options, headers)
         async with aclosing(exchange.follow(task_id, old_status, news)) as events:
             async for event in events:

@@ -108,9 +108,18 @@ class PushReceiver(Protocol):
     """Receives push notifications of tasks, such as `a2a_adapters_webhooks.WebhookReceiver`."""
 
     def push_config(self) -> TaskPushNotificationConfig:
-        """Return where and how an agent notifies of one task."""
+        """Return where and how an agent notifies of one task, with a token for this task only."""
 
-    def watch(self, task_id: str) -> Callable[[], Awaitable[None]]:
+    async def bind(self, config: TaskPushNotificationConfig, agent: str, task_id: str) -> None:
+        """Accept notifications with the token of `config` for this task of this agent only.
+
+        Args:
+            config: The configuration that was sent to the agent.
+            agent: The address at which the agent was called.
+            task_id: The task that the agent has begun; "" if it answered with a message.
+        """
+
+    def watch(self, agent: str, task_id: str) -> Callable[[], Awaitable[None]]:
         """Return a function that waits for a notification that came since it was called last.
 
         It returns after some time without one, because notifications can be lost.

@@ -1,4 +1,4 @@
-"""Records notifications, and waits for them."""
+"""Records notifications and the tasks of their tokens, and waits for both."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from a2a_adapters_webhooks.notification import Record
-
 if TYPE_CHECKING:
     from a2a_adapters_webhooks.tables import Table
 
 _POLL_SECONDS = 1.0
-"""Interval at which to look for notifications that another process has received."""
+"""Interval at which to look for what another process has recorded."""
 
 
 class Ledger:
-    """The notifications of tasks, by task id, and those who wait for them.
+    """The records by key, and those who wait for a change of one.
 
     Args:
         table: Stores the records.
@@ -28,22 +26,22 @@ class Ledger:
         self._lock = Lock()
         self._watches: set[Watch] = set()
 
-    async def read(self, task_id: str) -> bytes | None:
-        """Return the stored record of a task."""
-        return await self._table.read(task_id)
+    async def read(self, key: str) -> bytes | None:
+        """Return a stored record."""
+        return await self._table.read(key)
 
-    async def write(self, task_id: str, expected: bytes | None, record: Record) -> bool:
-        """Replace the record of a task, and wake those who wait here; False if it has changed."""
-        if not await self._table.swap(task_id, expected, record.to_json()):
+    async def write(self, key: str, expected: bytes | None, record: bytes) -> bool:
+        """Replace a record, and wake those who wait for it here; False if it has changed."""
+        if not await self._table.swap(key, expected, record):
             return False
         with self._lock:
-            watches = [watch for watch in self._watches if watch.task_id == task_id]
+            watches = [watch for watch in self._watches if watch.key == key]
         for watch in watches:
             watch.wake()
         return True
 
     def add(self, watch: Watch) -> None:
-        """Wake a watch when its task's record is written in this process."""
+        """Wake a watch when its record is written in this process."""
         with self._lock:
             self._watches.add(watch)
 
@@ -58,24 +56,27 @@ class Ledger:
 
 
 class Watch:
-    """Waits for the notifications of one task, in one event loop.
+    """Waits for changes of one record, in one event loop.
 
     Args:
         ledger: The ledger.
-        task_id: The task.
-        longest: Maximum time to wait for a notification in seconds.
+        key: The key of the record.
+        longest: Maximum time to wait for a change in seconds.
+
+    Attributes:
+        record: The record that was last seen.
     """
 
-    def __init__(self, ledger: Ledger, task_id: str, longest: float) -> None:
-        self.task_id = task_id
+    def __init__(self, ledger: Ledger, key: str, longest: float) -> None:
+        self.key = key
         self._ledger = ledger
         self._longest = longest
-        self._number = 0
+        self.record: bytes | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
 
     async def __call__(self) -> None:
-        """Wait for a notification that came after the last call, or until the time is up."""
+        """Wait for a record other than the last one, or until the time is up."""
         self._loop = asyncio.get_running_loop()
         self._ledger.add(self)
         try:
@@ -88,15 +89,15 @@ class Watch:
     async def _changed(self) -> None:
         while True:
             self._news.clear()
-            number = Record.parse(await self._ledger.read(self.task_id)).number
-            if number != self._number:
-                self._number = number
+            record = await self._ledger.read(self.key)
+            if record != self.record:
+                self.record = record
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SECONDS):
                     await self._news.wait()
 
     def wake(self) -> None:
-        """Look for a notification now; callable from any thread."""
+        """Look for a change now; callable from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._news.set)

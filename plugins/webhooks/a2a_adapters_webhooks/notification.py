@@ -29,12 +29,14 @@ class Notification:
 
     Attributes:
         kind: Its content: the whole task, a new status, a part of the results, or a bare message.
+        agent: The address at which the task's agent was called. Task ids are unique per agent only.
         task_id: The task.
         context_id: The conversation; "" if the notification does not name it.
         reply: The content. The state of an artifact is "unknown".
     """
 
     kind: Literal["task", "status", "artifact", "message"]
+    agent: str
     task_id: str
     context_id: str
     reply: AgentReply
@@ -49,8 +51,8 @@ class Arrival:
     digest: str
 
     @classmethod
-    def of(cls, body: bytes) -> Self:
-        """Parse the body of a notification of A2A 1.0 or 0.3.
+    def of(cls, body: bytes, agent: str) -> Self:
+        """Parse the body of an agent's notification of A2A 1.0 or 0.3.
 
         Raises:
             ValueError: It is not a notification of a task, or holds too many values.
@@ -63,7 +65,7 @@ class Arrival:
         if not reply.task_id:
             raise ValueError("the notification names no task")
         kind, status = _content(event)
-        notification = Notification(kind, reply.task_id, reply.context_id, reply)
+        notification = Notification(kind, agent, reply.task_id, reply.context_id, reply)
         return cls(notification, status, sha256(body).hexdigest()[:16])
 
 
@@ -82,18 +84,43 @@ def _content(
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """The task that a token stands for.
+
+    Attributes:
+        agent: The address at which its agent was called.
+        task_id: The task; "" if the agent answered with a message.
+    """
+
+    agent: str
+    task_id: str
+
+    @classmethod
+    def parse(cls, body: bytes) -> Self:
+        """Read a stored binding."""
+        return cls(**from_json(body))
+
+    def to_json(self) -> bytes:
+        """Return the binding for storing."""
+        return to_json(asdict(self))
+
+    @property
+    def key(self) -> str:
+        """The key of the task's record."""
+        return sha256(self.to_json()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """The notifications of one task so far.
 
     Attributes:
-        token: The token of the first one; others are refused.
         number: Number of notifications.
         time: Time of the newest status in nanoseconds since 1970; 0 if unknown.
         is_over: Whether the task has ended.
         digests: The latest statuses and tasks.
     """
 
-    token: str = ""
     number: int = 0
     time: int = 0
     is_over: bool = False
@@ -117,12 +144,11 @@ class Record:
             return False
         return not (0 < _time(arrival) < self.time)
 
-    def after(self, arrival: Arrival, token: str) -> Record:
+    def after(self, arrival: Arrival) -> Record:
         """Return the record with one more notification."""
         status = arrival.status
         kept = [] if status is None else [arrival.digest]
         return Record(
-            token=token,
             number=self.number + 1,
             time=max(self.time, _time(arrival)),
             is_over=status is not None and status.state in states.TERMINAL,

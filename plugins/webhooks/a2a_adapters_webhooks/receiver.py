@@ -25,7 +25,7 @@ from a2a_adapters import (
     UnauthenticatedError,
 )
 from a2a_adapters_webhooks.ledger import Ledger, Watch
-from a2a_adapters_webhooks.notification import Arrival, Record
+from a2a_adapters_webhooks.notification import Arrival, Binding, Record
 from a2a_adapters_webhooks.tables import open_table
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ _MEBIBYTE = 1024 * 1024
 _LARGE_BYTES = 64 * 1024
 """Size from which parsing would block the event loop."""
 
+_BINDING_SECONDS = 3.0
+"""Time that a notification waits for `start` to return; senders give up after 5 to 10 seconds."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -51,8 +54,10 @@ class WebhookReceiver:
     arrives, also in other processes with the same storage and secret. Handlers get every new
     notification, those of one task one at a time.
 
-    Each task gets its own token, which the agent has to send with every notification. Repeated
-    and outdated notifications are acknowledged, but change nothing. Notifications after the end of
+    Each task gets its own token, which its agent has to send with every notification, and which is
+    accepted for no other task and no other agent. A notification that arrives before `start` has
+    returned waits briefly, and is then refused with 425, so that the agent repeats it. Repeated and
+    outdated notifications are acknowledged, but change nothing. Notifications after the end of
     a task count as such, so that recorded ones cannot be replayed.
 
     Args:
@@ -121,9 +126,14 @@ class WebhookReceiver:
             )
         return config
 
-    def watch(self, task_id: str) -> Callable[[], Awaitable[None]]:
+    async def bind(self, config: TaskPushNotificationConfig, agent: str, task_id: str) -> None:
+        """Accept notifications with the token of `config` for this task of this agent only."""
+        binding = Binding(agent, task_id).to_json()
+        await self._ledger.write(_digest(config.token), None, binding)
+
+    def watch(self, agent: str, task_id: str) -> Callable[[], Awaitable[None]]:
         """Return a function that waits for a notification that came since it was called last."""
-        return Watch(self._ledger, task_id, self._poll_seconds)
+        return Watch(self._ledger, Binding(agent, task_id).key, self._poll_seconds)
 
     async def aclose(self) -> None:
         """Disconnect from the storage in this event loop."""
@@ -135,12 +145,13 @@ class WebhookReceiver:
     async def _receive(self, request: Request) -> Response:
         try:
             token = await self._authenticated(request)
-            arrival = await self._arrival(request)
-            await self._take(arrival, token)
-        except UnauthenticatedError as error:
-            return _refusal(401, error)
+            binding = await self._binding(token)
+            if binding is None:
+                return _refusal(425, "the task of the token is not known yet")
+            arrival = await self._arrival(request, binding)
+            await self._take(arrival, binding)
         except AccessDeniedError as error:
-            return _refusal(403, error)
+            return _refusal(401 if isinstance(error, UnauthenticatedError) else 403, error)
         except InvalidInputError as error:
             return _refusal(400, error)
         except ClientDisconnect:
@@ -164,7 +175,13 @@ class WebhookReceiver:
             await self._authentication.authenticate(request.headers)
         return token
 
-    async def _arrival(self, request: Request) -> Arrival:
+    async def _binding(self, token: str) -> Binding | None:
+        """Return the task of a token, waiting briefly if it is not known yet."""
+        bound = Watch(self._ledger, _digest(token), _BINDING_SECONDS)
+        await bound()
+        return Binding.parse(bound.record) if bound.record is not None else None
+
+    async def _arrival(self, request: Request, binding: Binding) -> Arrival:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
@@ -172,29 +189,28 @@ class WebhookReceiver:
                 raise InvalidInputError(f"the notification is over {self._max_bytes:,} bytes")
         try:
             if len(body) <= _LARGE_BYTES:
-                return Arrival.of(bytes(body))
-            return await asyncio.to_thread(Arrival.of, bytes(body))
+                return Arrival.of(bytes(body), binding.agent)
+            return await asyncio.to_thread(Arrival.of, bytes(body), binding.agent)
         except ValueError as error:
             raise InvalidInputError("this is not a push notification of a task") from error
 
-    async def _take(self, arrival: Arrival, token: str) -> None:
-        task_id = arrival.notification.task_id
-        lock = self._locks.setdefault(task_id, asyncio.Lock())
+    async def _take(self, arrival: Arrival, binding: Binding) -> None:
+        if arrival.notification.task_id != binding.task_id:
+            raise ForbiddenError("the token belongs to another task")
+        key = binding.key
+        lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             is_handled = False
             while True:
-                stored = await self._ledger.read(task_id)
+                stored = await self._ledger.read(key)
                 record = Record.parse(stored)
-                if record.token not in {"", _digest(token)}:
-                    raise ForbiddenError("the token belongs to another task")
                 if not record.is_news(arrival):
                     return
                 if not is_handled:
                     for function in self._handlers:
                         await function(arrival.notification)
                     is_handled = True
-                news = record.after(arrival, _digest(token))
-                if await self._ledger.write(task_id, stored, news):
+                if await self._ledger.write(key, stored, record.after(arrival).to_json()):
                     return
 
 
@@ -202,6 +218,6 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _refusal(status: int, error: Exception) -> Response:
+def _refusal(status: int, error: Exception | str) -> Response:
     logger.warning("a notification was refused with %d: %s", status, error)
     return PlainTextResponse(str(error), status)

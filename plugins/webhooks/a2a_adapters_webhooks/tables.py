@@ -20,20 +20,20 @@ _KIND = "notifications"
 _CLOSE_SECONDS = 5.0
 _BUSY_SECONDS = 30.0
 _KEPT_SECONDS = 30 * 24 * 3600
-"""Time after the first notification of a task for which a SQLite file keeps its record."""
+"""Time for which a SQLite file keeps a record after it was added."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS notifications (task TEXT PRIMARY KEY, begun REAL, record BLOB NOT NULL)
+CREATE TABLE IF NOT EXISTS notifications (id TEXT PRIMARY KEY, begun REAL, record BLOB NOT NULL)
 """
 
 
 class Table(Protocol):
-    """One record per task."""
+    """Records by key."""
 
-    async def read(self, task_id: str) -> bytes | None:
-        """Return the record of a task."""
+    async def read(self, key: str) -> bytes | None:
+        """Return the record with a key."""
 
-    async def swap(self, task_id: str, expected: bytes | None, record: bytes) -> bool:
+    async def swap(self, key: str, expected: bytes | None, record: bytes) -> bool:
         """Replace a record if it is still the expected one; return whether it was."""
 
     async def aclose(self) -> None:
@@ -60,13 +60,13 @@ class SqliteTable:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    async def read(self, task_id: str) -> bytes | None:
-        """Return the record of a task."""
-        return await asyncio.to_thread(self._read, task_id)
+    async def read(self, key: str) -> bytes | None:
+        """Return the record with a key."""
+        return await asyncio.to_thread(self._read, key)
 
-    async def swap(self, task_id: str, expected: bytes | None, record: bytes) -> bool:
+    async def swap(self, key: str, expected: bytes | None, record: bytes) -> bool:
         """Replace a record if it is still the expected one; return whether it was."""
-        return await asyncio.to_thread(self._swap, task_id, expected, record)
+        return await asyncio.to_thread(self._swap, key, expected, record)
 
     async def aclose(self) -> None:
         """Do nothing: connections are open for one operation only."""
@@ -76,22 +76,22 @@ class SqliteTable:
         connection.execute(_SCHEMA)
         return connection
 
-    def _read(self, task_id: str) -> bytes | None:
+    def _read(self, key: str) -> bytes | None:
         with closing(self._connect()) as connection:
-            query = "SELECT record FROM notifications WHERE task = ?"
-            found: tuple[bytes] | None = connection.execute(query, [task_id]).fetchone()
+            query = "SELECT record FROM notifications WHERE id = ?"
+            found: tuple[bytes] | None = connection.execute(query, [key]).fetchone()
         return found[0] if found else None
 
-    def _swap(self, task_id: str, expected: bytes | None, record: bytes) -> bool:
+    def _swap(self, key: str, expected: bytes | None, record: bytes) -> bool:
         with closing(self._connect()) as connection, connection:
             if expected is not None:
-                change = "UPDATE notifications SET record = ? WHERE task = ? AND record = ?"
-                return connection.execute(change, [record, task_id, expected]).rowcount == 1
+                change = "UPDATE notifications SET record = ? WHERE id = ? AND record = ?"
+                return connection.execute(change, [record, key, expected]).rowcount == 1
             now = time.time()
             old = "DELETE FROM notifications WHERE begun < ?"
             connection.execute(old, [now - _KEPT_SECONDS])
             new = "INSERT OR IGNORE INTO notifications VALUES (?, ?, ?)"
-            return connection.execute(new, [task_id, now, record]).rowcount == 1
+            return connection.execute(new, [key, now, record]).rowcount == 1
 
 
 class StorageTable:
@@ -103,13 +103,13 @@ class StorageTable:
         self._memory = None if storage.is_durable else storage
         self._open: dict[asyncio.AbstractEventLoop, asyncio.Future[Storage]] = {}
 
-    async def read(self, task_id: str) -> bytes | None:
-        """Return the record of a task."""
-        return await (await self._storage()).read_state("", task_id, _KIND)
+    async def read(self, key: str) -> bytes | None:
+        """Return the record with a key."""
+        return await (await self._storage()).read_state("", key, _KIND)
 
-    async def swap(self, task_id: str, expected: bytes | None, record: bytes) -> bool:
+    async def swap(self, key: str, expected: bytes | None, record: bytes) -> bool:
         """Replace a record if it is still the expected one; return whether it was."""
-        return await (await self._storage()).swap_state("", task_id, _KIND, expected, record)
+        return await (await self._storage()).swap_state("", key, _KIND, expected, record)
 
     async def aclose(self) -> None:
         """Disconnect in the running event loop."""

@@ -75,8 +75,8 @@ class Observed(WebhookReceiver):
         self._news = asyncio.Condition()
         self.handler(self._hear)
 
-    def watch(self, task_id):
-        wait = super().watch(task_id)
+    def watch(self, agent, task_id):
+        wait = super().watch(agent, task_id)
 
         async def waiting():
             self.is_awaited.set()

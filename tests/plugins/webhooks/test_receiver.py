@@ -34,14 +34,20 @@ def chunk(text, task="t1"):
 
 
 class Post:
-    """Posts notifications to a receiver under one token."""
+    """Posts notifications to a receiver under one token, that of the agent's task "t1"."""
 
-    def __init__(self, hook, http):
-        self.url, self.http, self.token = hook.url, http, hook.push_config().token
+    def __init__(self, hook, http, agent="http://agent.example", task="t1"):
+        self.hook, self.http = hook, http
+        self.config, self.binding = hook.push_config(), (agent, task)
+
+    async def begun(self):
+        """Let the agent have begun its task."""
+        await self.hook.bind(self.config, *self.binding)
+        return self
 
     async def __call__(self, body, **headers):
-        headers = {TOKEN: self.token, **headers}
-        return (await self.http.post(self.url, json=body, headers=headers)).status_code
+        headers = {TOKEN: self.config.token, **headers}
+        return (await self.http.post(self.hook.url, json=body, headers=headers)).status_code
 
 
 @pytest.mark.parametrize("name", SENDERS)
@@ -120,7 +126,7 @@ async def test_agents_without_push_notifications_are_subscribed_to():
 
 async def test_what_is_repeated_old_or_after_the_end_changes_nothing():
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
-        post = Post(hook, http)
+        post = await Post(hook, http).begun()
         working, old = status("WORKING", seconds=5, text="b"), status("WORKING", text="a")
         done = status("COMPLETED", seconds=9)
         sent = [working, working, old, chunk("ha"), chunk("ha"), done, done, working, chunk("!")]
@@ -147,24 +153,76 @@ async def test_notifications_of_one_task_are_handled_one_at_a_time():
             order.append(notification.reply.text)
             running -= 1
 
-        post = Post(hook, http)
+        post = await Post(hook, http).begun()
         await asyncio.gather(*(post(chunk(f"{n}")) for n in range(10)))
     assert most == 1
     assert sorted(order) == [str(n) for n in range(10)]
 
 
-async def test_a_token_is_for_one_task():
+@pytest.mark.parametrize(
+    "binding",
+    [
+        ("http://agent.example", "t2"),
+        ("http://other.example", "t2"),
+        ("http://other.example", ""),
+    ],
+)
+async def test_a_token_is_for_one_task_before_that_task_has_notified(binding):
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
-        mine, other = Post(hook, http), Post(hook, http)
+        mine = await Post(hook, http).begun()
+        other = await Post(hook, http, *binding).begun()
+        assert await other(status("COMPLETED", text="forged")) == 403
+        assert not heard
         assert await mine(status("WORKING")) == 204
-        assert await other(status("COMPLETED", seconds=1)) == 403
+        assert await other(status("COMPLETED", seconds=1, text="forged")) == 403
         assert len(heard) == 1
+
+
+async def test_agents_with_equal_task_ids_are_kept_apart():
+    async with receiver() as (hook, heard), httpx.AsyncClient() as http:
+        agents = ["http://one.example", "http://two.example"]
+        posts = [await Post(hook, http, agent).begun() for agent in agents]
+        for post in posts:
+            assert await post(status("WORKING", seconds=1)) == 204
+            assert await post(status("COMPLETED", seconds=2)) == 204
+        assert [(each.agent, each.reply.state) for each in heard] == [
+            (agent, state) for agent in agents for state in ("working", "completed")
+        ]
+
+
+async def test_a_notification_waits_until_the_task_of_its_token_is_known():
+    arrived = asyncio.Event()
+
+    class Gateway(BearerTokens):
+        async def authenticate(self, headers):
+            arrived.set()
+            return await super().authenticate(headers)
+
+    gateway = Gateway({"opensesame": "a"})
+    async with receiver(authentication=gateway) as (hook, heard), httpx.AsyncClient() as http:
+        post = Post(hook, http)
+        early = asyncio.create_task(post(status("WORKING"), Authorization="Bearer opensesame"))
+        await arrived.wait()
+        assert not heard
+        await post.begun()
+        assert await early == 204
+        assert len(heard) == 1
+
+
+async def test_a_notification_of_an_unknown_task_may_come_again(monkeypatch):
+    monkeypatch.setattr("a2a_adapters_webhooks.receiver._BINDING_SECONDS", 0.01)
+    async with receiver() as (hook, heard), httpx.AsyncClient() as http:
+        post = Post(hook, http)
+        assert await post(status("WORKING")) == 425
+        assert not heard
+        await post.begun()
+        assert await post(status("WORKING")) == 204
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "wrong.token", "ü.ü"])
 async def test_a_wrong_token_is_refused(token):
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
-        post = Post(hook, http)
+        post = await Post(hook, http).begun()
         headers = {TOKEN.encode(): token.encode()}
         response = await http.post(hook.url, json=status("WORKING"), headers=headers)
         assert response.status_code == 401
@@ -194,7 +252,7 @@ async def test_credentials_are_asked_for_and_checked():
 )
 async def test_other_content_is_refused(body):
     async with receiver(max_bytes=1000) as (hook, heard), httpx.AsyncClient() as http:
-        headers = {TOKEN: hook.push_config().token}
+        headers = {TOKEN: (await Post(hook, http).begun()).config.token}
         assert (await http.post(hook.url, content=body, headers=headers)).status_code == 400
         assert (await http.get(hook.url)).status_code == 405
         assert not heard
@@ -205,7 +263,7 @@ async def test_the_number_of_values_is_limited(count):
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
         task = {**status("WORKING")["statusUpdate"], "metadata": {"x": [1] * count}}
         expected = 204 if count == 1 else 400
-        assert await Post(hook, http)({"statusUpdate": task}) == expected
+        assert await (await Post(hook, http).begun())({"statusUpdate": task}) == expected
         assert len(heard) == (expected == 204)
 
 
@@ -218,7 +276,7 @@ async def test_a_notification_whose_handler_failed_may_come_again():
             if problems:
                 raise problems.pop()
 
-        post = Post(hook, http)
+        post = await Post(hook, http).begun()
         assert [await post(status("WORKING")) for _ in range(3)] == [500, 204, 204]
         assert len(heard) == 2, "the first handler got the repetition, too"
 
