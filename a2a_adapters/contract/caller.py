@@ -27,6 +27,7 @@ class Caller:
         scopes: The scopes that were granted to the token.
         tenant: The tenant that the token names, see `JwtTokens`.
         headers: The request headers named by `ServerOptions.caller_headers`, by lower-case name.
+        is_operator: Whether `ServerOptions.operators` names the caller.
     """
 
     owner: str = ""
@@ -34,3 +35,4 @@ class Caller:
     scopes: frozenset[str] = field(default=frozenset(), repr=False)
     tenant: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_operator: bool = False

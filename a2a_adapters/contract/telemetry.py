@@ -5,7 +5,7 @@ These classes do nothing: an implementation overrides what it needs.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -24,6 +24,17 @@ class Observed:
     def __enter__(self) -> None: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+class ObservedRequest(Observed):
+    """A request to this process."""
+
+    def decide(self, *, is_trusted: bool) -> None:
+        """Continue the trace that the request's headers name, or begin another one.
+
+        Called inside `with`, and again with no effect, once it is known whether the caller is
+        trusted.
+        """
 
 
 class ObservedRun(Observed):
@@ -87,9 +98,9 @@ class Telemetry:
 
     def request(
         self, verb: str, path: str, headers: Mapping[str, str], record: Any
-    ) -> AbstractContextManager[None]:
+    ) -> ObservedRequest:
         """Observe a request, whose `RequestRecord` is complete at the end."""
-        return nullcontext()
+        return ObservedRequest()
 
     def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
         """Observe the answer to a message; `name` is "" if the agent's name is the adapter's."""

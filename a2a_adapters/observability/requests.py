@@ -6,10 +6,11 @@ import logging
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from a2a_adapters.contract.plugins import installed_plugins
+from a2a_adapters.contract.telemetry import ObservedRequest
 from a2a_adapters.contract.text import clipped
 
 if TYPE_CHECKING:
@@ -25,18 +26,38 @@ def is_observed(headers: Mapping[str, str]) -> bool:
 
 @contextmanager
 def observed(
-    verb: str, path: str, headers: Mapping[str, str], status: int | str = 0
+    verb: str,
+    path: str,
+    headers: Mapping[str, str],
+    status: int | str = 0,
+    *,
+    trusts: bool | None = None,
 ) -> Iterator[RequestRecord]:
-    """Process a request in its trace, and log it; `status` is used if none is recorded."""
+    """Process a request in its trace, and log it.
+
+    Args:
+        verb: The HTTP method, or "gRPC".
+        path: The requested path.
+        headers: The headers by lower-case name.
+        status: The status if none is recorded.
+        trusts: Whether the trace of the headers is continued; None if the caller's authentication
+            decides.
+    """
     record = RequestRecord(status=status)
     path = clipped(path)
     token = CURRENT.set(record)
     began_at = time.perf_counter()
     try:
-        with installed_plugins().telemetry.request(verb, path, headers, record):
+        request = record.observed = installed_plugins().telemetry.request(
+            verb, path, headers, record
+        )
+        with request:
+            if trusts is not None:
+                request.decide(is_trusted=trusts)
             try:
                 yield record
             finally:
+                request.decide(is_trusted=False)
                 _log(verb, path, record, time.perf_counter() - began_at)
     finally:
         CURRENT.reset(token)
@@ -78,6 +99,7 @@ class RequestRecord:
         error: The type of the error with which it was refused.
         status: The HTTP status, or the name of the gRPC status; 0 without a response.
         is_hidden: Whether the request is left out of the log.
+        observed: The request as telemetry observes it.
     """
 
     operation: str = ""
@@ -87,6 +109,7 @@ class RequestRecord:
     error: str = ""
     status: int | str = 0
     is_hidden: bool = False
+    observed: ObservedRequest = field(default_factory=ObservedRequest)
 
     def note_task(self, task_id: str, context_id: str, owner: str) -> None:
         """Record the task of the request."""
@@ -94,12 +117,18 @@ class RequestRecord:
 
     def fields(self) -> dict[str, str]:
         """Return the recorded fields without the status."""
-        left_out = {"status", "is_hidden"}
-        return {k: v for k, v in asdict(self).items() if v and k not in left_out}
+        names = ("operation", "task_id", "context_id", "owner", "error")
+        return {name: value for name in names if (value := getattr(self, name))}
 
 
 CURRENT: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
 """The record of the current request; None if it is not observed."""
+
+
+def note_authenticated() -> None:
+    """Continue the trace of the current request's caller, whose credentials are valid."""
+    if (record := CURRENT.get()) is not None:
+        record.observed.decide(is_trusted=True)
 
 
 def note_error(error: BaseException) -> None:

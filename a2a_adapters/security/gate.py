@@ -13,6 +13,7 @@ from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import AccessDeniedError, ForbiddenError
 from a2a_adapters.contract.text import clipped
 from a2a_adapters.observability.failures import log_failure
+from a2a_adapters.observability.requests import note_authenticated
 from a2a_adapters.protocol.headers import HEADERS
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -48,23 +49,51 @@ class AuthenticationGate:
         await self._app(scope, receive, _uncached(send) if scope.get("method") == "GET" else send)
 
 
-class CallerHeaders:
-    """ASGI middleware that adds request headers, chosen by name, to the caller."""
+class CallerDetails:
+    """Adds to callers what the server's options say about them.
 
-    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+    Args:
+        headers: Names of request headers to add.
+        operators: Owners, `role:NAME`, `scope:NAME`, or `*` for all; see `ServerOptions`.
+    """
+
+    def __init__(self, headers: Collection[str], operators: Collection[str]) -> None:
+        self._headers = {name.lower() for name in headers}
+        self._operators = frozenset(operators)
+
+    def __bool__(self) -> bool:
+        return bool(self._headers or self._operators)
+
+    def added(self, caller: Caller, headers: Mapping[str, str]) -> Caller:
+        """Return the caller with what is known from the request's headers."""
+        chosen = {name: headers[name] for name in self._headers & headers.keys()}
+        is_operator = caller.is_operator or self._names(caller)
+        return replace(caller, headers=chosen, is_operator=is_operator)
+
+    def _names(self, caller: Caller) -> bool:
+        if not self._operators:
+            return False
+        roles = caller.claims.get("roles")
+        names = ["*", *(f"scope:{scope}" for scope in caller.scopes)]
+        if isinstance(roles, str):
+            roles = [roles]
+        names += [f"role:{role}" for role in roles] if isinstance(roles, list) else []
+        if caller.owner and not caller.owner.startswith(("role:", "scope:", "*")):
+            names.append(caller.owner)
+        return not self._operators.isdisjoint(names)
+
+
+class KnownCaller:
+    """ASGI middleware that adds details to the caller."""
+
+    def __init__(self, app: ASGIApp, details: CallerDetails) -> None:
         self._app = app
-        self._names = names
+        self._details = details
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request (ASGI)."""
-        scope[CALLER] = with_headers(scope.get(CALLER, Caller()), scope[HEADERS], self._names)
+        scope[CALLER] = self._details.added(scope.get(CALLER, Caller()), scope[HEADERS])
         await self._app(scope, receive, send)
-
-
-def with_headers(caller: Caller, headers: Mapping[str, str], names: Collection[str]) -> Caller:
-    """Return the caller with the request headers of some names."""
-    names = {name.lower() for name in names}
-    return replace(caller, headers={name: headers[name] for name in names & headers.keys()})
 
 
 async def admit(
@@ -78,7 +107,7 @@ async def admit(
         asked: The requested path or method, for the log.
     """
     try:
-        return await authenticator.identify(headers)
+        caller = await authenticator.identify(headers)
     except ForbiddenError as error:
         logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge} if error.challenge else {}
@@ -91,6 +120,8 @@ async def admit(
         error_id = log_failure("authentication failed", error)
         message = f"authentication is not available at the moment; error id: {error_id}"
         return Refusal(503, "UNAVAILABLE", message)
+    note_authenticated()
+    return caller
 
 
 def _uncached(send: Send) -> Send:

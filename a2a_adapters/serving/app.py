@@ -141,7 +141,8 @@ def _middleware(
         hosts = [*options.allowed_hosts, *([own] if own else [])]
         health = [*HEALTH_PATHS, *options.health_paths]
         browsers = BrowserGuard(hosts, options.cors_origins, health)
-    entrance = Middleware(Entrance, options.limits.header_bytes, browsers, calls)
+    head_bytes, trusts = options.limits.header_bytes, options.trusts_traces
+    entrance = Middleware(Entrance, head_bytes, browsers, calls, trusts)
     middleware = [Middleware(RootPath, options.root_path)] if options.root_path else []
     middleware.append(entrance)
     if options.cors_origins:

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketClose
 from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
-from a2a_adapters.security.gate import AuthenticationGate, CallerHeaders
+from a2a_adapters.security.gate import AuthenticationGate, CallerDetails, KnownCaller
 from a2a_adapters.security.rates import RateLimit, RequestRates
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -36,6 +36,7 @@ class Entrance:
             `FIELD_BYTES` extra.
         browsers: Decides which web pages to refuse; None with authentication.
         calls: Endpoints of frequent POST requests by path, which skip the search for a route.
+        trusts: Whether requests continue the traces of their headers; see `observed`.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class Entrance:
         head_limit: int,
         browsers: BrowserGuard | None,
         calls: Mapping[str, ASGIApp],
+        trusts: bool | None,
     ) -> None:
         self._app = app
+        self._trusts = trusts
         self._calls = calls
         self._head_limit = head_limit
         self._browsers = browsers
@@ -75,7 +78,8 @@ class Entrance:
         if not is_observed(headers):
             await app(scope, receive, send)
             return
-        with observed(scope["method"], scope["path"], headers) as record:
+        verb, path = scope["method"], scope["path"]
+        with observed(verb, path, headers, trusts=self._trusts) as record:
 
             async def noting_status(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -119,7 +123,7 @@ class Protection:
 
     def __init__(self, options: ServerOptions) -> None:
         self._authentication = options.authentication
-        self._headers = options.caller_headers
+        self._details = CallerDetails(options.caller_headers, options.operators)
         self._bodies = Bodies(options.limits)
         self.rates = RequestRates(
             options.limits.requests_per_minute, behind_proxy=options.trust_forwarded
@@ -128,8 +132,8 @@ class Protection:
     def of(self, app: ASGIApp) -> ASGIApp:
         """Wrap `app` in the protection."""
         app = RateLimit(BodyLimit(app, self._bodies), self.rates)
-        if self._headers:
-            app = CallerHeaders(app, self._headers)
+        if self._details:
+            app = KnownCaller(app, self._details)
         if self._authentication is None:
             return app
         return AuthenticationGate(app, self._authentication)

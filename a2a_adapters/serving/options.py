@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.discovery import ExtendedDescription
+
+TrustTraces: TypeAlias = Literal["authenticated", "all", "none"]
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 _PATH = re.compile(r"(/[\w.~!$&'()*+,;=:@-]+)+", re.ASCII)
@@ -47,6 +49,10 @@ class ServerOptions:
         caller_headers: Names of request headers that agents may read in `AgentRequest.caller`.
         context_header: The name of a request header with the conversation of messages that name
             neither a context nor a task, such as a host's session. Any caller can choose it.
+        operators: Callers who see the names and task ids of the agents that an agent calls: names
+            of owners, `role:NAME` for the claim `roles`, `scope:NAME`, or `*` for all callers.
+        trust_traces: Whose headers `traceparent` and `baggage` are passed on to the agents that an
+            agent calls: "authenticated" callers, "all" or "none".
         extended_description: Returns the description for an authenticated caller, given the public
             one and the caller's name. Needs `authentication`.
         allowed_hosts: Additional host names that requests to a loopback address may have in `Host`
@@ -101,6 +107,8 @@ class ServerOptions:
     authentication: Authenticator | None = None
     caller_headers: Sequence[str] = ()
     context_header: str = ""
+    operators: Sequence[str] = ()
+    trust_traces: TrustTraces = "authenticated"
     extended_description: ExtendedDescription | None = None
     allowed_hosts: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
@@ -124,6 +132,13 @@ class ServerOptions:
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"
     keep_going: bool = False
+
+    @property
+    def trusts_traces(self) -> bool | None:
+        """Whether requests continue their callers' traces; None if authentication decides."""
+        if self.trust_traces == "authenticated" and self.authentication is not None:
+            return None
+        return self.trust_traces == "all"
 
     def __post_init__(self) -> None:
         if self.extended_description is not None and self.authentication is None:

@@ -4,8 +4,9 @@
     python examples/on_behalf_of/one_trace.py
 
 The agents are those of two_users.py. Each call sends the W3C headers of its span, and the server
-continues the trace; no code of the agents is about traces. Here the spans are kept in memory: with
-an exporter of OpenTelemetry they go to Jaeger, Langfuse or any other collector.
+continues the traces of authenticated callers; no code of the agents is about traces. Here the spans
+are kept in memory: with an exporter of OpenTelemetry they go to Jaeger, Langfuse or any other
+collector.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ async def main() -> None:
         with trace.get_tracer("example").start_as_current_span("the morning of ann"):
             assert await day(planner, token_of(login, "ann")) == EXPECTED["ann"]
     found = spans.get_finished_spans()
-    [root] = [span for span in found if span.parent is None]
+    [root] = [span for span in found if span.name == "the morning of ann"]
     tree = [*lines(root, found)]
     print(*tree, sep="\n")
     agents = ["planner (client)", "planner (internal)", "calendar (client)", "calendar (internal)"]

@@ -27,9 +27,10 @@ from researcher import researcher, stopped
 from tracing import spans, trace_in_memory
 from writer import writer
 
-from a2a_adapters import RemoteAgent, build_app
+from a2a_adapters import RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import running
 
+TRUSTING = ServerOptions(trust_traces="all")  # on one machine: continue the traces of all callers
 SERVED = {
     "guide": guide,
     "forecaster": forecaster,
@@ -42,12 +43,12 @@ SERVED = {
 async def main() -> None:
     tracer = trace_in_memory()
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(running(build_app(SERVED)))
+        host = await stack.enter_async_context(running(build_app(SERVED, options=TRUSTING)))
         agents = {
             name: await stack.enter_async_context(RemoteAgent(f"{host}/agents/{name}"))
             for name in SERVED
         }
-        app = build_app({"desk": make_desk(agents)})
+        app = build_app({"desk": make_desk(agents)}, options=TRUSTING)
         url = f"{await stack.enter_async_context(running(app))}/agents/desk"
         desk = await stack.enter_async_context(RemoteAgent(url))
         with tracer.start_as_current_span("trip"):

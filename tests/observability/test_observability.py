@@ -251,7 +251,8 @@ class Traced:
 
 
 async def call(target, headers):
-    async with serving(target, headers=V1 | headers) as http:
+    options = ServerOptions(trust_traces="all")
+    async with serving(target, headers=V1 | headers, options=options) as http:
         answer = await http.post("/", json=rpc("SendMessage", say("hello")))
         return answer.json()["result"]["task"]
 

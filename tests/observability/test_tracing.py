@@ -23,7 +23,7 @@ from tests.support.servers.front import Recording
 
 async def call_over_grpc(target, headers):
     """Send a message and get an unknown task; return the answer."""
-    app = build_app(target, options=ServerOptions(grpc_port=0))
+    app = build_app(target, options=ServerOptions(grpc_port=0, trust_traces="all"))
     async with (
         running(app),
         grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from opentelemetry import propagate
 
-from a2a_adapters import build_app
+from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import running
 from tests.support.requests import rpc, say
@@ -35,7 +35,8 @@ async def test_a_request_does_not_see_the_previous_ones_context():
         seen[text] = carrier.get("traceparent", ""), CURRENT.get()
         return text
 
-    async with running(build_app(look)) as url:
+    app = build_app(look, options=ServerOptions(trust_traces="all"))
+    async with running(app) as url:
         address = httpx.URL(url)
         reader, writer = await asyncio.open_connection(address.host, address.port)
         traced = f"traceparent: {TRACEPARENT}"

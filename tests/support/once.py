@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from a2a_adapters import AgentReply, AgentRequest, RemoteAgent, TaskMetadata, TokenUsage, build_app
+from a2a_adapters import (
+    AgentReply,
+    AgentRequest,
+    RemoteAgent,
+    ServerOptions,
+    TaskMetadata,
+    TokenUsage,
+    build_app,
+)
 from a2a_adapters.testing import running
 
+SHOWN = ServerOptions(operators=["*"])
 SPENT = TokenUsage(10, 1, 11)
 
 
@@ -19,7 +28,7 @@ async def asked_through(make_outer) -> AgentReply:
     async with (
         running(build_app(inner)) as url,
         RemoteAgent(url) as remote,
-        running(build_app(make_outer(remote))) as outer_url,
+        running(build_app(make_outer(remote), options=SHOWN)) as outer_url,
         RemoteAgent(outer_url) as outer,
     ):
         return await outer.send("hello")

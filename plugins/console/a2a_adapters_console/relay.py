@@ -110,7 +110,7 @@ def build_relay(
 
     limits = Limits()
     guards = [
-        Middleware(Entrance, limits.header_bytes, BrowserGuard([]), {}),
+        Middleware(Entrance, limits.header_bytes, BrowserGuard([]), {}, True),
         Middleware(BodyLimit, Bodies(limits)),
     ]
     console = console_routes(listed)

@@ -29,16 +29,7 @@ def a2a_binding(
         from a2a_adapters_grpc.serving.server import GrpcServer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise MissingExtraError("gRPC", "grpc") from error
-    return GrpcServer(
-        runtime,
-        options.grpc_host,
-        options.grpc_port,
-        options.grpc_url,
-        authentication=options.authentication,
-        caller_headers=options.caller_headers,
-        limits=options.limits,
-        rates=rates,
-    )
+    return GrpcServer(runtime, options.grpc_port, options, rates)
 
 
 @hookimpl

@@ -95,6 +95,8 @@ class ServerSettings(Table):
     cors_origins: list[str] = Field(default_factory=list)
     caller_headers: list[str] = Field(default_factory=list)
     context_header: str = ""
+    operators: list[str] = Field(default_factory=list)
+    trust_traces: Literal["authenticated", "all", "none"] = "authenticated"
     extensions: list[str] = Field(default_factory=list)
     hold_text: bool = True
     trust_forwarded: bool = False
@@ -134,6 +136,7 @@ class ServerSettings(Table):
         "caller_headers",
         "extensions",
         "health_paths",
+        "operators",
         mode="before",
     )
     @classmethod
@@ -183,6 +186,8 @@ class ServerSettings(Table):
             cors_origins=self.cors_origins,
             caller_headers=self.caller_headers,
             context_header=self.context_header,
+            operators=self.operators,
+            trust_traces=self.trust_traces,
             extensions=[Extension(uri=uri) for uri in self.extensions],
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,

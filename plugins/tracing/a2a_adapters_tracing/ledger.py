@@ -148,8 +148,11 @@ def earlier_of(bill: object, package: str) -> Earlier:
         return Earlier()
     own = bill.get("own")
     models = models_of(own.get("models")) if isinstance(own, Mapping) else {}
+    used = Account(spending_of(own), models)
     found: dict[tuple[str, str], Delegate] = {}
     listed = bill.get("delegates")
+    if listed is None and (rest := _rest(used, models_of(bill.get("models")))).total:
+        found["", ""] = Delegate("", "", "", rest)
     for number, each in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(each, Mapping):
             agent, task_id, state = (str(each.get(name, "")) for name in _NAMES)
@@ -159,7 +162,20 @@ def earlier_of(bill: object, package: str) -> Earlier:
             found[agent, task_id or f"message {number}"] = Delegate(
                 agent, task_id, state, account, counted_by, nested
             )
-    return Earlier(Account(spending_of(own), models), found)
+    return Earlier(used, found)
+
+
+def _rest(own: Account, models: Models) -> Account:
+    """Return what the delegates of a bill without delegates have used."""
+    rests = {name: rest_of(each, own.models.get(name, Spending())) for name, each in models.items()}
+    named = {name: each for name, each in rests.items() if each}
+    return Account(rest_of(sum_of(models.values()), own.total), named)
+
+
+def without_agents(bill: object) -> dict[str, JSON]:
+    """Return the sums of a bill, without the agents and tasks behind them."""
+    known = bill if isinstance(bill, Mapping) else {}
+    return {name: known[name] for name in ("own", "models") if name in known}
 
 
 def bill_of(

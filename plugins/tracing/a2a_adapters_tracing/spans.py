@@ -5,15 +5,18 @@ Imported only in processes that use OpenTelemetry, or when a request belongs to 
 
 from __future__ import annotations
 
+import logging
 import re
-from contextlib import contextmanager
+import time
 from typing import TYPE_CHECKING
 
-from opentelemetry import context, propagate, trace
+from opentelemetry import baggage, context, propagate, trace
 from opentelemetry.trace import Link, SpanContext, SpanKind, StatusCode, TraceFlags
 
+from a2a_adapters.contract.telemetry import ObservedRequest
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from contextvars import Token
 
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
     from a2a_adapters import TokenUsage
     from a2a_adapters.observability.requests import RequestRecord
+
+logger = logging.getLogger(__name__)
+
+_BAGGAGE_BYTES = 8_192
+_BAGGAGE_ENTRIES = 64
+"""What W3C Baggage requires to be propagated (section 3.3.2)."""
 
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
@@ -54,27 +63,6 @@ class Traces:
             self._found = provider, tracer
             self.ignored = None if is_set else provider
         return tracer
-
-    @contextmanager
-    def request(
-        self, verb: str, path: str, headers: Mapping[str, str], record: RequestRecord
-    ) -> Iterator[None]:
-        """Enter the trace that the headers name, and a new span if there is a tracer.
-
-        Tasks and threads started in the meantime inherit it, including the framework's run.
-        """
-        inherited = propagate.extract(headers, context.get_current())
-        tracer = self.tracer
-        span = tracer.start_span("A2A", inherited, SpanKind.SERVER) if tracer else None
-        inside = trace.set_span_in_context(span, inherited) if span else inherited
-        token = context.attach(inside)
-        try:
-            yield
-        finally:
-            if span is not None:
-                _describe(span, verb, path, record)
-                span.end()
-            context.detach(token)
 
     def start_run(
         self, name: str, attributes: Mapping[str, AttributeValue], earlier: str
@@ -110,6 +98,64 @@ class Traces:
         if current := context.get_current():
             propagate.inject(headers, current)
         return headers
+
+
+class TracedRequest(ObservedRequest):
+    """A request in its trace: the caller's if the caller is trusted, or else one of its own.
+
+    Tasks and threads that are started after the decision inherit it, as the framework's run does.
+    """
+
+    def __init__(
+        self,
+        traces: Traces,
+        verb: str,
+        path: str,
+        headers: Mapping[str, str],
+        record: RequestRecord,
+    ) -> None:
+        self._traces = traces
+        self._verb = verb
+        self._path = path
+        self._headers = headers
+        self._record = record
+        self._began_at = time.time_ns()
+        self._span: Span | None = None
+        self._token: Token[context.Context] | None = None
+
+    def decide(self, *, is_trusted: bool) -> None:
+        """Continue the trace that the headers name, or begin another one that links to it."""
+        if self._token is not None:
+            return
+        inside = context.get_current()
+        extracted = propagate.extract(self._headers, inside)
+        links: list[Link] = []
+        if is_trusted:
+            inside = _bounded(extracted, self._headers)
+        elif (theirs := trace.get_current_span(extracted).get_span_context()).is_remote:
+            links.append(Link(theirs))
+        if (tracer := self._traces.tracer) is not None:
+            self._span = tracer.start_span(
+                "A2A", inside, SpanKind.SERVER, links=links, start_time=self._began_at
+            )
+            inside = trace.set_span_in_context(self._span, inside)
+        self._token = context.attach(inside)
+
+    def __exit__(self, *error: object) -> None:
+        if self._span is not None:
+            _describe(self._span, self._verb, self._path, self._record)
+            self._span.end()
+        if self._token is not None:
+            context.detach(self._token)
+
+
+def _bounded(extracted: context.Context, headers: Mapping[str, str]) -> context.Context:
+    """Return a caller's context, without baggage that is larger than W3C Baggage requires."""
+    is_small = len(headers.get("baggage", "")) <= _BAGGAGE_BYTES
+    if is_small and len(baggage.get_all(extracted)) <= _BAGGAGE_ENTRIES:
+        return extracted
+    logger.warning("a caller's baggage was dropped: it has over 64 entries or 8,192 bytes")
+    return baggage.clear(extracted)
 
 
 class OpenSpan:

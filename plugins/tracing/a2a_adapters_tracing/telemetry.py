@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from a2a.types import Task, TaskState
 
 from a2a_adapters.concurrency.outliving import CURRENT
-from a2a_adapters.contract.telemetry import ObservedAgent, ObservedCall, ObservedRun, Telemetry
+from a2a_adapters.contract.telemetry import (
+    ObservedAgent,
+    ObservedCall,
+    ObservedRequest,
+    ObservedRun,
+    Telemetry,
+)
 from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.protocol.conversion import struct_to_dict
-from a2a_adapters_tracing.ledger import Earlier, Ledgers, bill_of, delegate_of, earlier_of
+from a2a_adapters_tracing.ledger import (
+    Earlier,
+    Ledgers,
+    bill_of,
+    delegate_of,
+    earlier_of,
+    without_agents,
+)
 from a2a_adapters_tracing.spending import BILL, account_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from contextlib import AbstractContextManager
 
     from a2a.types import AgentCard
 
@@ -40,6 +51,8 @@ _RPC = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
 _PORTS = {"https": 443, "http": 80}
 _NAME_LENGTH = 100
 _AGENTS = 1_000
+_BILLS = 256
+"""Number of tasks whose bills are kept in full for their next message."""
 
 
 class ProcessTelemetry(Telemetry):
@@ -48,6 +61,7 @@ class ProcessTelemetry(Telemetry):
     def __init__(self) -> None:
         self._traces: Traces | None = None
         self._ledgers = Ledgers()
+        self._bills: dict[str, JSON] = {}
         self._agents: dict[tuple[int, str], ServedAgent] = {}
 
     def traces(self, *, is_needed: bool = False) -> Traces | None:
@@ -76,10 +90,13 @@ class ProcessTelemetry(Telemetry):
 
     def request(
         self, verb: str, path: str, headers: Mapping[str, str], record: RequestRecord
-    ) -> AbstractContextManager[None]:
+    ) -> ObservedRequest:
         """Process a request in its trace."""
-        traces = self.traces()
-        return traces.request(verb, path, headers, record) if traces else nullcontext()
+        if (traces := self.traces()) is None:
+            return ObservedRequest()
+        from a2a_adapters_tracing.spans import TracedRequest  # noqa: PLC0415 - slow
+
+        return TracedRequest(traces, verb, path, headers, record)
 
     def run(self, adapter: Adapter, calls: TaskCalls, task: Task | None, name: str) -> ObservedRun:
         """Observe the answer to a message."""
@@ -94,6 +111,17 @@ class ProcessTelemetry(Telemetry):
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
         """Observe calls to an agent's interface, or to the address of its card."""
         return CalledAgent(self, self._ledgers, url, binding, card)
+
+    def bill(self, task_id: str) -> JSON:
+        """Return the bill of a task that was shown without its agents; None if it is unknown."""
+        return self._bills.get(task_id)
+
+    def keep_bill(self, task_id: str, bill: JSON) -> None:
+        """Keep a bill that is shown without its agents, so that these are not counted twice."""
+        self._bills.pop(task_id, None)
+        if len(self._bills) >= _BILLS:
+            del self._bills[next(iter(self._bills))]
+        self._bills[task_id] = bill
 
     def headers(self) -> dict[str, str]:
         """Return the headers that continue the current trace."""
@@ -136,7 +164,11 @@ class ServedAgent:
 
 
 class ServedRun(ObservedRun):
-    """The answer to one message, by an agent of this process."""
+    """The answer to one message, by an agent of this process.
+
+    Only operators see the agents that this one has called: their names and tasks would let callers
+    attack them.
+    """
 
     def __init__(
         self,
@@ -159,9 +191,12 @@ class ServedRun(ObservedRun):
         self._reported: dict[str, JSON] = {}
         stored = struct_to_dict(task.metadata) if task and task.HasField("metadata") else {}
         self._before = str(stored.get(TRACEPARENT, ""))
+        self._task_id = calls.request.task_id
+        self._shows_agents = calls.request.caller.is_operator
         self._earlier = Earlier()
         if BILL in stored:
-            self._earlier = earlier_of(stored[BILL], agent.packages[0])
+            bill = telemetry.bill(self._task_id) or stored[BILL]
+            self._earlier = earlier_of(bill, agent.packages[0])
             ledger = ledgers.of(calls)
             if not ledger.values():  # otherwise the run has waited in this process
                 for key, delegate in self._earlier.delegates.items():
@@ -192,6 +227,7 @@ class ServedRun(ObservedRun):
     def note(self, values: Mapping[str, JSON]) -> None:
         """Note what the agent's own models used."""
         self._reported |= {name: values[name] for name in _REPORTED if name in values}
+        self.is_active |= BILL in values and not self._shows_agents
 
     def metadata(self) -> Mapping[str, JSON]:
         """Return the trace and, if the agent has delegates, the bill."""
@@ -204,6 +240,12 @@ class ServedRun(ObservedRun):
             if own.total.usage is None and own.total.usd is None:
                 own = self._earlier.own
             metadata |= bill_of(own, self._reported, delegates, self._agent.packages)
+            if not self._shows_agents:
+                self._telemetry.keep_bill(self._task_id, metadata[BILL])
+        elif BILL in self._reported:
+            metadata[BILL] = self._reported[BILL]
+        if BILL in metadata and not self._shows_agents:
+            metadata[BILL] = without_agents(metadata[BILL])
         if self._span is not None:
             total = account_of({**self._reported, **metadata}).total
             self._span.count(total.usage)

@@ -24,6 +24,9 @@ from tests.plugins.console.test_relay import relayed
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+SHOWN = ServerOptions(console=True, operators=["*"])
+
+
 async def spender(request: AgentRequest):
     """Calls tools, and reports its usage."""
     yield Progress("Planning")
@@ -64,7 +67,8 @@ async def test_a_run_shows_tools_tokens_and_cost_also_after_a_reload(open_page):
 
 
 async def test_a_run_belongs_to_the_trace_that_the_page_shows(open_page):
-    async with relayed(tracer, spender) as url, open_page(url) as page:
+    trusting = ServerOptions(trust_traces="all")
+    async with relayed(tracer, spender, options=trusting) as url, open_page(url) as page:
         await say(page, "hello")
         await expect(page.locator(".turn .state.good")).to_be_visible()
         await page.locator(".timeline summary").first.click()
@@ -91,9 +95,9 @@ async def test_the_agents_that_an_agent_calls_are_nested(open_page):
 
     async with (
         running(build_app(last)) as last_url,
-        running(build_app(asks("middle", last_url))) as middle_url,
+        running(build_app(asks("middle", last_url), options=SHOWN)) as middle_url,
     ):
-        app = build_app(asks("first", middle_url), options=ServerOptions(console=True))
+        app = build_app(asks("first", middle_url), options=SHOWN)
         async with running(app) as url, open_page(url) as page:
             await say(page, "go")
             await expect(page.locator(".turn .state.good")).to_be_visible()
@@ -122,7 +126,7 @@ async def test_a_strange_bill_is_left_out(open_page):
         yield TaskMetadata({"a2a_adapters.bill": bill})
         yield "Done."
 
-    app = build_app(liar, options=ServerOptions(console=True))
+    app = build_app(liar, options=SHOWN)
     async with running(app) as url, open_page(url) as page:
         await say(page, "hello")
         summary = page.locator(".timeline summary").first

@@ -6,19 +6,29 @@ import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
+from a2a.types import APIKeySecurityScheme, SecurityScheme
 from a2a_adapters_tracing import BILL
 
 from a2a_adapters import (
     AgentRequest,
+    Authenticator,
+    Caller,
     InputRequired,
     Rejected,
     RemoteAgent,
     RemoteTaskError,
+    ServerOptions,
     TaskMetadata,
     TokenUsage,
     build_app,
 )
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.testing import running
+
+SCHEME = SecurityScheme(
+    api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Badge")
+)
+SHOWN = ServerOptions(operators=["*"])
 
 
 def spent(given, made, usd=None, model=""):
@@ -51,12 +61,12 @@ def outer_agent(remote, own=None):
 
 
 @asynccontextmanager
-async def chain(*makers):
+async def chain(*makers, options=SHOWN):
     """Serve agents, each of which gets a client of the one before; yield a client of the last."""
     async with AsyncExitStack() as stack:
         remote = None
         for make in makers:
-            app = build_app(make(remote) if remote else make())
+            app = build_app(make(remote) if remote else make(), options=options)
             url = await stack.enter_async_context(running(app))
             remote = await stack.enter_async_context(RemoteAgent(url))
         yield remote
@@ -83,6 +93,69 @@ async def test_an_agent_reports_its_own_and_its_delegates_tokens_and_money():
         "spent": small,
         "models": {"small": small},
     }
+
+
+class Badges(Authenticator):
+    """Identifies callers by a header with their name and roles."""
+
+    def security_schemes(self):
+        return {"badge": SCHEME}
+
+    async def authenticate(self, headers):
+        return (await self.identify(headers)).owner
+
+    async def identify(self, headers):
+        owner, *roles = headers.get("x-badge", "nobody").split()
+        return Caller(owner=owner, claims={"roles": roles}, scopes=frozenset(roles))
+
+
+@pytest.mark.parametrize(
+    ("operators", "badge", "is_shown"),
+    [
+        ([], "ann admin", False),
+        (["ann"], "ann", True),
+        (["ann"], "bob", False),
+        (["role:admin"], "bob admin", True),
+        (["scope:admin"], "bob admin", True),
+        (["role:admin"], "role:admin", False),
+        (["role:admin"], "admin", False),
+        (["*"], "bob", True),
+        (["ann"], "*", False),
+    ],
+)
+async def test_only_operators_see_the_agents_and_tasks_behind_a_bill(operators, badge, is_shown):
+    options = ServerOptions(operators=operators, authentication=Badges())
+    async with chain(inner_agent) as inner:
+        app = build_app(outer_agent(inner, spent(100, 20, 2.0, "large")), options=options)
+        async with running(app) as url, RemoteAgent(url) as remote:
+            events = [each async for each in remote.stream("hello", headers={"X-Badge": badge})]
+            task = remote.task(events[-1].task_id, headers={"X-Badge": badge})
+            read = await task.status()
+        (known,) = [each async for each in inner.tasks()]
+    for reply in (events[-1], read):
+        assert reply.usage == TokenUsage(110, 21, 131)
+        assert set(reply.metadata[BILL]["models"]) == {"large", "small"}
+        assert ("delegates" in reply.metadata[BILL]) is is_shown
+        told = str(reply.metadata)
+        assert (known.id in told) is is_shown
+        assert ("inner" in told) is is_shown
+
+
+async def test_without_operators_nobody_sees_them():
+    hidden = ServerOptions()
+    async with chain(inner_agent, outer_agent, options=hidden) as remote:
+        assert "inner" not in str((await remote.send("hello")).metadata)
+
+
+async def test_agents_in_a_bill_that_an_adapter_reports_are_hidden_too():
+    async def boaster(request: AgentRequest):
+        """Reports the bill of another agent as its own."""
+        delegate = {"agent": "hidden", "task_id": "t1", "state": "completed"}
+        yield TaskMetadata({BILL: {"models": {}, "delegates": [delegate]}})
+        yield "done"
+
+    async with chain(lambda: boaster, options=ServerOptions()) as remote:
+        assert (await remote.send("hello")).metadata[BILL] == {"models": {}}
 
 
 async def test_three_agents_are_nested():
@@ -181,8 +254,9 @@ async def test_a_task_that_is_started_and_waited_for_counts_once():
     assert len(reply.metadata[BILL]["delegates"]) == 1
 
 
+@pytest.mark.parametrize("options", [SHOWN, ServerOptions()], ids=["shown", "hidden"])
 @pytest.mark.parametrize("waits", [True, False], ids=["waiting", "durable"])
-async def test_a_task_with_questions_keeps_its_bill(waits):
+async def test_a_task_with_questions_keeps_its_bill(waits, options):
     def outer(remote):
         async def outer(request: AgentRequest):
             """Calls before and after its question."""
@@ -197,12 +271,35 @@ async def test_a_task_with_questions_keeps_its_bill(waits):
 
         return outer
 
-    async with chain(inner_agent, outer) as remote:
+    async with chain(inner_agent, outer, options=options) as remote:
         asked = await remote.send("hello")
         assert asked.usage == TokenUsage(110, 1, 111)
         answered = await remote.send("x", task_id=asked.task_id, context_id=asked.context_id)
     assert answered.usage == TokenUsage(120, 2, 122)
-    assert len(answered.metadata[BILL]["delegates"]) == 2
+    assert len(answered.metadata[BILL].get("delegates", ())) == (2 if options is SHOWN else 0)
+
+
+async def test_a_bill_without_agents_adds_up_after_a_restart(tmp_path):
+    async with chain(inner_agent) as inner:
+
+        async def outer(request: AgentRequest):
+            """Calls before and after its question."""
+            if not request.resuming:
+                yield spent(100, 0)
+                await inner.send("one")
+                yield InputRequired("Which city?", durable=True)
+                return
+            await inner.send("two")
+            yield "done"
+
+        options = ServerOptions(storage=f"sqlite:///{tmp_path}/agents.db")
+        async with running(build_app(outer, options=options)) as url, RemoteAgent(url) as remote:
+            asked = await remote.send("hello")
+        installed_plugins().telemetry._bills.clear()  # private: stands for another process
+        async with running(build_app(outer, options=options)) as url, RemoteAgent(url) as remote:
+            answered = await remote.send("x", task_id=asked.task_id, context_id=asked.context_id)
+    assert asked.usage == TokenUsage(110, 1, 111)
+    assert answered.usage == TokenUsage(120, 2, 122)
 
 
 async def test_a_cancelled_task_has_its_bill():

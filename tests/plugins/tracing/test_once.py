@@ -20,7 +20,7 @@ from a2a_adapters import RemoteAgent, TokenUsage, build_app
 from a2a_adapters.testing import running
 from tests.plugins.langchain.support import Scripted
 from tests.plugins.router.providers import KEY, Provider, routed
-from tests.plugins.tracing.test_bill import chain, inner_agent
+from tests.plugins.tracing.test_bill import SHOWN, chain, inner_agent
 
 INNER = TokenUsage(10, 1, 11)
 
@@ -95,7 +95,7 @@ async def test_the_tokens_of_a_tool_are_added_to_those_of_the_model():
     async with chain(inner_agent) as inner:
         tool = await A2ATool.afrom_agent(inner)
         graph = create_agent(Scripted(script=named_model()), [tool])
-        async with running(build_app(graph)) as url, RemoteAgent(url) as remote:
+        async with running(build_app(graph, options=SHOWN)) as url, RemoteAgent(url) as remote:
             reply = await remote.send("hello")
     assert reply.text == "done"
     assert reply.usage == TokenUsage(16, 9, 25)
@@ -108,7 +108,7 @@ async def test_a_router_of_agents_counts_once_and_its_money_joins(monkeypatch):
     monkeypatch.setenv("ROUTER_KEY", KEY)
     inner = inner_agent(usd=None, model="")
     prices = {"agent": {"input": 1000, "output": 2000}, "model": {"input": 1000, "output": 2000}}
-    async with routed({"agent": inner}, prices=prices) as routes_to_agent:
+    async with routed({"agent": inner}, SHOWN, prices=prices) as routes_to_agent:
         reply = await routes_to_agent.send("hello")
     assert reply.usage == INNER
     assert reply.metadata["cost_envelope"]["actual"] == pytest.approx(0.012)
@@ -120,7 +120,7 @@ async def test_a_router_of_agents_counts_once_and_its_money_joins(monkeypatch):
             """Ask a router."""
             return (await router.send(text)).text
 
-        async with running(build_app(outer)) as url, RemoteAgent(url) as remote:
+        async with running(build_app(outer, options=SHOWN)) as url, RemoteAgent(url) as remote:
             reply = await remote.send("hello there")
     assert reply.metadata["cost_envelope"]["actual"] == pytest.approx(0.02)
     (model,) = reply.metadata[BILL]["models"].values()

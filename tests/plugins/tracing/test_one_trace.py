@@ -72,9 +72,9 @@ async def test_a_chain_two_agents_and_a_tool_are_one_trace(monkeypatch):
         url = await stack.enter_async_context(running(collector.app))
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         served = "tests.plugins.tracing.served"
-        settings = {**os.environ, "SERVICE": "back"}
+        settings = {**os.environ, "A2A_ADAPTERS_TRUST_TRACES": "all", "SERVICE": "back"}
         back = stack.enter_context(serving(f"{served}:back", settings, "--name", "back"))
-        settings = {**os.environ, "SERVICE": "front", "BACK": back}
+        settings |= {"SERVICE": "front", "BACK": back}
         front = stack.enter_context(serving(f"{served}:front", settings, "--name", "front"))
 
         provider = TracerProvider(resource=Resource.create({"service.name": "client"}))

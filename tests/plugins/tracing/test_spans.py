@@ -16,20 +16,26 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentRequest,
+    Authenticator,
     InputRequired,
     Limits,
     RemoteAgent,
+    RemoteAgentError,
     RemoteOptions,
     RemoteTaskError,
     ServerOptions,
     TaskMetadata,
     TextDelta,
     TokenUsage,
+    UnauthenticatedError,
     build_app,
 )
 from a2a_adapters.testing import running
 from tests.plugins.sql.test_takeover import Slow
+from tests.plugins.tracing.test_bill import SCHEME
+from tests.support.servers.front import Recording
 
+TRUSTING = ServerOptions(trust_traces="all")
 BINDINGS = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
 
 
@@ -76,7 +82,7 @@ async def test_an_adapter_that_compares_by_value_is_observed(spans):
 
 @BINDINGS
 async def test_a_message_is_a_client_span_that_the_server_continues(binding, spans):
-    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    app = build_app(inner, options=ServerOptions(grpc_port=0, trust_traces="all"))
     async with running(app) as url, agent_of(url, binding) as remote:
         reply = await remote.send("hello", context_id="trip")
     (call,) = named(spans, "invoke_agent inner", SpanKind.CLIENT)
@@ -111,7 +117,7 @@ async def test_a_message_is_a_client_span_that_the_server_continues(binding, spa
 
 @BINDINGS
 async def test_every_operation_is_a_client_span(binding, spans):
-    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    app = build_app(inner, options=ServerOptions(grpc_port=0, trust_traces="all"))
     async with running(app) as url, agent_of(url, binding) as remote:
         task = await remote.start("ask")
         await task.result()
@@ -170,7 +176,7 @@ async def test_an_answer_links_to_the_run_that_asked(spans):
 
 @BINDINGS
 async def test_baggage_arrives_with_and_without_a_trace(binding, spans):
-    app = build_app(inner, options=ServerOptions(grpc_port=0))
+    app = build_app(inner, options=ServerOptions(grpc_port=0, trust_traces="all"))
     async with running(app) as url, agent_of(url, binding) as remote:
         token = context.attach(baggage.set_baggage("customer", "ada"))
         try:
@@ -179,6 +185,85 @@ async def test_baggage_arrives_with_and_without_a_trace(binding, spans):
             context.detach(token)
         second = await remote.send("baggage")
     assert [first.text, second.text] == ["ada", "None"]
+
+
+class Everyone(Authenticator):
+    """Admits all callers who give their names."""
+
+    def security_schemes(self):
+        return {"name": SCHEME}
+
+    async def authenticate(self, headers):
+        if not (name := headers.get("x-name")):
+            raise UnauthenticatedError("say your name")
+        return name
+
+
+STRANGE = f"00-{'5' * 32}-{'7' * 16}-01"
+
+
+@BINDINGS
+@pytest.mark.parametrize(
+    ("trust", "authentication", "is_trusted"),
+    [
+        ("authenticated", None, False),
+        ("authenticated", Everyone(), True),
+        ("all", None, True),
+        ("all", Everyone(), True),
+        ("none", None, False),
+        ("none", Everyone(), False),
+    ],
+)
+async def test_only_trusted_callers_decide_what_inner_agents_get(
+    binding, trust, authentication, is_trusted, spans
+):
+    inside = Recording(build_app(inner))
+    async with running(inside) as address, RemoteAgent(address) as remote:
+
+        async def outer(text: str) -> str:
+            """Asks another agent."""
+            return (await remote.send(text)).text
+
+        options = ServerOptions(trust_traces=trust, authentication=authentication, grpc_port=0)
+        headers = {"traceparent": STRANGE, "baggage": "customer=ada,tier=gold", "x-name": "ann"}
+        async with running(build_app(outer, options=options)) as url:
+            agent = agent_of(url, binding)
+            assert (await agent.send("hello", headers=headers)).text == "done"
+            await agent.aclose()
+    posts = [each.headers for each in inside.received if each.method == "POST"]
+    traces = {each.get("traceparent", "")[3:35] for each in posts}
+    assert (traces == {"5" * 32}) is is_trusted
+    assert {each.get("baggage", "") for each in posts} == (
+        {"customer=ada,tier=gold"} if is_trusted else {""}
+    )
+
+
+@pytest.mark.parametrize(("entries", "arrive"), [(64, True), (65, False), (500, False)], ids=str)
+async def test_the_baggage_of_trusted_callers_is_bounded(entries, arrive, spans):
+    seen = []
+
+    async def look(text: str) -> str:
+        """Count the baggage."""
+        seen.append(len(baggage.get_all()))
+        return text
+
+    sent = ",".join(f"k{n}=v" for n in range(entries))
+    async with running(build_app(look, options=TRUSTING)) as url, RemoteAgent(url) as remote:
+        await remote.send("hello", headers={"baggage": sent})
+    assert seen == [entries if arrive else 0]
+
+
+@BINDINGS
+async def test_a_refused_request_is_a_span_in_a_trace_of_its_own(binding, spans):
+    options = ServerOptions(authentication=Everyone(), grpc_port=0)
+    async with running(build_app(inner, options=options)) as url:
+        agent = agent_of(url, binding)
+        with pytest.raises(RemoteAgentError):
+            await agent.send("hello", headers={"traceparent": STRANGE})
+        await agent.aclose()
+    asked = [each for each in spans() if each.kind is SpanKind.SERVER and each.links]
+    assert asked
+    assert {each.parent for each in asked} == {None}
 
 
 async def test_traces_of_concurrent_callers_are_separate(spans):
@@ -200,7 +285,8 @@ async def test_traces_of_concurrent_callers_are_separate(spans):
         assert reply.metadata["a2a_adapters.traceparent"].split("-")[1] == reply.text
         return reply.text, f"{span.get_span_context().trace_id:032x}"
 
-    async with running(build_app(meeting)) as url, RemoteAgent(url) as remote:
+    app = build_app(meeting, options=TRUSTING)
+    async with running(app) as url, RemoteAgent(url) as remote:
         pairs = await asyncio.gather(ask(remote, "a"), ask(remote, "b"))
     assert all(seen == sent for seen, sent in pairs)
     assert pairs[0] != pairs[1]

@@ -42,7 +42,12 @@ function Bar({ step: { at, done }, turn: { startedAt, took } }) {
 	return html`<div class="bar" aria-hidden="true"><span style=${style} /></div>`;
 }
 
-function Facts({ turn: { metadata, traceId, taskId } }) {
+/** The trace of the run: servers that do not trust the page's begin one of their own. */
+const traceOf = ({ metadata, traceId }) => /^00-([0-9a-f]{32})-/.exec(metadata?.["a2a_adapters.traceparent"])?.[1] ?? traceId;
+
+function Facts({ turn }) {
+	const { metadata, taskId } = turn;
+	const traceId = traceOf(turn);
 	const { tokens, split, cost, model } = usageOf(metadata);
 	const facts = { Model: model, Tokens: split ?? tokens, Cost: cost };
 	const models = modelsOf(metadata);

@@ -42,19 +42,18 @@ from a2a_adapters.protocol.headers import (
     unsupported,
 )
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
-from a2a_adapters.security.gate import admit, with_headers
+from a2a_adapters.security.gate import CallerDetails, admit
 from a2a_adapters.security.refusals import Refusal
 from a2a_adapters_grpc import PROTOCOL
 from a2a_adapters_grpc.fields import has_more_fields
 from a2a_adapters_grpc.serving.services import OLD_SERVICE, SERVICE, Rpc, Service
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from contextlib import AbstractContextManager
 
     from google.protobuf.message import Message
 
-    from a2a_adapters.contract.limits import Limits
+    from a2a_adapters import ServerOptions
     from a2a_adapters.observability.requests import RequestRecord
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.runtime.updates import AnyUpdate
@@ -80,12 +79,8 @@ class GrpcServer:
 
     Args:
         runtime: Carries out the operations.
-        host: The host name or address to listen on.
         port: The port to listen on; 0 takes a free one.
-        public_url: The address in the card.
-        authentication: Identifies the callers; None admits all.
-        caller_headers: Names of headers that agents may read.
-        limits: Limits the size of a request and of its metadata.
+        options: The options of the server.
         rates: Rate limits per caller.
     """
 
@@ -95,22 +90,19 @@ class GrpcServer:
     def __init__(
         self,
         runtime: StreamingHandler,
-        host: str,
         port: int,
-        public_url: str | None = None,
-        *,
-        authentication: Authenticator | None = None,
-        caller_headers: Collection[str] = (),
-        limits: Limits,
+        options: ServerOptions,
         rates: RequestRates,
     ) -> None:
+        limits = options.limits
         self.runtime = runtime
-        self.authentication = authentication
-        self.caller_headers = caller_headers
+        self.authentication = options.authentication
+        self.details = CallerDetails(options.caller_headers, options.operators)
+        self.trusts_traces = options.trusts_traces
         self.values = limits.values
         self.rates = rates
-        self._host = host
-        self._public_url = public_url
+        self._host = options.grpc_host
+        self._public_url = options.grpc_url
         self._server: grpc.aio.Server | None = None
         self._options = [
             ("grpc.so_reuseport", 0),
@@ -220,7 +212,8 @@ class _Method:
     def _observed(self, headers: dict[str, str]) -> AbstractContextManager[RequestRecord | None]:
         if not is_observed(headers):
             return _UNOBSERVED
-        return observed("gRPC", self._path, headers, status="OK")
+        trusts = self._server.trusts_traces
+        return observed("gRPC", self._path, headers, status="OK", trusts=trusts)
 
     async def _run(
         self, request: bytes, headers: dict[str, str], context: _ServicerContext
@@ -230,8 +223,8 @@ class _Method:
         if self._server.authentication is not None:
             known = await _identified(self._server.authentication, headers)
             user = StarletteUser(SimpleUser(known.owner))
-        if self._server.caller_headers:
-            known = with_headers(known, headers, self._server.caller_headers)
+        if self._server.details:
+            known = self._server.details.added(known, headers)
         host = "" if self._server.rates.behind_proxy else _host(context.peer())
         share = user.user_name or share_of(host)
         if (refusal := self._server.rates.refusal(share)) is not None:
