@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
+from collections import Counter
+from contextlib import AsyncExitStack
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import obstore
 import pytest
 from a2a_adapters_files import FileStore, download, save
 
@@ -65,6 +69,43 @@ async def test_a_place_that_fails_is_not_available_for_now(tmp_path, caplog):
         assert text.startswith("files are not available at the moment; error id: ")
         assert str(tmp_path) not in text
         assert text.rpartition(" ")[2] in caplog.text
+
+
+async def test_an_agents_file_is_not_lost_with_a_place_that_fails(tmp_path, caplog):
+    place = tmp_path / "place"
+    store = stored(place)
+
+    async def adds(request: AgentRequest):
+        content = b"x" * 5000
+        if request.text == "yield":
+            yield Output([File(content=content)])
+        else:
+            yield Output([await store.add(content)])
+
+    async with running(app(adds, store)) as url, RemoteAgent(url) as agent:
+        ann = agent.as_user("t0ken-ann")
+        shutil.rmtree(place)
+        place.touch()
+        [file] = (await ann.send("yield")).files
+        assert len(file.content) == 5000
+        with pytest.raises(RemoteTaskError, match="cannot be stored at the moment") as failed:
+            await ann.send("add")
+    assert failed.value.reply.metadata["error"]["category"] == "limit"
+    assert str(tmp_path) not in str(failed.value.reply)
+    assert "stays in it" in caplog.text
+
+
+async def test_an_upload_without_its_length_learns_what_is_missing(tmp_path):
+    store = stored(tmp_path)
+
+    async def chunks():
+        yield b"x" * 5000
+
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        links = (await ask(http, url)).json()
+        put = await http.put(links["upload"].replace("{part}", "0"), content=chunks())
+    assert put.status_code == 411
+    assert put.json()["error"]["message"] == "a part needs the header Content-Length: 5000"
 
 
 @pytest.mark.parametrize(
@@ -162,10 +203,66 @@ async def test_the_sizes_of_a_file_and_of_an_owner_are_limited(tmp_path):
             assert len(granted) <= 1
             while (await ask(http, url, size=1)).status_code == 201:
                 pass  # each counts as 64 KiB
-        assert await store.objects.used(store.links.owner("ann")) <= 500_000
+        sizes = [int(each.name[5:]) for each in tmp_path.rglob("meta.*")]
+        assert sum(max(size, 65_536) for size in sizes) <= 500_000
         with pytest.raises(RemoteRefusedError, match="together"):
             await ann.send(File(content=b"x" * 200_000))
         await ben.send(File(content=b"x" * 200_000))
+
+
+async def test_simultaneous_files_at_several_servers_fill_the_room_of_an_owner_exactly(tmp_path):
+    stores = [stored(tmp_path, owner_bytes=10 * 65_536) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        urls = [await stack.enter_async_context(running(app(echo(s), s))) for s in stores]
+        http = await stack.enter_async_context(httpx.AsyncClient(timeout=60))
+        asked = await asyncio.gather(*[ask(http, url, size=1) for url in urls * 20])
+        assert Counter(each.status_code for each in asked) == {201: 10, 413: 50}
+        assert (await ask(http, urls[0], size=1, headers=BEN)).status_code == 201
+
+
+async def test_a_file_that_is_refused_or_fails_gives_its_room_back(tmp_path):
+    store = stored(tmp_path, owner_bytes=10 * 65_536)
+
+    async def pieces(count, fails):
+        for _ in range(count):
+            yield b"x" * 65_536
+        if fails:
+            raise OSError("disk full")
+
+    async def adds(request: AgentRequest):
+        count, fails = request.text.split()
+        yield Output([await store.add(pieces(int(count), fails == "fails"))])
+
+    async with running(app(adds, store)) as url, RemoteAgent(url) as agent:
+        ann = agent.as_user("t0ken-ann")
+        for text in ("3 fails", "5 fails", "11 ends", "9 fails"):
+            with pytest.raises(RemoteTaskError):
+                await ann.send(text)
+        assert len((await ann.send("8 ends")).files) == 1
+        assert len((await ann.send("2 ends")).files) == 1
+        with pytest.raises(RemoteTaskError, match="together"):
+            await ann.send("1 ends")
+
+
+async def test_the_time_of_a_reservation_does_not_depend_on_the_number_of_files(
+    tmp_path, monkeypatch
+):
+    listed = []
+
+    async def counting(*args, **options):
+        async for chunk in whole(*args, **options):
+            listed.extend(chunk)
+            yield chunk
+
+    whole = obstore.list
+    monkeypatch.setattr(obstore, "list", counting)
+    store = stored(tmp_path)
+    async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:
+        for _ in range(60):
+            assert (await ask(http, url)).status_code == 201
+        listed.clear()
+        assert (await ask(http, url)).status_code == 201
+    assert len(listed) <= 40
 
 
 async def test_an_agents_files_are_limited(tmp_path):
@@ -199,6 +296,8 @@ async def test_files_expire_and_are_deleted(tmp_path, monkeypatch):
         [file] = (await ann.send(File(content=b"x" * 5000, filename="x"))).files
         async with httpx.AsyncClient() as http:
             links = (await ask(http, url)).json()
+            (before,) = tmp_path.glob("*/count/1")
+            os.utime(before, (0, 0))
             later = time.time() + 101
             monkeypatch.setattr(time, "time", lambda: later)
             assert (await http.get(file.url)).status_code == 410
@@ -212,8 +311,10 @@ async def test_files_expire_and_are_deleted(tmp_path, monkeypatch):
         (tmp_path / "unrelated").write_text("kept")
         [new] = (await ann.send(File(content=b"y" * 5000))).files
         await store.tidy()
+        assert not before.exists()
         assert b"".join([piece async for piece in download(new, agent=agent)]) == b"y" * 5000
-    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    names = {path.name for path in files if path.parent.name != "count"}
     assert names == {"unrelated", "meta.5000", "00000"}
     expired = {path.parent.name.split(".")[0] for path in tmp_path.rglob("00000")}
     assert all(int(each) > later for each in expired)

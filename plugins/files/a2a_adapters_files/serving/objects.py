@@ -17,9 +17,11 @@ from obstore.store import LocalStore, from_url
 
 from a2a_adapters import ConfigurationError
 from a2a_adapters_files.serving.links import FileId
+from a2a_adapters_files.serving.quota import is_count
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
+    from datetime import datetime
     from typing import Any
 
     from obstore.store import ObjectStore
@@ -28,9 +30,6 @@ PART_BYTES = 4 * 1024 * 1024
 """Size of the pieces of a file."""
 
 _STREAM_BYTES = 256 * 1024
-_SMALLEST = 64 * 1024
-"""The least that a file counts for its owner, so that many small files count as well."""
-
 _META = "meta."
 
 
@@ -50,13 +49,16 @@ class Objects:
     Args:
         place: A folder, a URL that `obstore` knows, such as `s3://bucket/prefix`, or its store.
 
+    Attributes:
+        store: The folder or bucket.
+
     Raises:
         ConfigurationError: The URL is invalid, or the folder cannot be created.
     """
 
     def __init__(self, place: str | Path | ObjectStore) -> None:
         try:
-            self._store = _opened(place)
+            self.store = _opened(place)
         except (OSError, ValueError, obstore.exceptions.BaseError) as error:
             kind = type(error).__name__
             raise ConfigurationError(f"the files cannot be stored at this place: {kind}") from error
@@ -71,7 +73,7 @@ class Objects:
         await self._put(f"{file_id.folder}/{number:05}", piece)
 
     async def _put(self, path: str, body: bytes | memoryview) -> None:
-        await obstore.put_async(self._store, path, body, use_multipart=False)
+        await obstore.put_async(self.store, path, body, use_multipart=False)
 
     async def find(self, file_id: FileId) -> StoredFile | None:
         """Return a complete file, or None."""
@@ -84,7 +86,7 @@ class Objects:
                 content += length
         if not described or content != size:
             return None
-        found = await obstore.get_async(self._store, described)
+        found = await obstore.get_async(self.store, described)
         about = json.loads(bytes(await found.bytes_async()))
         return StoredFile(file_id, about["name"], about["media_type"], size)
 
@@ -94,43 +96,35 @@ class Objects:
             number, offset = divmod(start, PART_BYTES)
             stop = min(PART_BYTES, offset + end - start)
             path = f"{file.id.folder}/{number:05}"
-            found = await obstore.get_async(self._store, path, options={"range": (offset, stop)})
+            found = await obstore.get_async(self.store, path, options={"range": (offset, stop)})
             async for piece in found.stream(min_chunk_size=_STREAM_BYTES):
                 yield bytes(piece)
             start += stop - offset
-
-    async def used(self, owner: str) -> int:
-        """Return the bytes of an owner's files, with those whose upload has begun."""
-        sizes: dict[str, int] = {}
-        content: dict[str, int] = {}
-        async for path, length in self._listed(owner):
-            folder, _, name = path.rpartition("/")
-            if name.startswith(_META):
-                sizes[folder] = int(name.removeprefix(_META))
-            else:
-                content[folder] = content.get(folder, 0) + length
-        files = (content | sizes).items()
-        return sum(max(size, _SMALLEST) for folder, size in files if not _is_expired(folder))
 
     async def delete(self, file_id: FileId) -> None:
         """Delete a file."""
         await self._delete([path async for path, _ in self._listed(file_id.folder)])
 
-    async def delete_expired(self) -> None:
-        """Delete all files that have expired."""
-        async for listed in obstore.list(self._store):
-            paths = [str(each["path"]) for each in listed]
-            await self._delete([path for path in paths if _is_expired(path.rpartition("/")[0])])
+    async def delete_expired(self, counted_before: datetime) -> None:
+        """Delete all files that have expired, and the counts that were written before a time."""
+        async for listed in obstore.list(self.store):
+            paths = [
+                str(each["path"])
+                for each in listed
+                if _is_expired(str(each["path"]).rpartition("/")[0])
+                or (is_count(str(each["path"])) and each["last_modified"] < counted_before)
+            ]
+            await self._delete(paths)
 
     async def _delete(self, paths: list[str]) -> None:
         for path in paths:
             try:
-                await obstore.delete_async(self._store, path)
+                await obstore.delete_async(self.store, path)
             except FileNotFoundError:
                 continue  # another process was faster
 
     async def _listed(self, folder: str) -> AsyncGenerator[tuple[str, int]]:
-        async for listed in obstore.list(self._store, prefix=f"{folder}/"):
+        async for listed in obstore.list(self.store, prefix=f"{folder}/"):
             for each in _items(listed):
                 yield str(each["path"]), int(each["size"])
 

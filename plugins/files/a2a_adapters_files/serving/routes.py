@@ -137,6 +137,8 @@ class _Files:
         if file_id.is_expired:
             return _refusal(410, "the upload has expired")
         length = min(PART_BYTES, size - number * PART_BYTES)
+        if length > 0 and "content-length" not in request.headers:
+            return _refusal(411, f"a part needs the header Content-Length: {length}")
         if length <= 0 or request.headers.get("content-length") != str(length):
             return _refusal(400, f"part {number} of this file has {max(0, length)} bytes")
         return await self._receive(request, file_id, number)

@@ -6,13 +6,17 @@ import logging
 import os
 import time
 from asyncio import to_thread
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from obstore.exceptions import BaseError
+
 from a2a_adapters import (
+    AgentFailedError,
     ConfigurationError,
     Extension,
     File,
@@ -20,10 +24,12 @@ from a2a_adapters import (
     blocking,
 )
 from a2a_adapters.concurrency import in_background
+from a2a_adapters.contract.text import clipped
 from a2a_adapters_files.extension import FILES_EXTENSION
 from a2a_adapters_files.pieces import pieces_of
 from a2a_adapters_files.serving.links import Links, safe_name
 from a2a_adapters_files.serving.objects import PART_BYTES, Objects
+from a2a_adapters_files.serving.quota import Quota
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentRequest, Output, Part
     from a2a_adapters_files.serving.links import FileId
     from a2a_adapters_files.serving.objects import StoredFile
+    from a2a_adapters_files.serving.quota import Claim
 
 SECRET_VARIABLE = "A2A_ADAPTERS_FILES_SECRET"  # noqa: S105 - a name
 """Environment variable with the secret of the links."""
@@ -41,8 +48,11 @@ SECRET_VARIABLE = "A2A_ADAPTERS_FILES_SECRET"  # noqa: S105 - a name
 _MEBIBYTE = 1024 * 1024
 _SECRET_LENGTH = 32
 _TIDY_SECONDS = 600.0
-_COUNTED_BYTES = 64 * _MEBIBYTE
-"""After so many bytes of a stream the owner's other files are counted again."""
+_CLOCK_SECONDS = 600.0
+"""Maximum difference between the clocks of this machine and of a bucket."""
+
+_STEP_BYTES = 64 * _MEBIBYTE
+"""Number of bytes by which the size of a stream is counted in advance."""
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +122,8 @@ class FileStore:
         self.file_bytes = file_bytes
         self.owner_bytes = owner_bytes
         self.expiry_seconds = expiry_seconds
+        self._quota = Quota(self.objects.store, owner_bytes, expiry_seconds)
+        self._step = min(_STEP_BYTES, owner_bytes // 16)
         self.extension = Extension(
             uri=FILES_EXTENSION,
             description="Takes large files by reference, after they were uploaded.",
@@ -177,7 +189,7 @@ class FileStore:
     async def sent(self, output: Output) -> Output:
         """Store the large files of an artifact, and replace them by links.
 
-        A file that the store refuses stays in the artifact: the answer is not lost with it.
+        A file that the store cannot take stays in the artifact: the answer is not lost with it.
         """
         place = _place.get()
         if not any(self._is_large(part) for part in output.parts) or not (place and place.base):
@@ -195,8 +207,9 @@ class FileStore:
             link = await self.add(
                 part.content, filename=part.filename, media_type=part.guess_media_type()
             )
-        except InvalidInputError as error:
-            logger.warning("a file of an artifact stays in it: %s", error)
+        except (InvalidInputError, AgentFailedError) as error:
+            reason = clipped(str(error.__cause__ or error))
+            logger.warning("a file of an artifact stays in it: %s", reason)
             return part
         return replace(link, metadata=part.metadata)
 
@@ -217,6 +230,7 @@ class FileStore:
         Raises:
             ConfigurationError: No agent of the server runs here, or its address is unknown.
             InvalidInputError: The file is too large, or its owner has too many.
+            AgentFailedError: The place of the files fails, for example because it is full.
         """
         place = _place.get()
         if place is None or not place.base:
@@ -229,75 +243,83 @@ class FileStore:
         filename = safe_name(filename)
         media_type = File(url="", media_type=media_type, filename=filename).guess_media_type()
         file_id = self.links.new_id(place.owner, self.expiry_seconds)
+        claim = self._quota.claim(file_id.owner, file_id.expires)
         try:
-            await self._write(file_id, content, filename, media_type)
+            size = await self._write(file_id, claim, content)
+            with _failures_named():
+                await self.objects.describe(file_id, size, filename, media_type)
+                await claim.shrink(size)
         except BaseException:
-            in_background(self.objects.delete(file_id))
+            in_background(self._drop(file_id, claim))
             raise
+        self._tidy_at_times()
         link = self.links.download(place.base, file_id, filename)
         return File(url=link, media_type=media_type, filename=filename)
 
     async def _write(
-        self,
-        file_id: FileId,
-        content: bytes | Path | AsyncIterable[bytes],
-        filename: str,
-        media_type: str,
-    ) -> None:
-        size: int | None = None
+        self, file_id: FileId, claim: Claim, content: bytes | Path | AsyncIterable[bytes]
+    ) -> int:
+        """Write the content of a file, and return its size."""
+        known = 0
         if isinstance(content, Path):
-            size = (await to_thread(content.stat)).st_size
+            known = (await to_thread(content.stat)).st_size
         elif isinstance(content, bytes):
-            size = len(content)
-        if size is not None:
-            await self.reserve(file_id, size, filename, media_type)
-        used = 0 if size is not None else await self.objects.used(file_id.owner)
-        written, next_count = 0, _COUNTED_BYTES
+            known = len(content)
+        with _failures_named():
+            await self._take(claim, known)
+        written = number = 0
         async with aclosing(pieces_of(content, PART_BYTES)) as pieces:
-            number = 0
             async for piece in pieces:
                 written += len(piece)
-                if size is None:
-                    if written >= next_count:
-                        used = await self.objects.used(file_id.owner) - (written - len(piece))
-                        next_count += _COUNTED_BYTES
-                    self._check(written, used + written)
-                await self.objects.write(file_id, number, piece)
+                with _failures_named():
+                    await self._take(claim, written, more=self._step)
+                    await self.objects.write(file_id, number, piece)
                 number += 1
-        if size is None:
-            await self.reserve(file_id, written, filename, media_type)
+        return written
 
-    async def reserve(self, file_id: FileId, size: int, filename: str, media_type: str) -> None:
-        """Store the description of a file, if there is room for its content.
-
-        It is stored first and then counted, so that simultaneous files cannot exceed the maximum.
+    async def _take(self, claim: Claim, size: int, *, more: int = 0) -> None:
+        """Count the bytes of a file, and `more` for what follows if there is room.
 
         Raises:
             InvalidInputError: The file is too large, or its owner has too many.
         """
-        self._check(size, 0)
-        await self.objects.describe(file_id, size, filename, media_type)
+        if size > self.file_bytes:
+            raise InvalidInputError(f"a file may have at most {self.file_bytes:,} bytes")
+        if size <= claim.size or (more and await claim.grow(size + more)) or await claim.grow(size):
+            return
+        raise InvalidInputError(
+            f"your files may have at most {self.owner_bytes:,} bytes together; older ones expire "
+            f"after {self.expiry_seconds:g} s"
+        )
+
+    async def _drop(self, file_id: FileId, claim: Claim) -> None:
+        await self.objects.delete(file_id)
+        await claim.shrink(0)
+
+    async def reserve(self, file_id: FileId, size: int, filename: str, media_type: str) -> None:
+        """Store the description of a file, if there is room for its content.
+
+        Raises:
+            InvalidInputError: The file is too large, or its owner has too many.
+        """
+        claim = self._quota.claim(file_id.owner, file_id.expires)
+        await self._take(claim, size)
         try:
-            self._check(size, await self.objects.used(file_id.owner))
-        except InvalidInputError:
-            await self.objects.delete(file_id)
+            await self.objects.describe(file_id, size, filename, media_type)
+        except BaseException:
+            in_background(self._drop(file_id, claim))
             raise
+        self._tidy_at_times()
+
+    def _tidy_at_times(self) -> None:
         if time.monotonic() >= self._next_tidying:
             self._next_tidying = time.monotonic() + _TIDY_SECONDS
             in_background(self.tidy())
 
-    def _check(self, size: int, used: int) -> None:
-        if size > self.file_bytes:
-            raise InvalidInputError(f"a file may have at most {self.file_bytes:,} bytes")
-        if used > self.owner_bytes:
-            raise InvalidInputError(
-                f"your files may have at most {self.owner_bytes:,} bytes together; older ones "
-                f"expire after {self.expiry_seconds:g} s"
-            )
-
     async def tidy(self) -> None:
         """Delete expired files. The store does so by itself while files are added."""
-        await self.objects.delete_expired()
+        seconds = 2 * self.expiry_seconds + _CLOCK_SECONDS  # all that an older count has expired
+        await self.objects.delete_expired(datetime.now(UTC) - timedelta(seconds=seconds))
 
     async def _find(self, url: str, owner: str | None) -> StoredFile | None:
         """Return the file of a link; None if it is not a link of this store."""
@@ -348,6 +370,16 @@ class FileStore:
 
     add_sync = blocking.running(add)
     save_sync = blocking.running(save)
+
+
+@contextmanager
+def _failures_named() -> Iterator[None]:
+    """Tell the caller of an agent that the place of the files fails; the cause is only logged."""
+    try:
+        yield
+    except (OSError, BaseError) as error:
+        text = "A file of the agent cannot be stored at the moment."
+        raise AgentFailedError("limit", text) from error
 
 
 def _reference(file: File) -> _Reference:
