@@ -37,6 +37,11 @@ def nested(depth):
 def misuse(request_id, how, token):
     text = {"type": "text", "text": HIDDEN * 9_000}
     match how:
+        case "shout":
+            sys.stderr.write("fine\n\x1b[2J" + "x" * 100_000 + "\nforged\rline\n")
+            sys.stderr.write("y\n" * 5_000)
+            sys.stderr.flush()
+            send(id=request_id, result={"content": [{"type": "text", "text": "shouted"}]})
         case "error":
             send(id=request_id, result={"isError": True, "content": [text]})
         case "refusal":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from starlette.routing import Route
 
 from a2a_adapters import Data, Progress, RemoteAgent, RemoteOptions, RemoteTaskError, build_app
 from a2a_adapters.testing import running
+from tests.support.processes import PATIENCE
 
 SERVER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("hostile_server.py"))]
 
@@ -51,6 +54,22 @@ async def test_errors_are_clipped(agent, how):
         await agent.send(misuse(how))
     assert len(str(failed.value)) < 5_000
     assert str(failed.value).isprintable()
+
+
+async def test_error_output_is_logged_in_printable_lines_of_limited_number(agent, caplog, capfd):
+    caplog.set_level("INFO", "a2a_adapters_mcp")
+    left_out = threading.Event()
+    caplog.handler.addFilter(
+        lambda each: "further lines" not in each.getMessage() or not left_out.set()
+    )
+    assert (await agent.send(misuse("shout"))).text == "shouted"
+    assert await asyncio.to_thread(left_out.wait, PATIENCE)
+    lines = [each.message for each in caplog.records if each.name.endswith(".stderr")]
+    assert lines[0] == f"the command {sys.executable}: fine"
+    assert all(line.isprintable() and len(line) < 700 for line in lines)
+    assert any(line.endswith(": forged line") for line in lines)
+    assert 200 <= len(lines) <= 400  # another minute may begin
+    assert "\x1b" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("how", ["nested", "endlessly nested", "strange"])

@@ -21,6 +21,7 @@ from a2a_adapters_mcp.serving.adapter import McpAdapter
 from a2a_adapters_mcp.serving.connection import Connection, ServerGoneError
 from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared
 from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, Offer, listed, usable
+from a2a_adapters_mcp.serving.stderr import logged_output
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -151,8 +152,9 @@ class McpServer:
     @asynccontextmanager
     async def _streams(self) -> AsyncGenerator[Streams]:
         if self._command is not None:
-            async with stdio_client(self._command) as streams:
-                yield streams
+            with logged_output(self._shown) as output:
+                async with stdio_client(self._command, output) as streams:
+                    yield streams
             return
         async with self._http() as http:
             url = str(self._url)
