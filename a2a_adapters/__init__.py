@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, ForwardedUser
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
+    from a2a_adapters.serving.background import BackgroundServer, serve_in_background
     from a2a_adapters.serving.options import NamedTarget, ServerOptions
     from a2a_adapters.serving.server import aserve, serve, serve_runnable
     from a2a_adapters.storage.states import ConversationState, ProcessStates
@@ -134,24 +135,25 @@ __all__ = [
     "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "A2AAdaptersError", "AccessDeniedError",
     "Adapter", "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError",
     "AgentOptions", "AgentReply", "AgentRequest", "AnswerText", "AnyOf", "ApiKeyAuth",
-    "ApiKeys", "AuthRequired", "Authenticator", "BearerAuth", "BearerTokens", "BlockedError",
-    "Caller", "CancelFlag", "ConfigurationError", "Conversation", "ConversationState", "Data",
-    "ErrorCategory", "Exchange", "Extension", "Factory", "File", "Finding", "ForbiddenError",
-    "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired", "InvalidInputError",
-    "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError", "MessageInput",
-    "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
-    "Output", "Part", "PluginStatus", "Plugins", "ProcessStates", "Progress", "ProgressEvent",
-    "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
-    "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
-    "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",
-    "RemoteTaskError", "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError",
-    "SendOptions", "ServerOptions", "Severity", "Skill", "Speech", "StateStorage",
-    "TargetError", "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall",
-    "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn",
-    "UnauthenticatedError", "UnsafeHostError", "adapt_made", "as_decision", "as_executor",
-    "as_json", "as_output", "as_text", "aserve", "blocking", "build_app", "card_signer",
-    "check", "current_request", "dialogue", "hookimpl", "installed_plugins", "lazy_names",
-    "model_failure", "remote_llm", "remote_tool", "run_in_thread", "serve", "serve_runnable",
+    "ApiKeys", "AuthRequired", "Authenticator", "BackgroundServer", "BearerAuth",
+    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "ConfigurationError",
+    "Conversation", "ConversationState", "Data", "ErrorCategory", "Exchange", "Extension",
+    "Factory", "File", "Finding", "ForbiddenError", "ForbiddenUrlError", "ForwardedUser",
+    "HeadersAuth", "InputRequired", "InvalidInputError", "JwtTokens", "LimitedWait", "Limits",
+    "ListedAgent", "ListenError", "MessageInput", "MissingExtraError", "NamedInputs",
+    "NamedTarget", "NoAdapterError", "OutboundPolicy", "Output", "Part", "PluginStatus",
+    "Plugins", "ProcessStates", "Progress", "ProgressEvent", "PushOptions", "PushReceiver",
+    "Question", "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError",
+    "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError",
+    "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
+    "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError", "SendOptions",
+    "ServerOptions", "Severity", "Skill", "Speech", "StateStorage", "TargetError",
+    "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
+    "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn", "UnauthenticatedError",
+    "UnsafeHostError", "adapt_made", "as_decision", "as_executor", "as_json", "as_output",
+    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "current_request",
+    "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm",
+    "remote_tool", "run_in_thread", "serve", "serve_in_background", "serve_runnable",
     "tool_answer", "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
@@ -176,6 +178,7 @@ _MODULES = {
     "security": "AnyOf ApiKeys Authenticator BearerTokens ForwardedUser",
     "serving.agents": "as_executor",
     "serving.app": "build_app",
+    "serving.background": "BackgroundServer serve_in_background",
     "serving.options": "NamedTarget ServerOptions",
     "serving.server": "aserve serve serve_runnable",
     "storage.states": "ConversationState ProcessStates",

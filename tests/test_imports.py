@@ -40,7 +40,7 @@ LAYERS: dict[str, set[str]] = {
         "calling",
     },
     "conversing": {"contract", "storage"},
-    "testing": {"contract", "serving"},
+    "testing": {"concurrency", "contract", "serving"},
     "cli": {"contract", "observability", "calling"},
     "__main__": {"cli"},
 }  # fmt: skip

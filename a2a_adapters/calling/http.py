@@ -13,10 +13,14 @@ from weakref import finalize, ref
 import httpx
 
 from a2a_adapters.calling.auth import Trust, TrustedHostAuth
-from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
+from a2a_adapters.calling.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteConnectionError,
+)
 from a2a_adapters.calling.failures import BUSY, LONGEST_DELAY, back_off
 from a2a_adapters.calling.json_http import EVENT_STREAM, LINE_STREAMS
-from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency import blocking, in_background
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
@@ -94,6 +98,11 @@ class _AgentTransport(httpx.AsyncBaseTransport):
         return response
 
     async def _retried(self, request: httpx.Request) -> httpx.Response:
+        if not blocking.can_answer(request.url.host, request.url.port):
+            raise RemoteAgentError(
+                f"{request.url} is served by the event loop that this synchronous call blocks: use "
+                "the asynchronous variant of the call, or serve with serve_in_background(...)"
+            )
         transport = self._direct if self._trust.knows(request.url) else self._guarded
         for attempt in range(self._options.retries):
             try:

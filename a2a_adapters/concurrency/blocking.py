@@ -10,14 +10,17 @@ import asyncio
 import os
 import threading
 from collections import deque
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
     from concurrent.futures import Future
 
-__all__ = ["iterate", "iterating", "run", "running"]
+__all__ = ["answering_at", "can_answer", "iterate", "iterating", "run", "running"]
 
 C = TypeVar("C", bound="Callable[..., object]")
 P = ParamSpec("P")
@@ -55,12 +58,58 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
+_Address = tuple[str, int]
+
+_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Address]] = WeakKeyDictionary()
+"""The addresses at which event loops answer requests."""
+
+_blocked: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("blocked", default=None)
+"""The event loop that a call from its own thread blocks."""
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - compared
+
+
+@contextmanager
+def answering_at(addresses: Sequence[_Address]) -> Iterator[None]:
+    """Note that the running event loop answers requests at these hosts and ports."""
+    own = _servers.setdefault(asyncio.get_running_loop(), [])
+    own.extend(addresses)
+    try:
+        yield
+    finally:
+        for each in addresses:
+            own.remove(each)
+
+
+def can_answer(host: str, port: int | None) -> bool:
+    """Return whether the server at an address can answer the current call.
+
+    It cannot if its event loop is blocked by the call.
+    """
+    loop = _blocked.get()
+    own = _servers.get(loop, ()) if loop else ()
+    return not any(port == its and (host == each or {host, each} <= _LOCAL) for each, its in own)
+
+
+def _submit(coroutine: Coroutine[object, object, T]) -> Future[T]:
+    """Start a coroutine on the background thread, with the caller's context variables."""
+    try:
+        caller = asyncio.get_running_loop()
+    except RuntimeError:
+        caller = None
+    token = _blocked.set(caller)
+    try:
+        return asyncio.run_coroutine_threadsafe(coroutine, _background.loop())
+    finally:
+        _blocked.reset(token)
+
+
 def run(coroutine: Coroutine[object, object, T]) -> T:
     """Run a coroutine, block until it ends, and return its result.
 
     It sees the caller's context variables. An interrupt (Ctrl-C) cancels it.
     """
-    return _result(asyncio.run_coroutine_threadsafe(coroutine, _background.loop()))
+    return _result(_submit(coroutine))
 
 
 def _result(future: Future[T]) -> T:
@@ -104,7 +153,7 @@ class _Pump(Generic[T]):
 def iterate(source: AsyncGenerator[T]) -> Generator[T]:
     """Yield the items of an async generator. Closing this generator also closes that one."""
     pump = _Pump(source)
-    future = asyncio.run_coroutine_threadsafe(pump.move(), _background.loop())
+    future = _submit(pump.move())
     try:
         while items := pump.take():
             yield from items

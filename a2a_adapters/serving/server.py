@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import busy_threads
 from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.contract.plugins import installed_plugins
@@ -91,10 +92,10 @@ def serve(  # noqa: PLR0913 - a choice each
     if _is_in_loop():
         raise ConfigurationError(
             "serve cannot block a running event loop, such as a notebook's: "
-            "use `await aserve(...)` instead"
+            "use serve_in_background(...), which has its own, or `await aserve(...)`"
         )
     log_process(options.log_format if options else "text")
-    options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
+    options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     asyncio.run(check_storage(options))
     app = build_app(
         target, name=name, description=description, url=url, options=options, dialects=dialects
@@ -127,7 +128,8 @@ async def aserve(  # noqa: PLR0913 - a choice each
 
     The arguments and errors are those of `serve`, but for `sockets` and `on_start`.
     """
-    options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
+    options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
+    log_server(options.log_format)
     await check_storage(options)
     app = build_app(
         target, name=name, description=description, url=url, options=options, dialects=dialects
@@ -155,9 +157,14 @@ async def check_storage(options: ServerOptions) -> None:
     await storage.aclose(1)
 
 
-def _options_for(
+def options_for(
     host: str, options: ServerOptions | None, storage: str | None, *, allow_unauthenticated: bool
 ) -> ServerOptions:
+    """Return the options of a server on `host`.
+
+    Raises:
+        UnsafeHostError: `host` is not a loopback address, and there is no authentication.
+    """
     options = replace(options or ServerOptions(), grpc_host=host)
     if storage is not None:
         options = replace(options, storage=storage)
@@ -205,7 +212,6 @@ class Server(uvicorn.Server):
             access_log=False,
         )
         super().__init__(config)
-        log_server(options.log_format)
         self._app, self._port = app, port
         self._on_start = on_start or _log_addresses
         self._metrics = options.metrics
@@ -250,6 +256,7 @@ class Server(uvicorn.Server):
         places = [server.sockets[0].getsockname()[:2] for server in self.servers]
         roots = [f"http://{f'[{host}]' if ':' in host else host}:{port}" for host, port in places]
         if roots:  # otherwise a signal has stopped it in the meantime
+            self._open.enter_context(blocking.answering_at(places))
             self._on_start(roots, self._agents)
 
     @property

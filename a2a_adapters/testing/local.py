@@ -15,6 +15,7 @@ from a2a.types import GetTaskRequest, Message, Part, Role, SendMessageRequest, S
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from starlette.middleware.authentication import AuthenticationMiddleware
 
+from a2a_adapters.concurrency import blocking
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.serving.http import http_protocol
 
@@ -70,7 +71,8 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
     try:
         await server.on_tick(0)  # sets the date of the answers
         host, port = server.servers[0].sockets[0].getsockname()[:2]
-        yield f"http://{host}:{port}"
+        with blocking.answering_at([(host, port)]):
+            yield f"http://{host}:{port}"
     finally:
         await _close(server)
 
