@@ -83,12 +83,12 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/plugins/agent_framework/test_model.py \
 		tests/plugins/strands/test_model.py tests/test_docs.py \
-		tests/test_examples.py -k "crewai or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
+		tests/test_examples.py tests/test_typed.py -k "crewai or crews or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
 
 # A line each for the plugins of this environment.
 CHECKED := plugins/agent_framework plugins/google_adk plugins/openai_agents plugins/strands
 TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
-	tests/plugins/strands tests/plugins/test_init.py
+	tests/plugins/strands tests/plugins/test_init.py tests/test_typed.py
 PAGES := agent-framework and not autogen or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai

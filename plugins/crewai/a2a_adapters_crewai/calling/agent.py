@@ -70,6 +70,12 @@ class A2AAgent(BaseAgent):
     _conversations: dict[str, Conversation] = PrivateAttr(default_factory=dict)
     _replies: list[AgentReply] = PrivateAttr(default_factory=list)
 
+    if TYPE_CHECKING:  # otherwise type checkers derive one from the fields, which takes no URL
+
+        def __init__(
+            self, *, agent: RemoteAgent | str, role: str, goal: str, **fields: Any
+        ) -> None: ...
+
     @classmethod
     def from_url(
         cls,

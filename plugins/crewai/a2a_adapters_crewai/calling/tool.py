@@ -54,6 +54,19 @@ class A2ATool(ToolFactory, BaseTool):
     cache_function: Callable[..., bool] = _never
     _limited: LimitedWait | None = PrivateAttr(None)
 
+    if TYPE_CHECKING:  # otherwise type checkers derive one from the fields, which takes no URL
+
+        def __init__(
+            self,
+            *,
+            agent: RemoteAgent | str,
+            name: str,
+            description: str,
+            skill_id: str | None = None,
+            wait: float | None = None,
+            **fields: Any,
+        ) -> None: ...
+
     def model_post_init(self, context: Any, /) -> None:
         """Prepare calls that wait a limited time."""
         super().model_post_init(context)

@@ -95,6 +95,9 @@ class A2AChatModel(RemoteModel, BaseChatModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    # Otherwise type checkers derive one from the fields, without the options of an agent.
+    __init__ = RemoteModel.__init__
+
     streaming: bool | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
 

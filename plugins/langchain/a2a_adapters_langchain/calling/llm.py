@@ -63,6 +63,9 @@ class A2ALLM(RemoteModel, BaseLLM):
 
     model_config = ConfigDict(extra="forbid")
 
+    # Otherwise type checkers derive one from the fields, without the options of an agent.
+    __init__ = RemoteModel.__init__
+
     cache: Literal[False] = Field(default=False, exclude=True)
 
     # BaseLLM's own lose the config, and with it the thread.

@@ -61,6 +61,19 @@ class A2ATool(ToolFactory, BaseTool):
     handle_validation_error: bool | str | None = True
     _limited: LimitedWait | None = PrivateAttr(None)
 
+    if TYPE_CHECKING:  # otherwise type checkers derive one from the fields, which takes no URL
+
+        def __init__(
+            self,
+            *,
+            agent: RemoteAgent | str,
+            name: str,
+            description: str,
+            skill_id: str | None = None,
+            wait: float | None = None,
+            **fields: Any,
+        ) -> None: ...
+
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
