@@ -222,12 +222,10 @@ class ServedAgents:
                 raise ConfigurationError(
                     "gRPC supports one agent per port; serve the agents separately"
                 )
-            self.is_single = False
         else:
             named = NamedTarget(target, name, description)
             rates = self.protection.rates
             self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
-            self.is_single = True
         if options.console and CONSOLE not in dialects:
             dialects = [CONSOLE, *dialects]
         if options.files:
@@ -240,17 +238,21 @@ class ServedAgents:
         return iter(self._agents)
 
     def routes(self, *public: BaseRoute) -> list[BaseRoute]:
-        """Return the routes of all agents, and `public`: a single agent is at the root."""
+        """Return the routes of all agents, and `public`; the only agent is also at the root."""
         lists = Catalog([(agent.about, agent.address) for agent in self._agents]).routes()
-        if self.is_single:
-            [agent] = self._agents
-            return agent.routes(self.protection, *self.dialects.routes(), *lists, *public)
-        mounts = (mount(each.address.path, each.routes(self.protection)) for each in self._agents)
-        return [*self.dialects.routes(), *public, *lists, *chain(*mounts)]
+        mounts = (
+            mount(each.address.path, each.routes(self.protection))
+            for each in self._agents
+            if each.address.path
+        )
+        routes = [*self.dialects.routes(), *lists, *public, *chain(*mounts)]
+        if len(self._agents) == 1:
+            return self._agents[0].routes(self.protection, *routes)
+        return routes
 
     def calls(self) -> dict[str, ASGIApp]:
         """Return the endpoints of frequent POST requests by path; call `routes` before."""
-        return {"/": self._agents[0].rpc} if self.is_single else {}
+        return {"/": self._agents[0].rpc} if len(self._agents) == 1 else {}
 
     def _figures(self, metrics: Literal[True] | Workers) -> ProcessFigures:
         return ProcessFigures(

@@ -19,6 +19,7 @@ from a2a_adapters import (
     ConfigurationError,
     Limits,
     Plugins,
+    RemoteAgent,
     ServerOptions,
     build_app,
     hookimpl,
@@ -58,10 +59,22 @@ async def test_each_answers_in_its_place():
                 assert answer_of(await send(client, user_message("hi"))) == "HI"
 
 
+async def test_the_only_agent_is_also_at_the_root():
+    async with running(build_app({"loud": shout})) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            for path in (CARD, f"agents/loud/{CARD}"):
+                card = (await http.get(path)).json()
+                assert (card["name"], card["url"]) == ("loud", f"{url}/agents/loud/")
+        assert (await RemoteAgent(url).send("hi")).text == "HI"
+        for binding in ("JSONRPC", "HTTP+JSON"):
+            async with connect(url, binding=binding) as client:
+                assert answer_of(await send(client, user_message("hi"))) == "HI"
+
+
 async def test_an_agents_address_may_lack_its_slash():
     call = rpc("SendMessage", say("hi"))
     tokens = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
-    async with serving({"loud": shout}, options=tokens, headers=V1) as http:
+    async with serving({"loud": shout, "memory": recall}, options=tokens, headers=V1) as http:
         for path in ("/agents/loud", "/agents/loud/"):
             refused = await http.post(path, json=call)
             assert (refused.status_code, refused.json()["error"]["code"]) == (401, -32000)
