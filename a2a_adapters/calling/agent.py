@@ -20,6 +20,7 @@ from a2a_adapters.calling.options import RemoteOptions, checked_timeout
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent, final_reply
 from a2a_adapters.calling.task import RemoteTask, as_reply
 from a2a_adapters.concurrency import blocking
+from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.contract.errors import ConfigurationError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class RemoteAgent:
         options: RemoteOptions | None = None,
         named_by: str | None = None,
     ) -> None:
-        options = options or RemoteOptions()
+        options = checked_options(options, RemoteOptions)
         url = agent_url(agent) if isinstance(agent, str) else None
         card = agent if isinstance(agent, AgentCard) else None
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
@@ -119,7 +120,7 @@ class RemoteAgent:
             ConfigurationError: The URL is invalid.
             RemoteAgentError: The host has no agents, or they cannot be fetched.
         """
-        options = options or RemoteOptions()
+        options = checked_options(options, RemoteOptions)
         found = await read_catalog(host, auth, options)
         if found is None:
             only = cls(host, auth=auth, options=options)

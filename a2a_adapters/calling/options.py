@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
 
@@ -51,6 +52,9 @@ class RemoteOptions:
             the agent offers none of them, the first of its card other than gRPC.
         tls: Verifies servers over HTTP and holds the client certificate; by default the usual
             authorities and no certificate.
+
+    Raises:
+        ConfigurationError: A value has the wrong type or is out of range.
     """
 
     timeout: float = 900
@@ -71,6 +75,9 @@ class RemoteOptions:
     extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
     tls: ssl.SSLContext | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
 
 
 class AgentOptions(TypedDict, total=False):

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from a2a_adapters.contract.checking import check_fields
+
+_POSITIVE = frozenset(
+    {"body_bytes", "body_seconds", "connections", "connections_per_address", "header_bytes"}
+    | {"idle_seconds", "lease_seconds", "run_seconds", "sweep_seconds", "threads", "values"}
+)
+"""The limits that would stop a server if they were 0."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -69,6 +77,9 @@ class Limits:
         answers_bytes: Maximum size of all responses being sent, besides streams.
         parts: Maximum number of parts in a message.
         part_bytes: Maximum size of a part.
+
+    Raises:
+        ConfigurationError: A limit is not a number, or out of range.
     """
 
     runs: int = 1000
@@ -109,3 +120,6 @@ class Limits:
     answers_bytes: int = 128 * 1024 * 1024
     parts: int = 100
     part_bytes: int = 8 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        check_fields(self, _POSITIVE)

@@ -12,6 +12,7 @@ import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
+from a2a_adapters.contract.checking import check_port
 from a2a_adapters.contract.errors import ListenError
 
 _Address: TypeAlias = IPv4Address | IPv6Address
@@ -142,9 +143,11 @@ def listen(host: str, port: int | None) -> list[socket.socket]:
         port: The port; 0 takes a free one, and None 8000 or the next free one, which is logged.
 
     Raises:
+        ConfigurationError: There is no such port.
         ListenError: The port is in use, or the host is not local.
     """
     if port is not None:
+        check_port(port)
         return _listen(host, port)
     for each in range(DEFAULT_PORT, DEFAULT_PORT + _TRIES):
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
 from a2a_adapters.net.backend import Resolver
@@ -40,6 +41,9 @@ class OutboundPolicy:
         ports: The allowed ports; None allows any.
         resolve_seconds: Maximum time for resolving a name.
         resolver: Resolves names; by default the system's resolver, in separate threads.
+
+    Raises:
+        ConfigurationError: A value has the wrong type or is out of range.
     """
 
     https_only: bool = False
@@ -48,6 +52,9 @@ class OutboundPolicy:
     ports: frozenset[int] | None = None
     resolve_seconds: float = 5
     resolver: Resolver = field(default=resolve, repr=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"resolve_seconds"})
 
     def client(
         self,

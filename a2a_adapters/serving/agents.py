@@ -18,6 +18,7 @@ from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.contract.adapter import AgentDescription, Extension
+from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.events import HELD_TEXT_EXTENSION
@@ -68,7 +69,7 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin supports its type, but cannot serve this object.
     """
-    options = options or ServerOptions()
+    options = checked_options(options, ServerOptions)
     adapter = installed_plugins().adapt(target)
     extensions = [each.uri for each in options.extensions]
     return AdapterExecutor(

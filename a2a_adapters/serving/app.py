@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 
 from a2a_adapters.concurrency.threads import use_threads
+from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -79,7 +80,7 @@ def build_app(
             `url` is invalid, a signed card has no `url`, or no plugin supports a dialect.
         MissingExtraError: The options request gRPC or metrics, which are not installed.
     """
-    options = options or ServerOptions()
+    options = checked_options(options, ServerOptions)
     if url:
         check_public(url)
     calls: dict[str, ASGIApp] = {}

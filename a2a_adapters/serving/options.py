@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from a2a_adapters.contract.checking import check_fields, check_port, checked_options
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 
@@ -100,8 +101,9 @@ class ServerOptions:
 
     Raises:
         ConfigurationError: `extended_description` is set without `authentication`, an authenticator
-            such as `ForwardedUser` without `trust_forwarded`, a value of
-            `cors_origins` is not an origin, or `root_path` or one of `health_paths` is not a path.
+            such as `ForwardedUser` without `trust_forwarded`, a value of `cors_origins` is not an
+            origin, `root_path` or one of `health_paths` is not a path, or a value has the wrong
+            type or is out of range.
     """
 
     authentication: Authenticator | None = None
@@ -141,6 +143,10 @@ class ServerOptions:
         return self.trust_traces == "all"
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        checked_options(self.limits, Limits, "ServerOptions.limits")
+        if self.grpc_port is not None:
+            check_port(self.grpc_port, "ServerOptions.grpc_port")
         if self.extended_description is not None and self.authentication is None:
             raise ConfigurationError("extended_description needs authentication")
         if self.authentication and self.authentication.trusts_front and not self.trust_forwarded:

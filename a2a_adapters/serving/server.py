@@ -14,6 +14,7 @@ import uvicorn
 
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import busy_threads
+from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.net.addresses import is_loopback, listen
@@ -94,7 +95,8 @@ def serve(  # noqa: PLR0913 - a choice each
             "serve cannot block a running event loop, such as a notebook's: "
             "use serve_in_background(...), which has its own, or `await aserve(...)`"
         )
-    log_process(options.log_format if options else "text")
+    options = checked_options(options, ServerOptions)
+    log_process(options.log_format)
     options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     asyncio.run(check_storage(options))
     app = build_app(
@@ -165,7 +167,7 @@ def options_for(
     Raises:
         UnsafeHostError: `host` is not a loopback address, and there is no authentication.
     """
-    options = replace(options or ServerOptions(), grpc_host=host)
+    options = replace(checked_options(options, ServerOptions), grpc_host=host)
     if storage is not None:
         options = replace(options, storage=storage)
     is_open = options.authentication is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.net import OutboundPolicy
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class PushOptions:
         longest_pause_seconds: The longest of these pauses.
         waiting_updates: The number of updates that a receiver may fall behind before it gets the
             whole task instead.
+
+    Raises:
+        ConfigurationError: A number has the wrong type or is out of range.
     """
 
     outbound: OutboundPolicy = field(default_factory=OutboundPolicy)
@@ -41,3 +45,6 @@ class PushOptions:
     pause_seconds: float = 1
     longest_pause_seconds: float = 60
     waiting_updates: int = 1000
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"attempts", "attempt_seconds"})
