@@ -31,14 +31,15 @@ def check_fields(options: Any, positive: Collection[str] = ()) -> None:
     """
     kind = type(options).__name__
     for each in fields(options):
-        value = getattr(options, each.name)
+        value: Any = getattr(options, each.name)
         name = f"{kind}.{each.name}"
         if each.type in _LISTS and isinstance(value, str):
             raise ConfigurationError(f"{name} must be a list of strings, such as [{value!r}]")
         if each.type not in _KINDS:
             continue
         wanted, types = _KINDS[str(each.type)]
-        if not isinstance(value, types) or isinstance(value, bool):
+        is_number = isinstance(value, types) and not isinstance(value, bool)
+        if not is_number:
             raise ConfigurationError(f"{name} must be {wanted}, not {value!r}")
         if each.name in positive and not value > 0:
             raise ConfigurationError(f"{name} must be greater than 0, not {value!r}")
