@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters_sql.address import kind_of
 from a2a_adapters_sql.bulk import PostgresqlBulk, SqliteBulk
 from a2a_adapters_sql.checkpoints import LOG_PAGES, Checkpoints
 
@@ -32,7 +33,6 @@ STATEMENT_SECONDS = 5.0
 """Time limit of a transaction or read."""
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
-_KINDS = "memory:, sqlite:///file.db or postgresql://user:password@host/database"
 _SYNCHRONOUS = ("off", "normal", "full", "extra")
 CONNECTIONS = 10
 """Maximum number of PostgreSQL connections per process, without those of the bus."""
@@ -47,15 +47,11 @@ def parse_url(url: str) -> URL:
         ConfigurationError: The URL is not supported; the message omits it, since it may
             contain a password.
     """
+    kind = kind_of(url)
     try:
-        parsed = make_url(url)
-    except ArgumentError as error:
-        raise ConfigurationError(f"the storage must be a URL: {_KINDS}") from error
-    if parsed.drivername not in _DRIVERS:
-        raise ConfigurationError(f"unknown storage {parsed.drivername}:; use {_KINDS}")
-    if parsed.drivername == "sqlite" and not parsed.database:
-        raise ConfigurationError("the storage sqlite: needs a file, such as sqlite:///agents.db")
-    return parsed.set(drivername=_DRIVERS[parsed.drivername])
+        return make_url(url).set(drivername=_DRIVERS[kind])
+    except (ArgumentError, ValueError) as error:  # ValueError: the port is no number
+        raise ConfigurationError(f"the storage {kind}: has an invalid URL") from error
 
 
 def shown(url: URL) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -59,7 +59,28 @@ def differences(connection: Connection) -> list[str]:
     head = ScriptDirectory.from_config(_config()).get_current_head()
     current = _current(connection)
     outdated = [] if current == head else [f"the schema is {current}, this release expects {head}"]
-    return outdated + [str(difference) for difference in found]
+    return outdated + [_sentence(difference) for difference in found]
+
+
+def has_tables(connection: Connection) -> bool:
+    """Return whether the tables were ever created."""
+    return _current(connection) is not None
+
+
+def _sentence(difference: Any) -> str:
+    """Describe a difference that alembic found."""
+    if isinstance(difference, list):  # the changes of a column
+        return "; ".join(map(_sentence, difference))
+    kind, *about = difference
+    action, _, what = kind.partition("_")
+    if action == "modify":
+        _, table, column, _, actual, expected = about
+        return f"the column {table}.{column} has {what} {actual}, this release expects {expected}"
+    named = about[-1]
+    name = f"{about[-2]}.{named.name}" if what == "column" else named.name
+    kinds = {"fk": "foreign key"}
+    state = "is missing" if action == "add" else "is not of this release"
+    return f"the {kinds.get(what, what)} {name} {state}"
 
 
 def _current(connection: Connection) -> str | None:

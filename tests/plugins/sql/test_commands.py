@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from google.protobuf.json_format import ParseDict
@@ -43,7 +45,7 @@ async def filled(url, *agents):
 
 
 def test_a_database_is_created_and_checked(database_url):
-    assert "the schema is None" in failed(FAILED, "check", "--storage", database_url)
+    assert "a2a-adapters db upgrade" in failed(USAGE, "check", "--storage", database_url)
     assert succeeded("upgrade", "--storage", database_url) == ""
     assert succeeded("upgrade", "--storage", database_url) == ""
     assert succeeded("check", "--storage", database_url) == ""
@@ -51,10 +53,22 @@ def test_a_database_is_created_and_checked(database_url):
 
 async def test_check_lists_differences(database_url):
     async with opened(database_url) as storage, storage.database.engine.begin() as connection:
-        await connection.exec_driver_sql("DROP INDEX a2a_tasks_newest")
-        await connection.exec_driver_sql("CREATE TABLE not_ours (id INTEGER)")
-    [line] = failed(FAILED, "check", "--storage", database_url).splitlines()
-    assert "a2a_tasks_newest" in line
+        for statement in (
+            "DROP INDEX a2a_tasks_newest",
+            "DROP TABLE a2a_push_configs",
+            "CREATE TABLE not_ours (id INTEGER)",
+            "CREATE TABLE a2a_odd (id INTEGER)",
+            "ALTER TABLE a2a_tasks ADD COLUMN odd INTEGER",
+            "CREATE INDEX a2a_odder ON a2a_tasks (changed)",
+        ):
+            await connection.exec_driver_sql(statement)
+    assert set(failed(FAILED, "check", "--storage", database_url).splitlines()) == {
+        "the index a2a_tasks_newest is missing",
+        "the table a2a_push_configs is missing",
+        "the table a2a_odd is not of this release",
+        "the column a2a_tasks.odd is not of this release",
+        "the index a2a_odder is not of this release",
+    }
 
 
 async def test_tasks_are_exported_as_lines_of_json(database_url):
@@ -97,6 +111,61 @@ def test_a_wrong_storage_is_one_line_without_the_password(command, url, says):
     assert says in error
     assert len(error.splitlines()) == 1
     assert "secret" not in error
+
+
+WITHOUT_EXTRAS = """
+import sys
+
+sys.modules |= dict.fromkeys(("aiosqlite", "alembic", "psycopg", "sqlalchemy"))
+from a2a_adapters.cli import main
+
+main()
+"""
+
+WRONG = {
+    "tasks.db": "for the file tasks.db it is sqlite:///tasks.db",
+    "data/tasks.db": "for the file data/tasks.db it is sqlite:///data/tasks.db",
+    "sqlite:tasks.db": "for the file tasks.db it is sqlite:///tasks.db",
+    "sqlite:///": "needs a file",
+    "sqlite://tasks.db": "needs a file",
+    "postgres://u:secret@h/d": "use postgresql://",
+    "mysql://u:secret@h/d": "unknown storage mysql:",
+    "u:secret@h/d": "the storage must be a URL",
+}
+MISSING = {
+    "sqlite:///tasks.db": "a2a-adapters[sqlite]",
+    "postgresql://u:secret@h/d": "a2a-adapters[postgresql]",
+}
+
+
+@pytest.mark.parametrize(("url", "says"), (WRONG | MISSING).items())
+@pytest.mark.parametrize("command", ["db check", "db prune", "tasks list", "serve agent:agent"])
+def test_a_storage_is_explained_without_the_extras_too(command, url, says, tmp_path):
+    (tmp_path / "agent.py").write_text("def agent(text: str) -> str: return text")
+    words = [*command.split(), "--storage", url]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == USAGE
+    [line] = done.stderr.splitlines()
+    assert says in line
+    assert "secret" not in line
+    assert list(tmp_path.glob("*.db")) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["db check", "db prune", "db export", "tasks list", "tasks show t", "tasks end t"]
+)
+def test_a_mistyped_file_is_not_created(command, tmp_path):
+    url = new_url("sqlite", tmp_path)
+    done = finished(*command.split(), "--storage", url, variables={"COLUMNS": "300"})
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert f"there is no file {url.removeprefix('sqlite:///')}" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_storage_is_required():

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.exits import FAILED
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_sql import storage_at
+from a2a_adapters_sql.address import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -52,14 +56,12 @@ def check(storage: StorageOption) -> None:
       a2a-adapters db check --storage sqlite:///tasks.db
       A2A_ADAPTERS_STORAGE=postgresql://db/agents a2a-adapters db check
     """
-    from a2a_adapters_sql.migrate import differences  # noqa: PLC0415 - an extra
 
     async def run() -> list[str]:
-        database = open_database(storage).database
-        try:
-            return await database.looked_at(differences)
-        finally:
-            await database.release()
+        async with existing(storage) as opened:
+            from a2a_adapters_sql.migrate import differences  # noqa: PLC0415 - an extra
+
+            return await opened.database.looked_at(differences)
 
     for difference in (found := asyncio.run(run())):
         echo(difference)
@@ -78,16 +80,13 @@ def prune(
       a2a-adapters db prune --storage sqlite:///tasks.db --days 30
       A2A_ADAPTERS_STORAGE=postgresql://db/agents a2a-adapters db prune --days 30
     """
-    from a2a_adapters_sql.retention import prune_all  # noqa: PLC0415 - an extra
 
     async def run() -> int:
-        opened = open_database(storage)
-        await opened.start()
-        try:
+        async with existing(storage, start=True) as opened:
+            from a2a_adapters_sql.retention import prune_all  # noqa: PLC0415 - an extra
+
             before = time.time() - days * 86_400
             return await prune_all(opened.database, int(before * 1e9))
-        finally:
-            await opened.aclose(1)
 
     echo(f"{asyncio.run(run())} tasks")
 
@@ -102,12 +101,9 @@ def export(storage: StorageOption) -> None:
     """
 
     async def run() -> None:
-        database = open_database(storage).database
-        try:
-            async for line in _lines(database):
+        async with existing(storage) as opened:
+            async for line in _lines(opened.database):
                 echo(line)
-        finally:
-            await database.release()
 
     asyncio.run(run())
 
@@ -131,8 +127,35 @@ def open_database(url: str) -> SqlStorage:
     """
     if url.startswith("memory"):
         raise ConfigurationError("memory: is not a database; pass one with --storage")
-    try:
-        from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a database", "sqlite") from error
-    return SqlStorage(url)
+    return storage_at(url)
+
+
+@asynccontextmanager
+async def existing(url: str, *, start: bool = False) -> AsyncGenerator[SqlStorage]:
+    """Open a database with tables, and create neither.
+
+    Args:
+        url: The URL of the storage.
+        start: Whether to migrate the tables and take part in the work, as servers do.
+
+    Raises:
+        ConfigurationError: There is no such database, or it has no tables.
+        MissingExtraError: The driver is not installed.
+    """
+    opened = open_database(url)
+    from a2a_adapters_sql.migrate import has_tables  # noqa: PLC0415 - an extra
+
+    database = opened.database
+    hint = "check --storage; `a2a-adapters db upgrade` creates the tables"
+    file = database.engine.url.database or ""
+    if kind_of(url) == "sqlite" and not Path(file).is_file():  # noqa: ASYNC240
+        raise ConfigurationError(f"there is no file {file}: {hint}")
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.release)
+        if not await database.looked_at(has_tables):
+            raise ConfigurationError(f"{database.name} has no tables of a2a-adapters: {hint}")
+        if start:
+            await opened.start()
+            stack.pop_all()
+            stack.push_async_callback(opened.aclose, 1)
+        yield opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,10 +14,10 @@ from a2a_adapters.cli.exits import FAILED, fail
 from a2a_adapters.cli.options import OutputForm, seconds
 from a2a_adapters.cli.terminal import echo, escaped, one_line, print_table
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_sql.commands.db import StorageOption, open_database
+from a2a_adapters_sql.commands.db import StorageOption, existing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from a2a_adapters_sql.operators import KeptTask
     from a2a_adapters_sql.storage import SqlStorage
@@ -112,9 +112,10 @@ def end(
       a2a-adapters tasks end TASK --storage sqlite:///tasks.db
       a2a-adapters tasks end TASK --reason "stuck"
     """
-    from a2a_adapters_sql.operators import end_task
 
     async def act(opened: SqlStorage, kept: KeptTask) -> None:
+        from a2a_adapters_sql.operators import end_task
+
         await end_task(opened, kept, reason)
 
     asyncio.run(_act(storage, act, task, agent, owner))
@@ -134,9 +135,13 @@ def retry(
       a2a-adapters tasks retry TASK --storage postgresql://db/agents
       a2a-adapters tasks retry TASK --agent poet --owner ann
     """
-    from a2a_adapters_sql.operators import hand_over_task
 
-    asyncio.run(_act(storage, hand_over_task, task, agent, owner))
+    async def act(opened: SqlStorage, kept: KeptTask) -> None:
+        from a2a_adapters_sql.operators import hand_over_task
+
+        await hand_over_task(opened, kept)
+
+    asyncio.run(_act(storage, act, task, agent, owner))
     echo(f"{one_line(task)} handed over")
 
 
@@ -149,9 +154,9 @@ async def _act(
 ) -> None:
     from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 
-    from a2a_adapters_sql.operators import find_tasks
+    async with existing(url, start=True) as storage:
+        from a2a_adapters_sql.operators import find_tasks
 
-    async with _started(url) as storage:
         for _ in range(_ATTEMPTS):
             found = await find_tasks(storage.database, task_id=task_id, agent=agent, owner=owner)
             kept = _only(found, task_id)
@@ -161,25 +166,12 @@ async def _act(
     fail(f"task {one_line(task_id)} keeps changing; try again", FAILED)
 
 
-@asynccontextmanager
-async def _started(url: str) -> AsyncGenerator[SqlStorage]:
-    storage = open_database(url)
-    await storage.start()
-    try:
-        yield storage
-    finally:
-        await storage.aclose(1)
-
-
 async def _found(url: str, **wanted: Any) -> Sequence[KeptTask]:
     """Find tasks read-only, because a server may be running."""
-    storage = open_database(url)
-    from a2a_adapters_sql.operators import find_tasks
+    async with existing(url) as storage:
+        from a2a_adapters_sql.operators import find_tasks
 
-    try:
         return await find_tasks(storage.database, **wanted)
-    finally:
-        await storage.database.release()
 
 
 def _only(found: Sequence[KeptTask], task_id: str) -> KeptTask:
