@@ -176,6 +176,10 @@ class JsonRpcEndpoint:
 def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNotSupportedError:
     if version is _V03 and method in _V1.methods:
         return unsupported(f"{method} is of A2A 1.0: send the header A2A-Version: 1.0")
+    if version is _V1 and (old := _V03.methods.get(method)):
+        return MethodNotFoundError(
+            f"{method} is of A2A 0.3: call {old.operation.name}, or leave out A2A-Version"
+        )
     if today := v03_jsonrpc.EARLIER.get(method):
         return MethodNotFoundError(
             f"{method} is of an early draft of A2A: call {today} (A2A 0.3), or a method of A2A 1.0"

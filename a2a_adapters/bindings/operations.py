@@ -22,12 +22,12 @@ from a2a.types import (
     TaskPushNotificationConfig,
 )
 from a2a.utils.errors import InvalidParamsError
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.json_format import ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.encoding import message_to_dict, task_to_dict, to_dict
-from a2a_adapters.protocol.parsing import parse_send
+from a2a_adapters.protocol.parsing import parse_request, parse_send
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -123,22 +123,9 @@ def parsed(parse: Callable[[T], Message], params: T) -> Any:
 
 def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) -> Method:
     def parse(params: Params) -> Message:
-        return ParseDict(params, operation.params(), ignore_unknown_fields=True)
+        return parse_request(params, operation.params)
 
     return Method(operation, parse, encode or _encode)
-
-
-def parse_list(params: Params) -> Message:
-    """Return a `ListTasksRequest`.
-
-    Raises:
-        ParseError: A parameter, or its state, is unknown.
-    """
-    request = LIST.params()
-    ParseDict(params, request, ignore_unknown_fields=True)
-    # Ignoring unknown fields makes protobuf ignore unknown states as well.
-    ParseDict({"status": params.get("status")}, LIST.params())
-    return request
 
 
 def _encode(result: Message | None) -> bytes:
@@ -177,7 +164,7 @@ METHODS = {
         Method(SEND, parse_send, _encode_sent),
         Method(STREAM, parse_send, _encode_update),
         _method(GET, _encode_task),
-        Method(LIST, parse_list, encode_page),
+        _method(LIST, encode_page),
         _method(CANCEL, _encode_task),
         _method(SUBSCRIBE, _encode_update),
         _method(CREATE_PUSH),

@@ -9,10 +9,10 @@ from a2a.utils.errors import A2AError, InvalidParamsError
 from pydantic_core import from_json
 
 from a2a_adapters.bindings import operations, v03
-from a2a_adapters.bindings.operations import Method, Params, encode_page, parse_list
+from a2a_adapters.bindings.operations import Method, Params, encode_page
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.encoding import escaped, model_to_json
-from a2a_adapters.protocol.parsing import standard_base64
+from a2a_adapters.protocol.parsing import parse_request, standard_base64
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def _parse_list(params: Params) -> Message:
     state = params.get("status")
     if isinstance(state, str):
         params["status"] = "TASK_STATE_" + state.upper().replace("-", "_")
-    return parse_list(params)
+    return parse_request(params, operations.LIST.params)
 
 
 def _encode_page(page: ListTasksResponse) -> bytes:

@@ -12,10 +12,15 @@ import binascii
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
 from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Message
+
+from a2a_adapters.protocol.earlier import explain
+
+M = TypeVar("M", bound=Message)
 
 _NOT_PROTOCOL = frozenset({"data", "metadata"})
 """Fields whose values belong to the agent."""
@@ -40,7 +45,21 @@ def parse_send(params: dict[str, Any]) -> SendMessageRequest:
         return SendMessageRequest(**_request(params))
     except _UNKNOWN:
         check_bytes(params)
-        return ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
+        return parse_request(params, SendMessageRequest)
+
+
+def parse_request(params: dict[str, Any], kind: type[M]) -> M:
+    """Parse the params of a method of A2A 1.0, ignoring unknown fields.
+
+    Raises:
+        google.protobuf.json_format.ParseError: A known field has an invalid value, or a field is of
+            A2A 0.3 and has another name in 1.0.
+    """
+    try:
+        return ParseDict(params, kind())
+    except ParseError:
+        explain(params, kind.DESCRIPTOR)
+        return ParseDict(params, kind(), ignore_unknown_fields=True)
 
 
 def parse_event(result: dict[str, Any]) -> StreamResponse | None:

@@ -76,6 +76,71 @@ async def test_wrong_requests_get_the_right_error(http, content, code):
     assert (await post(http, rpc("SendMessage", {"message": MESSAGE})))["result"]["task"]
 
 
+PUSH = {"url": "https://a.example"}
+CREATE_PUSH = ("CreateTaskPushNotificationConfig", "/tasks/t/pushNotificationConfigs")
+SEND = ("SendMessage", "/message:send")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "params", "says"),
+    [
+        (
+            *SEND,
+            {"message": {**MESSAGE, "role": "user"}},
+            "role 'user'; in A2A 1.0 it is ROLE_USER",
+        ),
+        (*SEND, {"message": {**MESSAGE, "role": "x" * 99}}, "A2A 1.0 has ROLE_USER, ROLE_AGENT"),
+        (
+            *SEND,
+            {"message": MESSAGE, "configuration": {"pushNotificationConfig": PUSH}},
+            "pushNotificationConfig is of A2A 0.3; in A2A 1.0 it is taskPushNotificationConfig",
+        ),
+        (
+            *SEND,
+            {"message": MESSAGE, "configuration": {"blocking": False}},
+            "blocking is of A2A 0.3; in A2A 1.0 it is returnImmediately",
+        ),
+        (
+            *SEND,
+            {"message": {**MESSAGE, "parts": [{"kind": "file", "file": {"uri": "https://a"}}]}},
+            "file is of A2A 0.3; in A2A 1.0 it is raw or url",
+        ),
+        (
+            *CREATE_PUSH,
+            {"taskId": "t", "pushNotificationConfig": PUSH},
+            "in A2A 1.0 it is url, token and authentication",
+        ),
+        (
+            *CREATE_PUSH,
+            {"taskId": "t", **PUSH, "authentication": {"schemes": ["Bearer"], "credentials": "c"}},
+            "in A2A 1.0 it is scheme",
+        ),
+    ],
+)
+async def test_names_of_0_3_in_a_request_of_1_0_are_explained(http, method, path, params, says):
+    rpc_error = (await post(http, rpc(method, params)))["error"]
+    rest_error = (await http.post(path, json=params)).json()["error"]
+    assert (rpc_error["code"], rest_error["code"]) == (-32602, 400)
+    assert says in rpc_error["message"]
+    assert says in rest_error["message"]
+
+
+async def test_states_and_methods_of_0_3_are_explained(http):
+    says = "unknown status 'input-required'; in A2A 1.0 it is TASK_STATE_INPUT_REQUIRED"
+    listed = await post(http, rpc("ListTasks", {"status": "input-required"}))
+    assert listed["error"]["message"] == says
+    listed = await http.get("/tasks", params={"status": "input-required"})
+    assert listed.json()["error"]["message"] == says
+    sent = await post(http, rpc("message/send", {"message": MESSAGE}))
+    assert "message/send is of A2A 0.3: call SendMessage" in sent["error"]["message"]
+
+
+async def test_names_of_0_3_without_an_effect_are_ignored(http):
+    message = {**MESSAGE, "kind": "message", "parts": [{"kind": "text", "text": "hi"}]}
+    params = {"message": message, "configuration": {"blocking": True, "acceptedOutputModes": []}}
+    assert (await post(http, rpc("SendMessage", params)))["result"]["task"]
+
+
 async def test_a_message_of_0_3(http):
     del http.headers["A2A-Version"]
     answer = await post(http, rpc("message/send", old_say("hi")))
