@@ -16,6 +16,7 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.contract.errors import ForbiddenUrlError
+from a2a_adapters.protocol.messages import new_id
 
 if TYPE_CHECKING:
     from typing import Self
@@ -78,16 +79,24 @@ class PushConfigs:
         context: ServerCallContext,
         *,
         is_v03: bool,
+        in_message: bool = False,
     ) -> Target:
         """Store a config of a task that is already stored.
+
+        A config without an id gets its own. It replaces another one in A2A 0.3, where a task has
+        at most one without an id, and in a later message if both have the same URL.
 
         Raises:
             InvalidParamsError: As `check`.
         """
         counting = self._counting.setdefault(task_id, asyncio.Lock())
         async with counting:
-            known = {target.config.id for target in await self.of(task_id, context)}
-            others = len(known - {config.id or task_id})
+            known = {target.config.id: target for target in await self.of(task_id, context)}
+            if not config.id and not is_v03:
+                config = _copy(config)
+                same = [i for i, t in known.items() if in_message and t.config.url == config.url]
+                config.id = same[0] if same else new_id() if task_id in known else task_id
+            others = len(known.keys() - {config.id or task_id})
             target = await self.check(task_id, config, is_v03=is_v03, others=others)
             await self._store.set_info(task_id, target.to_stored(), context)
         return target

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from a2a.server.context import ServerCallContext
 from a2a.utils.errors import TaskNotFoundError
 
+from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.push.configs import PushConfigs
@@ -76,28 +77,45 @@ class PushNotifier:
         if live.config is not None or not given.HasField("task_push_notification_config"):
             return ""
         known = set(live.receivers)
-        config = await self.set(live, given.task_push_notification_config, context)
-        return "" if config.id in known else config.id
+        config = given.task_push_notification_config
+        target, _ = await self._set(live, config, context, in_message=True)
+        return "" if target.config.id in known else target.config.id
 
     async def set(
         self, live: LiveTask, config: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Add a receiver to a task, or change the one with the same id.
 
+        A settled task is sent at once, as to a subscriber: it may never change again.
+
         Raises:
             InvalidParamsError: The config is not allowed, or the task has too many.
         """
-        is_v03 = speaks_v03(context)
-        target = await self._configs.set(live.task_id, config, context, is_v03=is_v03)
+        target, receiver = await self._set(live, config, context, in_message=False)
+        if live.state in states.SETTLED and not receiver.has_taken(0):
+            receiver.send_task(live)
+        return target.config
+
+    async def _set(
+        self,
+        live: LiveTask,
+        config: TaskPushNotificationConfig,
+        context: ServerCallContext,
+        *,
+        in_message: bool,
+    ) -> tuple[Target, Receiver]:
+        target = await self._configs.set(
+            live.task_id, config, context, is_v03=speaks_v03(context), in_message=in_message
+        )
         before = self._receivers.get((live.task_id, target.config.id))
         if before is not None and before.target.is_same(target) and not before.is_closed:
             live.receivers[target.config.id] = before
-            return target.config
+            return target, before
         was_sending = before is not None and before.leave(target.config.id)
         receiver = self._add(live, target, knows_task=live.task is None)
         if before is not None and was_sending:
             receiver.send_task(live, before.owed_version)
-        return target.config
+        return target, receiver
 
     async def get(
         self, task_id: str, config_id: str, context: ServerCallContext

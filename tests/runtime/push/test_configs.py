@@ -35,7 +35,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, send, stream, user_message
-from tests.support.inbox import BINDINGS, OPEN, agent, ask, inbox, notifying, state_in, talk
+from tests.support.inbox import BINDINGS, OPEN, OVER, agent, ask, inbox, notifying, state_in, talk
+from tests.support.requests import old_call, old_say, serving
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -67,10 +68,58 @@ async def test_configs_are_set_read_listed_and_deleted(binding):
         listed = await client.list_task_push_notification_configs(everything)
         assert [config.id for config in listed.configs] == [task.id]
 
+        before = len(box.bodies)
         await send(client, user_message("Rome", task_id=task.id))
         await box.until_over()
-    assert not any("x-a2a-notification-token" in headers for headers in box.headers)
-    assert [body["task"]["id"] for body in box.bodies if "task" in body] == [task.id]
+    assert not any("x-a2a-notification-token" in headers for headers in box.headers[before:])
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_each_config_without_an_id_gets_its_own(binding):
+    async with inbox() as box, agent(ask, binding) as client:
+        task = await send(client, user_message("hello"))
+        ids = set()
+        for number in range(3):
+            config = TaskPushNotificationConfig(task_id=task.id, url=f"{box.url}?{number}")
+            ids.add((await client.create_task_push_notification_config(config)).id)
+        assert len(ids) == 3
+        answer = notifying(f"{box.url}?1", "Rome", token="another")  # as with each message
+        answer.message.task_id = task.id
+        await send(client, answer)
+        everything = ListTaskPushNotificationConfigsRequest(task_id=task.id)
+        listed = await client.list_task_push_notification_configs(everything)
+        assert {config.id for config in listed.configs} == ids
+        await box.until(lambda bodies: sum(state_in(body) in OVER for body in bodies) == 3)
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+async def test_a_config_of_a_settled_task_is_called_at_once(is_over):
+    async with inbox() as box, agent(talk if is_over else ask) as client:
+        task = await send(client, user_message("hello"))
+        for name in ("a",) if is_over else ("a", "a", "b"):  # one receiver hears of it once
+            config = TaskPushNotificationConfig(task_id=task.id, id=name, url=box.url)
+            await client.create_task_push_notification_config(config)
+        await box.until(lambda bodies: state_in(bodies[-1]))
+        later = TaskPushNotificationConfig(task_id=task.id, id="c", url=f"{box.url}?c")
+        await client.create_task_push_notification_config(later)
+        await box.until(lambda bodies: len(bodies) == 2)
+    assert [body["task"]["status"]["state"] for body in box.bodies] == [
+        TaskState.Name(task.status.state)
+    ] * 2
+
+
+async def test_a_config_of_0_3_replaces_the_one_without_an_id():
+    push = ServerOptions(push=PushOptions(outbound=OPEN))
+    async with inbox() as box, serving(ask, options=push) as http:
+        task = (await old_call(http, "message/send", old_say("hello")))["result"]
+        for number in range(2):
+            config = {"url": f"{box.url}?{number}"}
+            params = {"taskId": task["id"], "pushNotificationConfig": config}
+            await old_call(http, "tasks/pushNotificationConfig/set", params)
+        found = await old_call(http, "tasks/pushNotificationConfig/list", {"id": task["id"]})
+        [config] = [each["pushNotificationConfig"] for each in found["result"]]
+        assert config == {"id": task["id"], "url": f"{box.url}?1"}
+        await box.until(lambda bodies: bodies[-1]["status"]["state"] == "input-required")
 
 
 async def test_configs_belong_to_the_owner_of_the_task():

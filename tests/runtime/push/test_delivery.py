@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import httpx
 import pytest
@@ -287,10 +288,11 @@ async def test_a_message_makes_one_request_for_each_receiver(tokens, requests):
     async with inbox() as box, agent(ask, interval_seconds=60) as client:
         task = await send(client, user_message("hello"))
         await add_receivers(client, task, box.url, tokens)
-        await send(client, user_message("Rome", task_id=task.id))
         await box.until(lambda bodies: len(bodies) == requests)
-    assert {state_in(body) for body in box.bodies} == {"TASK_STATE_COMPLETED"}
-    assert len(box.bodies) == requests
+        await send(client, user_message("Rome", task_id=task.id))
+        await box.until(lambda bodies: len(bodies) == 2 * requests)
+    states = Counter(state_in(body) for body in box.bodies)
+    assert states == {"TASK_STATE_INPUT_REQUIRED": requests, "TASK_STATE_COMPLETED": requests}
     assert {headers["x-a2a-notification-token"] for headers in box.headers} == set(tokens)
     assert box.most <= 8
 
@@ -299,11 +301,12 @@ async def test_a_receiver_is_notified_while_one_of_its_configs_remains():
     async with inbox() as box, agent(ask, interval_seconds=60) as client:
         task = await send(client, user_message("hello"))
         await add_receivers(client, task, box.url, ["same"] * 2)
+        await box.until(lambda bodies: len(bodies) == 1)
         unwanted = DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="config-0")
         await client.delete_task_push_notification_config(unwanted)
         await send(client, user_message("Rome", task_id=task.id))
         await box.until_over()
-    assert len(box.bodies) == 1
+    assert len(box.bodies) == 2
 
 
 async def test_an_unserializable_update_is_logged_and_replaced(monkeypatch, caplog):
