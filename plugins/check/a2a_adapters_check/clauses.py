@@ -56,6 +56,7 @@ OLD_CLAUSES = {
     "error.no-json": f"{_JSON_RPC} and 3.2.3",
     "error.no-request": _JSON_RPC,
     "error.params": _JSON_RPC,
+    "send.answers": "A2A 0.3.0, 7.1",
     "error.shape": "A2A 0.3.0, 6.12",
     "capability.push": "A2A 0.3.0, 7.5",
     "capability.extended-card": "A2A 0.3.0, 7.10",

@@ -72,6 +72,9 @@ def check(
         echo(f"hint: {hint}", err=True)
     if fail_on != "never" and report.at_least(Severity(fail_on)):
         raise typer.Exit(FAILED)
+    if fail_on != "never" and send and not report.is_answered:
+        reason = report.skipped.get("send.answers", "it has no valid card")
+        fail(f"the agent was sent no message: {reason}", FAILED)
 
 
 conformance = typer.Typer()

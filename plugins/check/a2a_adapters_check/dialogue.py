@@ -12,6 +12,7 @@ from a2a_adapters_check.interfaces import (
     CANCEL,
     CREATE_PUSH,
     GET,
+    REST,
     SEND,
     STREAM,
     SUBSCRIBE,
@@ -50,6 +51,19 @@ def message(text: str, **fields: Any) -> dict[str, Any]:
     return {"message": sent}
 
 
+def greeting(interface: Interface) -> dict[str, Any]:
+    """Return the params of a short message in the version of an interface."""
+    params = message(HELLO)
+    if not interface.is_old:
+        return params
+    sent = params["message"]
+    if interface.binding == REST:
+        sent["content"] = sent.pop("parts")
+        return params
+    part = {"kind": "text", "text": HELLO}
+    return {"message": {**sent, "kind": "message", "role": "user", "parts": [part]}}
+
+
 def _patience(subject: Subject) -> float:
     return max(1.0, min(_ANSWERING, subject.seconds_left - _SPARE))
 
@@ -69,7 +83,7 @@ async def sent(subject: Subject, interface: Interface) -> Outcome:
 
     async def send() -> Outcome:
         seconds = _patience(subject)
-        return await call(subject.http, interface, SEND, message(HELLO), seconds=seconds)
+        return await call(subject.http, interface, SEND, greeting(interface), seconds=seconds)
 
     return await subject.once(("sent", interface), send)
 

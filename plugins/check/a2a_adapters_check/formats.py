@@ -74,9 +74,10 @@ def _headline(report: Report) -> str:
     counts = ", ".join(_count(report, each) for each in reversed(Severity))
     passed = "1 check" if len(report.passed) == 1 else f"{len(report.passed)} checks"
     figures = "".join(f"; {_FIGURES[name]} {ms:,.0f} ms" for name, ms in report.figures.items())
+    skipped = f", {len(report.skipped)} not tested," if report.skipped else ""
     return (
         f"{report.agent or 'No agent'} at {report.url}\n"
-        f"{counts}; {passed} passed in {report.seconds:.1f} s{figures}"
+        f"{counts}; {passed} passed{skipped} in {report.seconds:.1f} s{figures}"
     )
 
 

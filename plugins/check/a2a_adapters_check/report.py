@@ -86,6 +86,11 @@ class Report:
         return [each for each in self.findings if each.severity.rank >= severity.rank]
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the agent was sent a message, which is the purpose of `send`."""
+        return bool(self.agent) and "send.answers" not in self.skipped
+
+    @property
     def is_sound(self) -> bool:
         """Whether there are no findings worse than a note."""
         return not self.at_least(Severity.WARNING)

@@ -35,13 +35,20 @@ _NO_TYPE, _NO_EXTENSION, _NOT_FOUND = -32005, -32008, -32001
 )
 async def answers(subject: Subject) -> AsyncIterator[Fault]:
     """A message is answered with a task or a message."""
-    for each in await _open(subject):
+    for each in [] if _requires_extension(subject) else await subject.accepting():
         reply = await sent(subject, each)
-        kinds = reply.result.keys() & {"task", "message"} if isinstance(reply.result, dict) else ()
         if reply.answer.is_late:
             yield Fault(f"{each.name} did not answer in time", each.where, Severity.NOTE)
-        elif len(kinds) != 1:
+        elif not _is_answer(each, reply.result):
             yield Fault(f"{each.name} answers SendMessage with {reply.summary}", each.where)
+
+
+def _is_answer(interface: Interface, result: Any) -> bool:
+    if not isinstance(result, dict):
+        return False
+    if interface.is_old and interface.binding != REST:
+        return result.get("kind") in {"task", "message"}
+    return len(result.keys() & {"task", "message", "msg"}) == 1
 
 
 @check(

@@ -160,6 +160,18 @@ class Subject:
             raise UncheckedError(UNREACHABLE)
         return found
 
+    async def accepting(self) -> list[Interface]:
+        """Return the HTTP interfaces that accept the credentials, in both versions of A2A.
+
+        Raises:
+            UncheckedError: No interface qualifies.
+        """
+        asked = [(each, await self.unknown_task(each)) for each in await self.reachable()]
+        found = [each for each, reply in asked if not is_refused(reply)]
+        if not found:
+            raise UncheckedError(UNAUTHENTICATED)
+        return found
+
     async def current(self) -> list[Interface]:
         """Return those of `answering` that support A2A 1.0.
 

@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from a2a_adapters.testing import running
-from tests.plugins.check.broken import Broken
+from tests.plugins.check.broken import Broken, Given, on_card
 from tests.plugins.check.seeds import put
 from tests.plugins.check.support import HEADERS, guarded, plain
 from tests.plugins.check.test_hostile import refusing, silent
@@ -55,6 +55,34 @@ async def test_credentials():
         code, output, _ = await run(url)
     assert code == 0
     assert "the agent requires valid credentials (pass them with --bearer or --header)" in output
+
+
+async def test_sending_fails_if_no_message_could_be_sent():
+    async with running(guarded()) as url:
+        code, output, errors = await run(url, "--send")
+        assert (code, "not tested" in output) == (1, True)
+        assert "the agent was sent no message: the agent requires valid credentials" in errors
+        assert (await run(url, "--send", "--fail-on", "never"))[0] == 0
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_a_broken_agent_of_0_3_is_sent_a_message(binding):
+    """Its card and its errors are sound, but it cannot answer."""
+
+    def only_old(card):
+        del card["supportedInterfaces"]
+        return card | {"preferredTransport": binding, "additionalInterfaces": []}
+
+    def fails(asked, given):
+        if asked.method == "message/send" or asked.path == "/v1/message:send":
+            return Given(500, content=b"{}")
+        return on_card(only_old)(asked, given)
+
+    async with running(Broken(plain(), fails)) as url:
+        code, output, _ = await run(url, "--send")
+    assert code == 1
+    assert f"send.answers: {binding} 0.3 at {url}/ answers SendMessage with HTTP 500" in output
+    assert "[A2A 0.3.0, 7.1]" in output
 
 
 async def test_unverified_certificates_are_accepted_on_request_only():

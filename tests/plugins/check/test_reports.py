@@ -46,7 +46,9 @@ def test_for_people():
     output = render(REPORT).splitlines()
     assert output[0] == "Poet at http://127.0.0.1:8000"
     assert output[1].startswith("1 error, 0 warnings, 1 note; ")
-    assert output[1].endswith(" checks passed in 0.9 s; request latency 41 ms")
+    assert output[1].endswith(
+        f" checks passed, {len(SENDING)} not tested, in 0.9 s; request latency 41 ms"
+    )
     assert output[3:6] == [
         "error    card.required: description is required, and missing or empty",
         "         /description  [A2A 1.0.1, 4.4.1 and 5.7]",
