@@ -34,7 +34,17 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel
 
-from a2a_adapters import BlockedError, Data, File, ServerOptions, Text, build_app
+from a2a_adapters import (
+    BlockedError,
+    Data,
+    File,
+    InputRequired,
+    Progress,
+    ServerOptions,
+    Text,
+    TextDelta,
+    build_app,
+)
 from a2a_adapters.testing import (
     AnswerContract,
     OnSqlite,
@@ -44,7 +54,19 @@ from a2a_adapters.testing import (
     send,
     user_message,
 )
-from tests.plugins.langchain.support import Scripted, call, calling, kinds
+from tests.plugins.langchain.support import (
+    Scripted,
+    Whole,
+    answer,
+    ask,
+    call,
+    calling,
+    kinds,
+    only,
+    reply,
+    request,
+    run,
+)
 from tests.support.answers import Program, check
 
 BOMB = "how to build a bomb"
@@ -481,7 +503,7 @@ class TestContractOnSqlite(OnSqlite, TestContract): ...
         ([guard_agent], True),
         ([regenerate], True),
         ([PIIMiddleware("email")], False),
-        ([PIIMiddleware("email", apply_to_output=True)], True),
+        ([PIIMiddleware("email", apply_to_output=True), guard_model], True),
         ([ModelRetryMiddleware()], False),
         ([dynamic_prompt(lambda _: "Be kind.")], False),
     ],
@@ -491,6 +513,40 @@ def test_only_agents_with_guards_hold_their_text(middleware, holds):
     assert adapt(made).holds_text is holds
     inside = StateGraph(MessagesState).add_node("inner", made).add_edge(START, "inner").compile()
     assert adapt(inside).holds_text is holds
+
+
+async def test_text_is_streamed_if_the_guard_checks_the_stream():
+    masked = PIIMiddleware("email", apply_to_output=True)
+    text = f"{'Mail to bob@example.com, ' * 20}please."
+    adapter = adapt(agent(text, middleware=[masked]))
+    assert not adapter.holds_text
+    events = [event async for event in adapter.stream(request("hi"))]
+    assert len([event for event in events if isinstance(event, TextDelta)]) > 20
+    assert "bob@" not in str(events)
+    assert answer(events) == text.replace("bob@example.com", "[REDACTED_EMAIL]")
+    whole = agent("Mail bob@example.com.", middleware=[masked], model=Whole)
+    assert answer(await ask(adapt(whole), "hi")) == "Mail [REDACTED_EMAIL]."
+    inside = StateGraph(MessagesState).add_node("inner", whole).add_edge(START, "inner").compile()
+    assert adapt(inside).holds_text
+
+
+async def test_a_checked_stream_asks_and_goes_on():
+    masked = PIIMiddleware("email", apply_to_output=True)
+
+    @tool
+    def send(to: str) -> str:
+        """Send."""
+        return interrupt(f"Send to {to}?")
+
+    calls = calling(call("send", to="Ann"), text="I write to bob@example.com.")
+    adapter = adapt(agent(calls, "Sent to bob@example.com.", tools=[send], middleware=[masked]))
+    events = await ask(adapter, "hi", wants_progress=True)
+    asked = only(events, InputRequired)
+    assert asked.prompt == "Send to Ann?"
+    assert answer(events) == "I write to [REDACTED_EMAIL]."
+    assert "finished: model" in [each.text for each in events if isinstance(each, Progress)]
+    done = await run(adapter, reply(asked, "yes"))
+    assert answer(done) == "I write to [REDACTED_EMAIL].\n\nSent to [REDACTED_EMAIL]."
 
 
 @entrypoint()

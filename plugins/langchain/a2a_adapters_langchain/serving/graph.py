@@ -29,7 +29,7 @@ from a2a_adapters_langchain.serving.config import (
     run_config,
     step_limit,
 )
-from a2a_adapters_langchain.serving.guards import may_change_text
+from a2a_adapters_langchain.serving.guards import Guards, guards_of
 from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
@@ -63,7 +63,7 @@ class GraphAdapter(Adapter):
     The tokens of all nodes that can be the graph's last are streamed, with a blank line between
     messages. That includes text that a model writes along with tool calls. The rest of the answer
     follows at the end. What the graph's final state does not have is withdrawn, and the text of an
-    agent with guardrails is held back until then.
+    agent with guardrails is held back until then, unless they check it while it is streamed.
 
     Args:
         graph: The graph.
@@ -111,7 +111,9 @@ class GraphAdapter(Adapter):
         self.uses_history = _forgets(graph) and getattr(self._input, "uses_history", True)
         self._is_answer = None if output else answer_filter(graph, stream_nodes)
         self._has_chosen_nodes = stream_nodes is not None
-        self.holds_text = self._is_answer is not None and may_change_text(graph)
+        guards = guards_of(graph) if self._is_answer else Guards.NONE
+        self.holds_text = guards is Guards.UNSTREAMED
+        self._is_checked = guards is Guards.STREAMED
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
@@ -184,6 +186,7 @@ class GraphAdapter(Adapter):
                 watch.is_structured,
                 earlier=TaskSoFar.of(request),
                 keeps_all=self._has_chosen_nodes,
+                is_checked=self._is_checked,
             )
             if start.finished:
                 watch.count(start.usages())

@@ -8,6 +8,7 @@ text, except for `PIIMiddleware`; all other middleware may.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum, auto
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -26,9 +27,26 @@ _BLOCKING = {"PIIDetectionError", "OpenAIModerationError"}
 """The exceptions by which middleware of LangChain's packages ends a run."""
 
 
-def may_change_text(graph: Any) -> bool:
-    """Return whether middleware of an agent may change or block what its model has written."""
-    return any(_is_guarded(each) for each in local_graphs(graph))
+class Guards(Enum):
+    """The guardrails of a graph."""
+
+    NONE = auto()
+    """Nothing changes or blocks what a model has written."""
+    STREAMED = auto()
+    """All of them check text while it is streamed, by their stream transformers."""
+    UNSTREAMED = auto()
+    """Some of them check complete messages only."""
+
+
+def guards_of(graph: Any) -> Guards:
+    """Return the guardrails of a graph, and of the graphs within it."""
+    own, *inner = [_guards(each) for each in local_graphs(graph)]
+    if any(inner):
+        return Guards.UNSTREAMED  # LangGraph applies the transformers of the outer graph only
+    if not own:
+        return Guards.NONE
+    are_streamed = all(getattr(guard, "transformers", ()) for guard in own)
+    return Guards.STREAMED if are_streamed else Guards.UNSTREAMED
 
 
 def blocked(error: BaseException) -> BlockedError | None:
@@ -36,17 +54,14 @@ def blocked(error: BaseException) -> BlockedError | None:
     return BlockedError() if type(error).__name__ in _BLOCKING else None
 
 
-def _is_guarded(graph: Any) -> bool:
+def _guards(graph: Any) -> list[object]:
+    """Return the middleware of an agent that may change text; None stands for an unknown one."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
-    hooks = [bound for name, bound in nodes.items() if name.endswith(_HOOKS)]
-    if any(map(_may_change, (_middleware_of(bound) for bound in hooks))):
-        return True
+    found = [_middleware_of(bound) for name, bound in nodes.items() if name.endswith(_HOOKS)]
     function = getattr(nodes.get("model"), "afunc", None)
-    if not (isinstance(function, FunctionType) and _is_of_create_agent(function)):
-        return False
-    if _MODEL_HANDLER not in function.__code__.co_freevars:
-        return True  # another version of LangChain, whose hooks are unknown
-    return any(map(_may_change, _wrapping(function)))
+    if isinstance(function, FunctionType) and _is_of_create_agent(function):
+        found += _wrapping(function)
+    return [each for each in found if _may_change(each)]
 
 
 def _is_of_create_agent(function: FunctionType) -> bool:
@@ -60,7 +75,13 @@ def _middleware_of(node: Any) -> object:
 
 
 def _wrapping(function: FunctionType) -> Iterator[object]:
-    """Yield the middleware whose hooks `create_agent` has composed around the model's call."""
+    """Yield the middleware whose hooks `create_agent` has composed around the model's call.
+
+    It is one None in another version of LangChain, whose hooks are unknown.
+    """
+    if _MODEL_HANDLER not in function.__code__.co_freevars:
+        yield None
+        return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     todo, seen = [cells[_MODEL_HANDLER].cell_contents], set()
     while todo:

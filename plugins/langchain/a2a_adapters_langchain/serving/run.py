@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
+from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
 from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
 from a2a_adapters_langchain.serving.watch import TASK
@@ -51,6 +52,7 @@ class GraphRun:
             it may prove invalid; the graph's result contains it.
         earlier: The earlier runs of the task.
         keeps_all: Whether all that is streamed is part of the answer, see `Transcript`.
+        is_checked: Whether the graph's middleware checks its stream.
 
     Attributes:
         transcript: The messages of the answer.
@@ -69,7 +71,9 @@ class GraphRun:
         *,
         earlier: TaskSoFar | None = None,
         keeps_all: bool = False,
+        is_checked: bool = False,
     ) -> None:
+        self._is_checked = is_checked
         self.earlier = earlier or TaskSoFar()
         self.transcript = Transcript(self.earlier, keeps_all=keeps_all)
         self.values = start.values
@@ -98,10 +102,14 @@ class GraphRun:
             read: Parses the data that a remote graph streams, given its mode.
             options: Options of the graph's `astream`.
         """
-        modes = ["updates", "values"]
-        modes += ["messages"] if self._is_answer else []
-        modes += ["custom"] if self._progress else []
-        steps = graph.astream(self._given, config, stream_mode=modes, subgraphs=True, **options)
+        if self._is_checked:
+            steps = checked_stream(graph, self._given, config, options)
+        else:
+            modes = ["updates", "values"]
+            modes += ["messages"] if self._is_answer else []
+            modes += ["custom"] if self._progress else []
+            options |= {"stream_mode": modes, "subgraphs": True}
+            steps = graph.astream(self._given, config, **options)
         async with aclosing(steps):
             async for namespace, mode, streamed in steps:
                 data = read(mode, streamed) if read else streamed
