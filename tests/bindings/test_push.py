@@ -60,7 +60,7 @@ async def http(runtime):
     routes = [Route("/", JsonRpcEndpoint(agent)), *rest_routes(agent)]
     limits = Limits()
     middleware = [
-        Middleware(Entrance, limits.header_bytes, None, {}),
+        Middleware(Entrance, limits.header_bytes, None, {}, True),
         Middleware(BodyLimit, Bodies(limits)),
     ]
     async with client_of(Starlette(routes=routes, middleware=middleware)) as client:

@@ -24,7 +24,6 @@ from a2a_adapters import (
     blocking,
 )
 from a2a_adapters.concurrency import in_background
-from a2a_adapters.contract.text import clipped
 from a2a_adapters_files.extension import FILES_EXTENSION
 from a2a_adapters_files.pieces import pieces_of
 from a2a_adapters_files.serving.links import Links, safe_name
@@ -208,7 +207,7 @@ class FileStore:
                 part.content, filename=part.filename, media_type=part.guess_media_type()
             )
         except (InvalidInputError, AgentFailedError) as error:
-            reason = clipped(str(error.__cause__ or error))
+            reason = str(error.__cause__ or error)[:200]
             logger.warning("a file of an artifact stays in it: %s", reason)
             return part
         return replace(link, metadata=part.metadata)

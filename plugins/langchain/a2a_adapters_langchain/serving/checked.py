@@ -85,4 +85,4 @@ class _Chunks:
                 yield self._chunk(run_id, "", chunk_position="last")
 
     def _chunk(self, run_id: str, text: str, **fields: Any) -> AIMessageChunk:
-        return AIMessageChunk(text, id=self._ids.get(run_id, run_id), **fields)
+        return AIMessageChunk(content=text, id=self._ids.get(run_id, run_id), **fields)
