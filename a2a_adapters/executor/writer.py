@@ -167,14 +167,30 @@ class TaskWriter:
         chunk = replace_surrogates(chunk)
         if self.holds:
             self._held.append(chunk)
+            return
+        self._chunks.append(chunk)
+        is_first = not self._artifact_id
+        if is_first:
+            self._artifact_id = self._text_id()
+            self._artifacts += 1
+            self._begun = _now() if self._is_timed else ""
+        if self._joining:
+            await self._joining.append_text(self._artifact_id, chunk, last=False)
         else:
-            await self._append(chunk)
+            artifact = self._answer(chunk, is_begun=is_first)
+            await self._artifact(artifact, append=not is_first)
+
+    async def _text_at_once(self, text: str) -> None:
+        """Append to the answer, even if text is held back."""
+        holds, self.holds = self.holds, False
+        await self.text(text)
+        self.holds = holds
 
     async def release(self) -> None:
         """Send the text that was held back: the run has ended without changing it."""
         held, self._held = "".join(self._held), []
         if held:
-            await self._append(held)
+            await self._text_at_once(held)
 
     async def accept(self, text: str, *, of_task: bool = False) -> None:
         """Make `text` the text of the answer, in place of all text sent or held before.
@@ -192,7 +208,7 @@ class TaskWriter:
             self._chunks = [text]
             await self._artifact(self._answer(text), append=False)
         elif len(text) > len(sent):
-            await self._append(text[len(sent) :])
+            await self._text_at_once(text[len(sent) :])
 
     async def _correct_earlier(self, text: str) -> str:
         """Correct the answers to earlier messages, and return the part of `text` after them.
@@ -223,19 +239,6 @@ class TaskWriter:
                 await self._artifact(artifact, append=False, last=True)
             self._earlier[artifact_id], remaining = remaining, ""
         return text
-
-    async def _append(self, chunk: str) -> None:
-        self._chunks.append(chunk)
-        is_first = not self._artifact_id
-        if is_first:
-            self._artifact_id = self._text_id()
-            self._artifacts += 1
-            self._begun = _now() if self._is_timed else ""
-        if self._joining:
-            await self._joining.append_text(self._artifact_id, chunk, last=False)
-        else:
-            artifact = self._answer(chunk, is_begun=is_first)
-            await self._artifact(artifact, append=not is_first)
 
     def _text_id(self) -> str:
         """Return an id that the text gets again when another process resumes the message.

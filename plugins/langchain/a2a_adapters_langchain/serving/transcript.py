@@ -88,12 +88,16 @@ class Transcript:
 
         A task that begins another message before its last one has ended tries again.
         """
+        if not is_last and self._writing.get(task) == message_id:  # most chunks
+            if text:
+                self._messages[message_id].append(text)
+                text = self._speech.add(message_id, text)
+            return TextDelta(text) if text else None
         unfinished = self._writing.get(task, message_id)
-        has_failed = unfinished != message_id and self._messages.pop(unfinished, None) is not None
+        has_failed = unfinished != message_id and any(self._messages.pop(unfinished, ()))
         said = self._rejoined() if has_failed else ""
         self._writing[task] = message_id
-        if text:
-            self._messages.setdefault(message_id, []).append(text)
+        self._messages.setdefault(message_id, []).append(text)
         text = self._speech.add(message_id, text)
         if is_last:
             del self._writing[task]
@@ -122,7 +126,8 @@ class Transcript:
         self._earlier_texts = [text for text in earlier if text]
         changed = False
         for message_id, chunks in list(self._messages.items()):
-            said = without_reasoning("".join(chunks))
+            if not (said := without_reasoning("".join(chunks))):
+                continue  # such as structured output, which is not streamed
             final = state.final(message_id, _digest(said))
             if final is None and self._keeps_all:
                 final = said
@@ -151,6 +156,7 @@ class Transcript:
         streamed = {
             message_id: _digest(without_reasoning("".join(chunks)))
             for message_id, chunks in self._messages.items()
+            if any(chunks)
         }
         return TaskSoFar(
             earlier.before or {key: messages[-1].id for key, messages in lists.items()},
