@@ -143,7 +143,9 @@ def parse_card(content: bytes, source: str) -> AgentCard:
     except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
         raise InvalidCardError(f"what {source} answers is not an agent card") from error
     if not card.supported_interfaces:
-        raise InvalidCardError(f"the card at {source} names no interface")
+        raise InvalidCardError(
+            f"the card at {source} names no interface: it has neither supportedInterfaces nor a url"
+        )
     return card
 
 
@@ -156,11 +158,28 @@ def card_of(content: Any) -> AgentCard:
     Raises:
         ValueError, TypeError, AttributeError, ParseError: It is not a card.
     """
+    _repair_versions(content)
     schemes = content.get("securitySchemes") or {}
     for name, scheme in schemes.items():
         if current := _SCHEMES & scheme.keys():
             schemes[name] = {key: scheme[key] for key in current}
     return parse_agent_card(content)
+
+
+def _repair_versions(content: dict[str, Any]) -> None:
+    """Remove versions that are null or empty, and the `v` of the others.
+
+    A card without any is of A2A 0.2, whose calls are those of 0.3.
+    """
+    interfaces = content.get("supportedInterfaces")
+    for place in (content, *(interfaces if isinstance(interfaces, list) else ())):
+        if isinstance(place, dict) and "protocolVersion" in place:
+            version = str(place["protocolVersion"] or "").strip().lower().removeprefix("v")
+            place["protocolVersion"] = version
+            if not version:
+                del place["protocolVersion"]
+    if interfaces is None:
+        content.setdefault("protocolVersion", "0.2")
 
 
 def describe(card: AgentCard) -> AgentDescription:

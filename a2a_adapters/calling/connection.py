@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from a2a.client import ClientConfig
 from a2a.client.base_client import BaseClient
 from a2a.client.transports.tenant_decorator import TenantTransportDecorator
-from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, TransportProtocol
 
 from a2a_adapters.calling.auth import CallAuth, TrustedHostAuth, call_auth
@@ -21,6 +20,7 @@ from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.transports import JsonRpcTransport, RestTransport
 from a2a_adapters.contract.bindings import RemoteInterface
 from a2a_adapters.contract.plugins import installed_plugins
+from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +43,7 @@ class Connection:
         address: The URL of the called interface, with its tenant as the fragment.
         extensions: URIs of the agent's extensions.
         transport: Performs the calls.
+        output_modes: Media types to accept in answers; empty means any.
         observed: Observes the calls.
         client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
             three relays for interceptors.
@@ -54,6 +55,7 @@ class Connection:
     address: str
     extensions: frozenset[str]
     transport: ClientTransport
+    output_modes: Sequence[str]
     observed: ObservedAgent
     client: Client
     http: httpx.AsyncClient
@@ -142,13 +144,18 @@ class Connections:
         if interface.tenant:
             address = f"{address}#{interface.tenant}"
             transport = TenantTransportDecorator(transport, interface.tenant)
-        config = ClientConfig(accepted_output_modes=list(self.options.accepted_output_modes))
+        modes = list(self.options.accepted_output_modes)
+        if not modes and _release(interface.protocol_version) < _OPTIONAL_MODES:
+            modes = list(card.default_output_modes)
+        config = ClientConfig(accepted_output_modes=modes)
         extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
         client = BaseClient(card, config, transport, [])
         binding = interface.protocol_binding
         observed = installed_plugins().telemetry.agent(interface.url, binding, card)
         streams = card.capabilities.streaming and self.options.stream
-        return Connection(card, address, extensions, transport, observed, client, http, streams)
+        return Connection(
+            card, address, extensions, transport, modes, observed, client, http, streams
+        )
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str
@@ -184,10 +191,14 @@ class Connections:
 
 
 def _is_old(card: AgentCard, url: str) -> bool:
-    """Return whether an interface supports A2A 0.3 and nothing newer."""
+    """Return whether an interface supports A2A 0.3 or 0.2 and nothing newer."""
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
-    is_old = all(is_legacy_version(version) for version in versions if version)
-    return is_old and any(versions)
+    return any(versions) and all(is_old_version(version) for version in versions if version)
+
+
+def is_old_version(version: str) -> bool:
+    """Return whether a version is one that is called like 0.3."""
+    return _OLDEST <= _release(version) < _CURRENT
 
 
 JSONRPC = TransportProtocol.JSONRPC.value
@@ -196,7 +207,9 @@ GRPC = TransportProtocol.GRPC.value
 """Used only if preferred, or if the agent offers nothing else, because it needs an extra."""
 
 _RELEASE = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})*")
-_CURRENT, _OLDEST = (1, 0), (0, 3)
+_CURRENT, _OLDEST = (1, 0), (0, 2)
+_OPTIONAL_MODES = (0, 3)
+"""The first version whose messages need not say which media types are accepted."""
 
 
 def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
@@ -210,14 +223,17 @@ def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
         RemoteAnswerError: The agent offers no supported interface.
     """
     offered = [interface.protocol_binding for interface in card.supported_interfaces]
+    shown = {
+        f"{i.protocol_binding} {i.protocol_version}".strip() for i in card.supported_interfaces
+    }
     preferred = [binding for binding in wanted if binding in offered]
     usual = [binding for binding in offered if binding in {JSONRPC, HTTP_JSON}]
     for binding in preferred or usual or [GRPC]:
         if found := _best(i for i in card.supported_interfaces if i.protocol_binding == binding):
             return found
     raise RemoteAnswerError(
-        f"the agent offers {', '.join(sorted(set(offered)))}; "
-        f"this client speaks {JSONRPC}, {HTTP_JSON} and {GRPC}"
+        f"the agent offers {quote(', '.join(sorted(shown)))}; this client speaks {JSONRPC}, "
+        f"{HTTP_JSON} and {GRPC} of A2A 0.2 and later"
     )
 
 
@@ -231,8 +247,15 @@ def _rank(version: str) -> int:
     """Return 1 for the best version (1.0), more for worse ones, and 0 if it is not supported."""
     if not version:
         return 4
-    found = _RELEASE.fullmatch(version)
-    release = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    release = _release(version)
     if release < _OLDEST:
         return 0
     return 1 if release == _CURRENT else 2 if release > _CURRENT else 3
+
+
+def _release(version: str) -> tuple[int, int]:
+    """Return the major and minor number of a version; 1.0 if it is unknown."""
+    if not version:
+        return _CURRENT
+    found = _RELEASE.fullmatch(version)
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)

@@ -87,9 +87,8 @@ class Messenger:
                 "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
                 "data must be JSON that is not nested too deeply"
             ) from error
-        modes = self.options.accepted_output_modes
-        configuration = SendMessageConfiguration(accepted_output_modes=modes)
         connection, options = await self._connected(timeout)
+        configuration = SendMessageConfiguration(accepted_output_modes=connection.output_modes)
         if push and connection.card.capabilities.push_notifications:
             configuration.task_push_notification_config.CopyFrom(push)
         request = SendMessageRequest(message=sent, configuration=configuration)

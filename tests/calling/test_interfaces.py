@@ -61,12 +61,12 @@ def test_it_is_the_one_that_the_sdk_chooses(interfaces, wanted):
 
 
 def test_an_unsupported_version_lists_the_supported_ones():
-    with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC; this client speaks .* and GRPC"):
-        choose_interface(card((JSONRPC, "0.2.5")), [])
+    with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC 0\.1; .* of A2A 0\.2"):
+        choose_interface(card((JSONRPC, "0.1")), [])
 
 
 def test_a_binding_with_an_unsupported_version_is_skipped():
     assert (
-        choose_interface(card((JSONRPC, "0.2.5"), (HTTP_JSON, "1.0")), []).protocol_binding
+        choose_interface(card((JSONRPC, "0.1"), (HTTP_JSON, "1.0")), []).protocol_binding
         == HTTP_JSON
     )

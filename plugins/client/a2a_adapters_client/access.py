@@ -26,7 +26,7 @@ _BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON"
 
 _SHOWN = ("jsonrpc", "http+json", "grpc")
 
-_VERSIONS = ("1.0", "0.3")
+_VERSIONS = ("1.0", "0.3", "0.2")
 
 _NO_VARIABLES = {"stream", "config"}
 
@@ -50,7 +50,7 @@ def bindings(names: list[str] | None) -> list[str]:
 
 
 def version(text: str) -> str:
-    """Return an A2A version as in cards: `1`, `1.0` or `0.3`; "" means any 1.x.
+    """Return an A2A version as in cards: `1`, `1.0`, `0.3` or `0.2`; "" means any 1.x.
 
     Raises:
         typer.BadParameter: The version is not supported.
@@ -131,7 +131,7 @@ class Access:
         str,
         _option(
             "--a2a-version",
-            help="A2A version. Default: 1.x, or 0.3 for older agents.",
+            help="A2A version. Default: 1.x, or 0.3 or 0.2 for older agents.",
             parser=version,
             metavar="VERSION",
         ),

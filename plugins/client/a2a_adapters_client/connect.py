@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from a2a.client import ClientCallContext
-from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import AgentCard, GetTaskRequest
 from a2a_adapters_check.host import Host, as_web_url
 
 from a2a_adapters import RemoteAgent, RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.card import InvalidCardError, agent_url, parse_card
-from a2a_adapters.calling.connection import Connections
+from a2a_adapters.calling.connection import Connections, is_old_version
 from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters_client.credentials import Credentials
@@ -160,9 +159,16 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
     """
     every = card.supported_interfaces
     if version:
-        kept = [each for each in every if each.protocol_version.startswith(version)]
+        is_old = is_old_version(version)  # 0.2 and 0.3 are called alike
+        kept = [
+            each
+            for each in every
+            if not each.protocol_version
+            or each.protocol_version.startswith(version)
+            or (is_old and is_old_version(each.protocol_version))
+        ]
     else:
-        kept = [each for each in every if not is_legacy_version(each.protocol_version)]
+        kept = [each for each in every if not is_old_version(each.protocol_version)]
         kept = kept or list(every)
     if not kept:
         offered = sorted({each.protocol_version for each in every})
@@ -175,6 +181,8 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
     spoken.CopyFrom(card)
     del spoken.supported_interfaces[:]
     spoken.supported_interfaces.extend(kept)
+    for each in spoken.supported_interfaces:
+        each.protocol_version = each.protocol_version or version
     return spoken
 
 
