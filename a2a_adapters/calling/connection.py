@@ -138,8 +138,10 @@ class Connections:
     def _connection(self, http: httpx.AsyncClient, card: AgentCard) -> Connection:
         # Needed by the operations inherited from a2a-sdk's transports.
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
-        interface = choose_interface(card, self.options.bindings)
-        transport = self._transport(http, card, interface.protocol_binding, interface.url)
+        # Only addresses are replaced; `RemoteAgent.card` returns the card as it is.
+        called = card if self._origin is None else _at_asked_host(card, self._origin)
+        interface = choose_interface(called, self.options.bindings)
+        transport = self._transport(http, called, interface.protocol_binding, interface.url)
         address = interface.url
         if interface.tenant:
             address = f"{address}#{interface.tenant}"
@@ -188,6 +190,21 @@ class Connections:
     async def aclose(self) -> None:
         """Close the connections of all event loops."""
         await self._clients.aclose()
+
+
+_WILDCARD = re.compile(r"([a-z][a-z0-9+.-]*://)?(?:0\.0\.0\.0|\[::\])(?=[:/?#]|$)", re.IGNORECASE)
+
+
+def _at_asked_host(card: AgentCard, asked: httpx.URL) -> AgentCard:
+    """Return a card whose wildcard addresses, such as 0.0.0.0, are the host that was asked."""
+    if not any(_WILDCARD.match(each.url) for each in card.supported_interfaces):
+        return card
+    host = f"[{asked.host}]" if ":" in asked.host else asked.host
+    called = type(card)()
+    called.CopyFrom(card)
+    for each in called.supported_interfaces:
+        each.url = _WILDCARD.sub(lambda found: f"{found[1] or ''}{host}", each.url, count=1)
+    return called
 
 
 def _is_old(card: AgentCard, url: str) -> bool:

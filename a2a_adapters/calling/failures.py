@@ -84,6 +84,8 @@ def _translate(error: Exception) -> RemoteAgentError:
 def _from_http(error: httpx.HTTPError) -> RemoteAgentError:
     if isinstance(error, httpx.HTTPStatusError):
         return _from_status(error.response.status_code)
+    if isinstance(error, httpx.ProxyError):
+        return NotBegunError(f"the proxy did not connect to the agent: {error}")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return NotBegunError(f"the agent cannot be reached: {type(error).__name__}: {error}")
     if isinstance(error, httpx.TimeoutException):

@@ -21,6 +21,9 @@ from a2a_adapters.calling.errors import (
 from a2a_adapters.calling.failures import BUSY, LONGEST_DELAY, back_off
 from a2a_adapters.calling.json_http import EVENT_STREAM, LINE_STREAMS
 from a2a_adapters.concurrency import blocking, in_background
+from a2a_adapters.contract.errors import ConfigurationError, ForbiddenUrlError
+from a2a_adapters.contract.text import quote
+from a2a_adapters.net.proxies import Proxies
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def make_client(
     )
     trust = Trust(origin, options.trusted_hosts)
     return httpx.AsyncClient(
-        transport=_AgentTransport(PooledTransport(options.tls, limits), trust, options),
+        transport=_AgentTransport(PooledTransport(options.tls, limits), trust, options, limits),
         auth=TrustedHostAuth(auth, trust, options),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
         # The size of a compressed answer says nothing about its real size.
@@ -69,16 +72,24 @@ async def get(client: httpx.AsyncClient, url: httpx.URL | str, max_bytes: int) -
 class _AgentTransport(httpx.AsyncBaseTransport):
     """Retries requests that the agent cannot have processed, and limits its answers.
 
-    `direct` connects to trusted hosts; the outbound policy applies to all others.
+    `direct` connects to trusted hosts; the outbound policy applies to all others. Behind a proxy it
+    applies to the hosts that the proxy is asked for.
     """
 
     def __init__(
-        self, direct: httpx.AsyncBaseTransport, trust: Trust, options: RemoteOptions
+        self,
+        direct: httpx.AsyncBaseTransport,
+        trust: Trust,
+        options: RemoteOptions,
+        limits: httpx.Limits,
     ) -> None:
         self._direct = direct
         self._guarded = options.outbound.transport(ssl_context=options.tls)
         self._trust = trust
         self._options = options
+        self._limits = limits
+        self._proxies = Proxies(options.proxy)
+        self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await self._retried(request)
@@ -103,7 +114,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
                 f"{request.url} is served by the event loop that this synchronous call blocks: use "
                 "the asynchronous variant of the call, or serve with serve_in_background(...)"
             )
-        transport = self._direct if self._trust.knows(request.url) else self._guarded
+        transport = await self._transport(request.url)
         for attempt in range(self._options.retries):
             try:
                 response = await transport.handle_async_request(request)
@@ -119,9 +130,49 @@ class _AgentTransport(httpx.AsyncBaseTransport):
             await asyncio.sleep(delay * random.uniform(1, 1.1))  # noqa: S311 - a spread
         return await transport.handle_async_request(request)
 
+    async def _transport(self, url: httpx.URL) -> httpx.AsyncBaseTransport:
+        """Return the transport for a URL.
+
+        Raises:
+            ForbiddenUrlError: The policy refuses what the proxy would be asked for.
+        """
+        is_known = self._trust.knows(url)
+        if not (proxy := self._proxies.of(url)):
+            return self._direct if is_known else self._guarded
+        if not is_known:
+            await self._check_proxied(url)
+        if (transport := self._proxied.get(proxy)) is None:
+            transport = self._proxied[proxy] = self._through(proxy)
+        return transport
+
+    async def _check_proxied(self, url: httpx.URL) -> None:
+        policy = self._options.outbound
+        policy.check_form(url)
+        if policy.is_named(url.host):
+            return
+        try:
+            await policy.addresses(url.raw_host.decode("ascii"), url.port or 0)
+        except OSError as error:
+            raise ForbiddenUrlError(
+                f"{url.host} cannot be resolved here, so that the proxy might connect to any host",
+                host=url.host,
+            ) from error
+
+    def _through(self, proxy: str) -> httpx.AsyncHTTPTransport:
+        try:
+            return httpx.AsyncHTTPTransport(
+                verify=self._options.tls or True,
+                limits=self._limits,
+                proxy=proxy,
+                trust_env=False,
+            )
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            shown = quote(proxy.rpartition("@")[2])  # without a password
+            raise ConfigurationError(f"the proxy {shown} cannot be used: {error}") from error
+
     async def aclose(self) -> None:
-        await self._direct.aclose()
-        await self._guarded.aclose()
+        for transport in (self._direct, self._guarded, *self._proxied.values()):
+            await transport.aclose()
 
 
 def _wanted_delay(response: httpx.Response) -> float:

@@ -50,6 +50,9 @@ class RemoteOptions:
         extensions: URIs of extensions to activate if the agent supports them.
         bindings: Preferred bindings, best first: "JSONRPC", "HTTP+JSON", "GRPC". By default, or if
             the agent offers none of them, the first of its card other than gRPC.
+        proxy: The URL of the HTTP proxy for all hosts but this machine, "" for none. By default
+            that of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`).
+            `outbound` applies to the hosts that a proxy is asked for.
         tls: Verifies servers over HTTP and holds the client certificate; by default the usual
             authorities and no certificate.
 
@@ -74,6 +77,7 @@ class RemoteOptions:
     conversations: int = 10_000
     extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
+    proxy: str | None = None
     tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:

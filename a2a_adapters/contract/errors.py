@@ -91,7 +91,19 @@ class ForbiddenUrlError(A2AAdaptersError, ValueError):
     """The `OutboundPolicy` forbids connecting to a URL.
 
     The text contains internal addresses: log it, but do not send it to a remote caller.
+
+    Attributes:
+        host: The host that `OutboundPolicy.allowed_hosts` would allow; "" if that is not the
+            reason.
     """
+
+    def __init__(self, message: str, *, host: str = "", is_private: bool = False) -> None:
+        remedy = f"allowed_hosts={{{host!r}}}"
+        if is_private:
+            remedy = f"allow_private=True or {remedy}"
+        super().__init__(f"{message}; OutboundPolicy({remedy}) allows it" if host else message)
+        self.message = message
+        self.host = host
 
 
 class InvalidInputError(A2AAdaptersError, ValueError):

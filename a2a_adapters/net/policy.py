@@ -128,12 +128,13 @@ class OutboundPolicy:
             found = list(dict.fromkeys(await self.resolver(host, port)))
         if not found:
             raise OSError(f"{host} has no address")
-        if not self._is_named(host):
+        if not self.is_named(host):
             for address in found:
                 self._check_address(host, address)
         return found
 
-    def _is_named(self, host: str) -> bool:
+    def is_named(self, host: str) -> bool:
+        """Return whether a host is one of `allowed_hosts`."""
         name = host.lower().rstrip(".")
         return any(name == allowed.lower().rstrip(".") for allowed in self.allowed_hosts)
 
@@ -141,11 +142,10 @@ class OutboundPolicy:
         kind = reach(address)
         if kind is Reach.PUBLIC or (kind is Reach.PRIVATE and self.allow_private):
             return
-        remedy = f"allowed_hosts={{{host!r}}}"
-        if kind is Reach.PRIVATE:
-            remedy = f"allow_private=True or {remedy}"
         raise ForbiddenUrlError(
-            f"{host} has the {kind.value} address {address}; OutboundPolicy({remedy}) allows it"
+            f"{host} has the {kind.value} address {address}",
+            host=host,
+            is_private=kind is Reach.PRIVATE,
         )
 
 

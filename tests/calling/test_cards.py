@@ -113,3 +113,15 @@ async def test_an_agent_of_an_unknown_version_is_not_called():
     ):
         with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC 0\.1; .* of A2A 0\.2"):
             await agent.send("ping")
+
+
+@pytest.mark.parametrize("wildcard", ["0.0.0.0", "[::]"])
+async def test_a_wildcard_address_is_the_host_that_was_asked(wildcard):
+    def card(url):
+        return old_card(url, url=url.replace("127.0.0.1", wildcard) + "/rpc")
+
+    server = Old(card)
+    assert await answer_at(server) == "pong"
+    async with running(server) as url, RemoteAgent(url) as agent:
+        found = await agent.card()
+        assert wildcard in found.supported_interfaces[0].url, "the card is not modified"

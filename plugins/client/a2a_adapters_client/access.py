@@ -28,11 +28,12 @@ _SHOWN = ("jsonrpc", "http+json", "grpc")
 
 _VERSIONS = ("1.0", "0.3", "0.2")
 
-_NO_VARIABLES = {"stream", "config"}
+_NO_VARIABLES = {"stream", "config", "proxy", "allow_host"}
 
 CONNECTION = (
     "agent_card", "bearer", "api_key", "svc_param", "extension", "transport", "a2a_version",
-    "timeout", "insecure", "client_cert", "client_key", "debug", "config",
+    "output_mode", "timeout", "proxy", "allow_host", "insecure", "client_cert", "client_key",
+    "debug", "config",
 )  # fmt: skip
 """The fields of `Access` that every command takes."""
 
@@ -136,6 +137,20 @@ class Access:
             metavar="VERSION",
         ),
     ] = ""
+    output_mode: Annotated[
+        list[str] | None,
+        _option("--output-mode", help="Media type to accept in the answer, such as text/plain."),
+    ] = None
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            "--proxy", help="URL of a proxy, '' for none. Default: HTTPS_PROXY and its like."
+        ),
+    ] = None
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="Host in a private network that a card may name."),
+    ] = None
     timeout: Annotated[
         Duration,
         _option(

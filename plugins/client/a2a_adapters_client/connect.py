@@ -14,7 +14,7 @@ from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import AgentCard, GetTaskRequest
 from a2a_adapters_check.host import Host, as_web_url
 
-from a2a_adapters import RemoteAgent, RemoteAnswerError, RemoteRefusedError
+from a2a_adapters import OutboundPolicy, RemoteAgent, RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.card import InvalidCardError, agent_url, parse_card
 from a2a_adapters.calling.connection import Connections, is_old_version
 from a2a_adapters.calling.failures import reraise, retried, translate
@@ -143,6 +143,9 @@ def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOption
         connect_timeout=min(access.timeout, 10),
         retries=_RETRIES if bindings else 0,
         bindings=bindings,
+        accepted_output_modes=access.output_mode or (),
+        outbound=OutboundPolicy(allowed_hosts=frozenset(access.allow_host or ())),
+        proxy=access.proxy,
         tls=access.tls,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP
@@ -24,7 +25,11 @@ from a2a_adapters.cli.exits import (
     located,
 )
 from a2a_adapters.cli.terminal import one_line
-from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.contract.errors import (
+    A2AAdaptersError,
+    ConfigurationError,
+    ForbiddenUrlError,
+)
 from a2a_adapters_client.envelope import Problem
 from a2a_adapters_client.oauth.store import Store, origin_named
 
@@ -51,7 +56,7 @@ def _remote(error: RemoteAgentError, access: Access) -> Problem:
         case InvalidCardError():
             return Problem("A2ACLI_ERR_CARD_INVALID", text, FAILED)
         case RemoteConnectionError():
-            return Problem("A2ACLI_ERR_UNREACHABLE", text, UNREACHABLE, _follow(error, access))
+            return _unreachable(error, text, access)
         case RemoteTimeoutError():
             return Problem("A2ACLI_ERR_TIMEOUT", text, TIMED_OUT, _follow(error, access))
         case RemoteAuthError():
@@ -60,6 +65,15 @@ def _remote(error: RemoteAgentError, access: Access) -> Problem:
             code = error.code if isinstance(error, RemoteRefusedError) else 0
             name = _NAMES.get(code, "A2ACLI_ERR_INTERNAL")
             return Problem(name, text, FAILED, _DEBUG, code or None)
+
+
+def _unreachable(error: RemoteConnectionError, text: str, access: Access) -> Problem:
+    hint = _follow(error, access)
+    cause = error.__cause__
+    if isinstance(cause, ForbiddenUrlError) and cause.host:
+        text = one_line(f"the agent's card names a forbidden address: {cause.message}")
+        hint = f"if you trust it: --allow-host {shlex.quote(cause.host)}"
+    return Problem("A2ACLI_ERR_UNREACHABLE", text, UNREACHABLE, hint)
 
 
 def _credentials(text: str, access: Access) -> Problem:
