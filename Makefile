@@ -45,7 +45,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,9 @@ gateway: $(VENV)/.test ## test a router with a real OmniRoute gateway; needs nod
 
 other-servers: $(VENV)/.test ## check servers of other projects; writes docs/other-servers.md; needs node and npm
 	$(VENV)/bin/python tests/end_to_end/other_servers/run.py docs/other-servers.md
+
+platforms: $(VENV)/.test ## run platforms' own packages with our server; writes docs/hosting.md
+	$(VENV)/bin/python -m tests.platforms.run docs/hosting.md
 
 bench: $(BENCH)/.bench ## compare the speed with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md

@@ -43,7 +43,7 @@ class Place:
 
     def __post_init__(self) -> None:
         self.url = self.url.rstrip("/")
-        self.http = httpx.Client(timeout=60, headers=self.headers)
+        self.http = httpx.Client(timeout=60, headers=self.headers, follow_redirects=True)
 
     def __enter__(self) -> Self:
         return self
