@@ -57,7 +57,7 @@ def environment(package: Package) -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
-        ours = [] if package.is_apart else ["--editable", str(ROOT)]
+        ours = [] if package.is_apart else ["--editable", f"{ROOT}[sqlite]"]
         install = [UV, "pip", "install", "--quiet", "--python", python, *ours]
         subprocess.run([*install, package.name, *package.requires], check=True)
     return python

@@ -92,7 +92,7 @@ HOSTS = {
     "lambda-web-adapter": Host(
         "https://abc.lambda-url.eu-west-1.on.aws",
         ["--allow-host", "*", "--trust-forwarded"],
-        {"A2A_ADAPTERS_PORT": "PORT"},
+        {"PORT": "PORT"},
         [("GET", "/", "127.0.0.1:8080")],
         forwarded("abc.lambda-url.eu-west-1.on.aws", Port="443"),
     ),
