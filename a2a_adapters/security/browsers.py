@@ -6,10 +6,10 @@ import functools
 import logging
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from a2a_adapters.contract.text import clipped
 from a2a_adapters.net.addresses import is_loopback
+from a2a_adapters.security.heads import HOST
 from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
+_ORIGIN = re.compile(rf"[a-z][a-z0-9+.-]*://({HOST})(?::\d*)?", re.ASCII)
 _PORT = re.compile(r":\d*$")
 _LONGEST = 300
 """Exceeds the longest host name (RFC 1035, 2.3.4) with scheme and port."""
@@ -86,10 +87,8 @@ def _without_port(authority: str) -> str:
 
 def _host_of(origin: str) -> str:
     """Return the host of an origin, or the origin itself if it has none (`null`)."""
-    try:
-        return urlsplit(origin).hostname or origin
-    except ValueError:
-        return origin
+    found = _ORIGIN.fullmatch(origin)
+    return found[1].strip("[]").lower() if found and found[1] else origin
 
 
 def _remedy(kind: str, host: str) -> str:

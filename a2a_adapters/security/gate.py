@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.authentication import AuthCredentials, SimpleUser
 
 from a2a_adapters.contract.caller import CALLER, Caller
-from a2a_adapters.contract.errors import AccessDeniedError, ForbiddenError
+from a2a_adapters.contract.errors import AccessDeniedError, ForbiddenError, UnauthenticatedError
 from a2a_adapters.contract.text import clipped
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.observability.requests import note_authenticated
@@ -107,7 +107,7 @@ async def admit(
         asked: The requested path or method, for the log.
     """
     try:
-        caller = await authenticator.identify(headers)
+        caller = _printable(await authenticator.identify(headers))
     except ForbiddenError as error:
         logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge} if error.challenge else {}
@@ -121,6 +121,13 @@ async def admit(
         message = f"authentication is not available at the moment; error id: {error_id}"
         return Refusal(503, "UNAVAILABLE", message)
     note_authenticated()
+    return caller
+
+
+def _printable(caller: Caller) -> Caller:
+    """Return a caller whose name may become part of logs and of other programs' input."""
+    if not caller.owner.isprintable():
+        raise UnauthenticatedError("the user's name has characters that are not printable")
     return caller
 
 

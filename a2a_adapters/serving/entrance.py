@@ -13,6 +13,7 @@ from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate, CallerDetails, KnownCaller
+from a2a_adapters.security.heads import malformed
 from a2a_adapters.security.rates import RateLimit, RequestRates
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class Entrance:
-    """ASGI middleware that limits headers, observes requests and refuses foreign web pages.
+    """ASGI middleware that checks headers, observes requests and refuses foreign web pages.
 
     Args:
         app: The wrapped application.
@@ -69,7 +70,9 @@ class Entrance:
         if "app_root_path" in scope:  # mounted in another app: addresses are below the mount
             scope["app_root_path"] = scope.get("root_path", "")
         headers = scope[HEADERS] = read_headers(scope)
-        refusal = self._browsers.refusal(scope, headers) if self._browsers else None
+        refusal = malformed(headers) or (
+            self._browsers.refusal(scope, headers) if self._browsers else None
+        )
         app = self._app
         if refusal is not None:
             app = partial(refuse, refusal)

@@ -110,6 +110,22 @@ async def test_everybody_else_is_refused(caplog):
     assert not [message for message in ours if "ann-" in message]
 
 
+@pytest.mark.parametrize("name", ["ann\nFORGED", "ann\x1b[2J", "ann\x00", "ann\u202e"])
+async def test_names_of_users_are_printable(name):
+    class Names(Authenticator):
+        def security_schemes(self):
+            return BearerTokens({"x": "y"}).security_schemes()
+
+        async def authenticate(self, headers):
+            return name
+
+    app = build_app(whoami, options=ServerOptions(authentication=Names(), grpc_port=0))
+    async with running(app) as url, client(url) as http:
+        answer = await http.post("/", json=rpc("SendMessage", say("hello")))
+        assert answer.status_code == 401
+        assert "not printable" in answer.json()["error"]["message"]
+
+
 async def test_duplicate_headers_are_not_accepted():
     async with protected(TOKENS) as url, client(url) as http:
         headers = [("Authorization", "Bearer ann-token"), ("Authorization", "Bearer bob-token")]

@@ -62,6 +62,14 @@ async def test_other_pages_may_not():
             ({"Origin": "http://[bad"}, 403),
             ({"Origin": "file://"}, 403),
             ({"Origin": ""}, 403),
+            ({"Origin": "http://evil.example\\@127.0.0.1"}, 403),
+            ({"Origin": "http://evil.example#@127.0.0.1"}, 403),
+            ({"Origin": "http://127.0.0.1/"}, 403),
+            ({"Origin": "http://[127.0.0.1"}, 403),
+            ({"Host": "[127.0.0.1"}, 400),
+            ({"Host": "127.0.0.1]"}, 400),
+            ({"Host": "127.0.0.1, evil.example"}, 400),
+            ({"Host": "evil.example@127.0.0.1"}, 400),
         ):
             assert await ask(headers) == (status, status), headers
 
