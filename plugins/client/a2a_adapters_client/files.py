@@ -77,7 +77,8 @@ def _written(folder: Path, file: File, content: bytes) -> Path:
 def _name(file: File) -> PurePath:
     """Return a safe file name from the agent's name for a file."""
     last = PurePath(file.filename.replace("\\", "/")).name
-    name = PurePath("".join(c for c in last if c.isprintable()).lstrip("."))
+    # Programs would take a name that begins with a dash as an option.
+    name = PurePath("".join(c for c in last if c.isprintable()).lstrip(".- ").rstrip(". "))
     if not name.name:
         return PurePath(f"file{mimetypes.guess_extension(file.media_type) or '.bin'}")
     return PurePath(_clipped(name.stem, _STEM_BYTES) + _clipped(name.suffix, _SUFFIX_BYTES))

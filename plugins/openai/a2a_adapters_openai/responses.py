@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from a2a_adapters_openai.models import Models
 
 _CONVERSATION = re.compile(r"conv_[0-9a-f]{32}")
+_UNKNOWN = "there is no such conversation; create one with POST /v1/conversations"
+_CREATED = 10_000
 _SKIPPED = {"reasoning", "function_call"}
 
 
@@ -52,6 +54,8 @@ class ResponsesEndpoint:
     def __init__(self, server: DialectServer, models: Models) -> None:
         self._server = server
         self._models = models
+        self._created: dict[tuple[str, str], int] = {}
+        """When the latest conversations were created, by owner and id."""
 
     async def create(self, request: Request) -> Response:
         """Answer `POST /v1/responses`.
@@ -98,13 +102,34 @@ class ResponsesEndpoint:
             return EventStream(run, shape, headers, on_leave)
         return await whole_response(run, shape, request, headers)
 
-    async def create_conversation(self, _request: Request) -> Response:
+    async def create_conversation(self, request: Request) -> Response:
         """Answer `POST /v1/conversations`."""
-        return JSONResponse(_conversation(f"conv_{new_id()}"))
+        conversation = f"conv_{new_id()}"
+        if len(self._created) >= _CREATED:
+            del self._created[next(iter(self._created))]
+        created = self._created[self._owner(request), conversation] = int(time.time())
+        return JSONResponse(_conversation(conversation, created))
 
     async def show_conversation(self, request: Request) -> Response:
-        """Answer `GET /v1/conversations/{id}`."""
-        return JSONResponse(_conversation(_checked(request.path_params["id"])))
+        """Answer `GET /v1/conversations/{id}`.
+
+        Raises:
+            ApiError: The caller has sent no message in it, and has not created it here lately.
+        """
+        conversation = _checked(request.path_params["id"])
+        created = self._created.get((self._owner(request), conversation))
+        if created is None:
+            context = caller(self._server, request)
+            agents = self._server.agents.values()
+            newest = [await _newest(agent, conversation, context) for agent in agents]
+            times = [task.status.timestamp.seconds for task in newest if task is not None]
+            if not times:
+                raise ApiError(404, _UNKNOWN, param="conversation", code="conversation_not_found")
+            created = max(times)
+        return JSONResponse(_conversation(conversation, created))
+
+    def _owner(self, request: Request) -> str:
+        return self._server.caller(request).user.user_name
 
 
 async def _begin_in_background(
@@ -172,12 +197,10 @@ def _checked(conversation: object) -> str:
     """
     if isinstance(conversation, str) and _CONVERSATION.fullmatch(conversation):
         return conversation
-    text = "there is no such conversation; create one with POST /v1/conversations"
-    raise ApiError(404, text, param="conversation", code="conversation_not_found")
+    raise ApiError(404, _UNKNOWN, param="conversation", code="conversation_not_found")
 
 
-def _conversation(conversation: str) -> dict[str, object]:
-    created = int(time.time())
+def _conversation(conversation: str, created: int) -> dict[str, object]:
     return {"id": conversation, "object": "conversation", "created_at": created, "metadata": {}}
 
 

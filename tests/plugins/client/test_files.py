@@ -24,11 +24,16 @@ def test_names_are_sanitised_and_shortened(tmp_path):
         "ü" * 300,
         "x." + "y" * 300,
         "../.z",
+        "-rf",
+        "--help.txt",
+        " - .txt",
+        "a. ",
+        " ",
         "",
     )
     assert names[0] == "ab[2J.txt"
     assert names[1].endswith("nn.txt")
-    assert names[-2:] == ["z", "file.txt"]
+    assert names[-7:] == ["z", "rf", "help.txt", "txt", "a", "file.txt", "file-2.txt"]
     assert all(len(name.encode()) < 255 and name.isprintable() for name in names)
     assert {path.name for path in tmp_path.iterdir()} == set(names)
 

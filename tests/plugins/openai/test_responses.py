@@ -93,6 +93,22 @@ async def test_a_conversation_and_its_question(api):
     assert answered.conversation.id == conversation.id
 
 
+async def test_only_conversations_of_the_caller_are_shown():
+    options = ServerOptions(authentication=BearerTokens({"s3cret-a": "alice", "s3cret-b": "bob"}))
+    async with (
+        serving(options=options) as url,
+        client(url, "s3cret-a") as alice,
+        client(url, "s3cret-b") as bob,
+    ):
+        new, used = await alice.conversations.create(), f"conv_{'a' * 32}"
+        await ask(alice, "CONTEXT", conversation=used)
+        assert (await alice.conversations.retrieve(new.id)).created_at == new.created_at
+        assert (await alice.conversations.retrieve(used)).id == used
+        for api, unknown in ((bob, new.id), (bob, used), (alice, f"conv_{'b' * 32}")):
+            with pytest.raises(openai.NotFoundError, match="no such conversation"):
+                await api.conversations.retrieve(unknown)
+
+
 async def test_a_whole_history_continues_its_context(api):
     asked = await ask(api, "ASK")
     said = [{"role": "user", "content": "ASK"}, *asked.output]
