@@ -45,7 +45,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist pages smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist pages smoke sbom audit release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -196,6 +196,11 @@ sbom: $(RELEASE)/.release ## list what the wheel in dist/ installs, in build/sbo
 	$(VENV)/bin/uv pip install --quiet --python .venv-sbom/bin/python dist/*.whl
 	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file build/sbom.cdx.json .venv-sbom/bin/python
+
+audit: $(VENV)/.test ## look known vulnerabilities of the dependencies and of the console's scripts up
+	$(VENV)/bin/uv tool run --quiet pip-audit==2.10.1 --requirement constraints.txt --no-deps --disable-pip
+	$(VENV)/bin/python -m tests.plugins.console.vendored build/vendored
+	cd build/vendored && npm install --silent --package-lock-only --ignore-scripts && npm audit
 
 release-notes: ## write the changelog of VERSION to build/notes.md
 	grep -qx 'version = "$(VERSION)"' pyproject.toml

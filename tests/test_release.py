@@ -57,6 +57,14 @@ def test_actions_are_pinned_to_a_commit(path):
     assert [each for each in used if not each.startswith("./") and not pinned.fullmatch(each)] == []
 
 
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_no_checkout_leaves_its_token_to_later_steps(workflow):
+    jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
+    steps = [step for job in jobs for step in job["steps"]]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert all(step.get("with", {}).get("persist-credentials") is False for step in checkouts)
+
+
 def test_ci_tests_the_pythons_of_the_classifiers():
     listed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     jobs = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]

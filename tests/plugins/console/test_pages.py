@@ -14,6 +14,7 @@ import pytest
 from a2a_adapters import ConfigurationError, Plugins, ServerOptions, build_app
 from a2a_adapters.security import BearerTokens
 from a2a_adapters.testing import running
+from tests.plugins.console.vendored import vendored
 from tests.support.requests import serving
 
 STATIC = Path(a2a_adapters_console.__file__).parent / "static"
@@ -115,6 +116,10 @@ def test_libraries_match_the_list_and_have_licences():
         assert name in licences
         assert entry["source"] in licences
         assert entry["licence"] in {"MIT", "Apache-2.0", "BSD-3-Clause"}
+        assert entry["version"] in vendored().values()
+        for bundled in re.findall(r"[\w@/-]+ \d+\.\d+\.\d+", entry["made"]):
+            package, version = bundled.split()
+            assert package == "esbuild" or vendored()[package] == version
 
 
 async def test_without_its_plugin_the_console_is_refused(monkeypatch):
