@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from functools import partial
 from itertools import count
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.connection import Connection
     from a2a_adapters.calling.options import RemoteOptions
     from a2a_adapters.calling.reply import AgentReply, ReplyState
+
+_OUTAGE_SECONDS = 300.0
+"""Time for which a task is followed without limit while its agent is unreachable."""
 
 _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
@@ -162,7 +166,15 @@ class Exchange:
             RemoteAgentError: The call failed.
         """
         self._answer.task_id, self._answer.old_status = task_id, old_status
-        rest = resumed(self._connection, self._answer, self._context, self._options.retries, news)
+        seconds = self._options.timeout
+        rest = resumed(
+            self._connection,
+            self._answer,
+            self._context,
+            self._options.retries,
+            news,
+            patience=seconds if math.isfinite(seconds) else _OUTAGE_SECONDS,
+        )
         return self._read("SubscribeToTask", rest, cancels=False)
 
     def _observe(self, name: str) -> None:

@@ -74,6 +74,8 @@ async def resumed(
     context: ClientCallContext | None,
     retries: int,
     news: Callable[[], Awaitable[None]] | None = None,
+    *,
+    patience: float = 0,
 ) -> AsyncGenerator[StreamResponse]:
     """Yield the remaining events of a task by subscribing to it, or else by polling it.
 
@@ -83,6 +85,8 @@ async def resumed(
         context: Activates extensions.
         retries: Maximum number of consecutive connection failures.
         news: Waits for a change of the task, instead of a subscription and pauses.
+        patience: Time in seconds for which more connection failures are accepted, because the
+            agent may be starting again.
 
     Raises:
         RemoteAgentError: The agent stays unreachable, or does not know the task.
@@ -91,7 +95,8 @@ async def resumed(
     task_id = answer.task_id
     streams = connection.streams and news is None
     delay, longest = _FIRST_DELAY, _LONGEST_SUBSCRIBED if streams else _LONGEST_DELAY
-    failures = 0
+    failures, lost_at = 0, 0.0
+    now = asyncio.get_running_loop().time
     while not answer.is_settled:
         try:
             if streams:
@@ -105,11 +110,13 @@ async def resumed(
             failures = 0
         except Exception as error:
             failure = translate(error, card)
+            lost_at = lost_at if failures else now()
             failures += 1
-            if not isinstance(failure, RemoteConnectionError) or failures > retries:
+            is_lost = failures > retries and now() - lost_at >= patience
+            if is_lost or not isinstance(failure, RemoteConnectionError):
                 reraise(error, failure)
         if not answer.is_settled:
-            await (news() if news else asyncio.sleep(delay))
+            await (news() if news and not failures else asyncio.sleep(delay))
             delay = min(2 * delay, longest)
 
 

@@ -77,8 +77,11 @@ class RemoteTask:
     ) -> AgentReply:
         """Wait until the task has ended or asks a question, and return its complete answer.
 
+        An agent that is unreachable meanwhile, because it starts again, is waited for as well.
+
         Args:
-            timeout: Maximum time to wait in seconds; None waits without limit.
+            timeout: Maximum time to wait in seconds; None waits without limit, but for at most five
+                minutes while the agent is unreachable.
             cancel: Whether to cancel the task when the time is up.
 
         Raises:

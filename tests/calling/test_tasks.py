@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from a2a_adapters import (
     AgentReply,
@@ -14,6 +14,7 @@ from a2a_adapters import (
     ConfigurationError,
     InvalidInputError,
     RemoteAgent,
+    RemoteOptions,
     RemoteRefusedError,
     RemoteTaskError,
     RemoteTimeoutError,
@@ -21,8 +22,9 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.calling.slow_agents import QUESTION, SERVERS, slow_agent
+from tests.calling.slow_agents import QUESTION, SERVERS, Gate, our_agent, slow_agent
 from tests.support.servers.broken import BreakingStream
+from tests.support.servers.front import Recording
 from tests.support.servers.single import message_only
 from tests.support.servers.wire import COMPLETED, WORKING, TaskEvents, rpc_app, sse
 
@@ -164,6 +166,46 @@ async def test_a_broken_connection_loses_and_doubles_nothing(after):
         task = await agent.start("ping")
         assert await heard(task.events()) == ("pong: ping", "pong: ping")
     assert server.methods.count("SendMessage") == 1
+
+
+class Restarting(Recording):
+    """Is away for some requests when it is told so."""
+
+    away = 0
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "http" and self.away:
+            self.away -= 1
+            await Response(status_code=503)(scope, receive, send)
+            return
+        await super().__call__(scope, receive, send)
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+async def test_waiting_for_a_task_outlasts_a_restart_of_its_agent(retries):
+    gate = Gate()
+    front = Restarting(our_agent(gate))
+    options = RemoteOptions(retries=retries)
+    async with running(front) as url, RemoteAgent(url, options=options) as agent:
+        task = await agent.start("ping")
+        await gate.reached.wait()
+        front.away = 6
+        gate.open()
+        assert (await task.result(60)).text == "pong"
+        assert front.away == 0
+
+
+async def test_waiting_for_an_agent_that_stays_away_ends_with_its_timeout():
+    gate = Gate()
+    front = Restarting(our_agent(gate))
+    async with running(front) as url, RemoteAgent(url) as agent:
+        task = await agent.start("ping")
+        front.away = 1000
+        with pytest.raises(RemoteTimeoutError):
+            await task.result(0.5)
+        front.away = 0
+        gate.open()
+        assert (await task.result(60)).text == "pong"
 
 
 async def test_an_agent_on_the_sdk_of_0_3(sdk_v03_url):
