@@ -23,6 +23,7 @@ from types import ModuleType
 
 import pytest
 from a2a.types import TaskState
+from a2a_adapters_client.command import TASK_WAITS
 
 import a2a_adapters.serving.server
 from a2a_adapters import build_app
@@ -116,9 +117,11 @@ class Page:
                     self.address = address
                 continue
             typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
-            output = subprocess.run(
-                words, capture_output=True, text=True, check=True, input=typed or None
-            ).stdout
+            done = subprocess.run(
+                words, capture_output=True, text=True, check=False, input=typed or None
+            )
+            assert done.returncode in {0, TASK_WAITS}, f"`{command}` failed:\n{done.stderr}"
+            output = done.stdout
             printed = [line for line in expected if not line.startswith("> ")]
             for line in map(self.addressed, printed):
                 assert line in output, f"`{command}` does not print {line!r} but:\n{output}"

@@ -25,6 +25,14 @@ from a2a_adapters_client.variables import check_trust
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from a2a.types import TaskState
+
+TASK_FAILED = 6
+"""Exit code: the task failed, was rejected or was cancelled."""
+
+TASK_WAITS = 7
+"""Exit code: the task is waiting for input or credentials."""
+
 ContextOption = Annotated[
     str,
     typer.Option(
@@ -37,6 +45,16 @@ ContextOption = Annotated[
 
 SaveOption = Annotated[
     Path | None, typer.Option("--save", help="Folder for the files of the answer.")
+]
+
+FailOption = Annotated[
+    bool,
+    typer.Option(
+        "--fail/--no-fail",
+        help="Whether to exit with 6 if the task fails, is rejected or cancelled, 7 if it waits.",
+        envvar="A2ACLI_FAIL",
+        show_envvar=False,
+    ),
 ]
 
 TaskArgument = Annotated[
@@ -143,6 +161,16 @@ def _with_options(function: Callable[..., None], names: Collection[str]) -> Call
     run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in [*own, *shared]}
     return run
+
+
+def exit_by(state: TaskState, *, fails: bool) -> None:
+    """Exit with the code of a task's state, unless it is completed, running or `fails` is unset."""
+    from a2a_adapters.protocol import states  # noqa: PLC0415 - comes with a2a-sdk
+
+    if fails and state in states.INTERRUPTED:
+        raise typer.Exit(TASK_WAITS)
+    if fails and state in states.TERMINAL - {states.COMPLETED}:
+        raise typer.Exit(TASK_FAILED)
 
 
 def task_id_of(access: Access, words: list[str] | None) -> str:

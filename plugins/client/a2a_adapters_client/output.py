@@ -209,9 +209,10 @@ class Formatter:
 
 
 def heading(task: Task) -> Iterator[str]:
-    """Yield the lines with a task's ids and state."""
+    """Yield the lines with a task's ids and state; an answer without a task has no state."""
     yield from _ids(task.id, task.context_id)
-    yield field("State", state_name(task.status.state))
+    if task.id:
+        yield field("State", state_name(task.status.state))
 
 
 def field(label: str, value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Protocol
 
 from a2a.types import SendMessageResponse
@@ -9,7 +10,7 @@ from a2a.types import SendMessageResponse
 from a2a_adapters.cli.terminal import echo, note
 from a2a_adapters.contract.events import TextDelta
 from a2a_adapters.contract.parts import join_text
-from a2a_adapters_client.output import Output
+from a2a_adapters_client.output import Output, heading
 from a2a_adapters_client.results import keep_files, print_data
 
 if TYPE_CHECKING:
@@ -42,16 +43,19 @@ class Printer(Protocol):
         """End the line of an interrupted answer."""
 
 
-def printer_for(access: Access, folder: Path | None, *, is_plain: bool) -> Printer:
+def printer_for(access: Access, folder: Path | None, *, is_async: bool, is_quiet: bool) -> Printer:
     """Return a printer.
 
     Args:
         access: The options.
         folder: The folder for the answer's files; None saves none.
-        is_plain: Whether to print the answer alone.
+        is_async: Whether the task is not waited for.
+        is_quiet: Whether to print the answer without ids and the state on a terminal, too.
     """
-    if is_plain:
-        return _Plain(Output(access), folder)
+    is_labelled = sys.stdout.isatty() and not is_quiet
+    has_events = access.stream and is_labelled
+    if not (access.is_json or access.verbose or has_events or is_async):
+        return _Plain(Output(access), folder, is_labelled=is_labelled)
     return _Events(Output(access)) if access.stream else _Whole(Output(access), folder)
 
 
@@ -111,9 +115,13 @@ class _Whole:
 
 
 class _Plain:
-    """Prints text as it arrives, then data as JSON; files are saved, or named in notes."""
+    """Prints text as it arrives, then data as JSON; files are saved, or named in notes.
 
-    def __init__(self, output: Output, folder: Path | None) -> None:
+    `is_labelled` adds the ids and the state of the task.
+    """
+
+    def __init__(self, output: Output, folder: Path | None, *, is_labelled: bool) -> None:
+        self._is_labelled = is_labelled
         self._output = output
         self._folder = folder
         self._is_within_line = False
@@ -137,6 +145,8 @@ class _Plain:
         keep_files(reply, self._folder)
         if reply.state in _FAILED and (reason := join_text(reply.status_parts)):
             note(reason)
+        for line in heading(following.task()) if self._is_labelled else ():
+            echo(line, dim=True)
         self._output.advise(following.task(), reply)
 
     def _write(self, news: Iterable[object]) -> None:

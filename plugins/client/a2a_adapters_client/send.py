@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +18,10 @@ from a2a_adapters_client.command import (
     OUTPUT,
     POLLING,
     ContextOption,
+    FailOption,
     SaveOption,
     client_command,
+    exit_by,
 )
 from a2a_adapters_client.memory import Memory
 from a2a_adapters_client.parts import MessageCommand, read_parts, typed_parts
@@ -34,12 +35,6 @@ if TYPE_CHECKING:
     from a2a_adapters_client.access import Access
     from a2a_adapters_client.follow import Following
 
-
-TASK_FAILED = 6
-"""Exit code of `--fail`: the task failed, was rejected or was cancelled."""
-
-TASK_WAITS = 7
-"""Exit code of `--fail`: the task is waiting for input or credentials."""
 
 app = typer.Typer()
 
@@ -95,23 +90,16 @@ def send(
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet", "-q", help="Print only the answer, as when the output is not a terminal."
+            "--quiet", "-q", help="Print only the answer, as if the output were not a terminal."
         ),
     ] = False,
     save: SaveOption = None,
-    fails: Annotated[
-        bool,
-        typer.Option(
-            "--fail",
-            help="Exit with 6 if the task fails, is rejected or cancelled, with 7 if it waits.",
-            envvar="A2ACLI_FAIL",
-        ),
-    ] = False,
+    fails: FailOption = True,
 ) -> None:
     """Send a message to an agent and print the answer.
 
-    Waits until the task ends or asks for input. Without a terminal, or with --quiet, only the
-    answer is printed; --verbose and -o json always print the task.
+    Waits until the task ends or asks for input, and prints the answer as it arrives. On a terminal,
+    ids and the state follow, unless --quiet; --verbose and -o json print the whole task.
 
     Examples:
       a2a-adapters send localhost:8000 "Hello"
@@ -127,22 +115,8 @@ def send(
     [*said] = access.take(words, most=1)
     parts = read_parts(said, typed_parts(context))
     request = _request(access, parts, context_id, task_id, skill)
-    is_labelled = access.is_json or access.verbose or is_async
-    is_plain = not is_labelled and (quiet or not sys.stdout.isatty())
-    state = asyncio.run(
-        _send(access, request, save, is_async=is_async, is_plain=is_plain, is_quiet=quiet)
-    )
-    if fails and (code := _exit_code(state)):
-        raise typer.Exit(code)
-
-
-def _exit_code(state: TaskState) -> int:
-    """Return the exit code of `--fail`."""
-    from a2a_adapters.protocol import states  # noqa: PLC0415 - as below
-
-    if state in states.INTERRUPTED:
-        return TASK_WAITS
-    return TASK_FAILED if state in states.TERMINAL - {states.COMPLETED} else 0
+    state = asyncio.run(_send(access, request, save, is_async=is_async, is_quiet=quiet))
+    exit_by(state, fails=fails)
 
 
 async def _send(
@@ -151,7 +125,6 @@ async def _send(
     folder: Path | None,
     *,
     is_async: bool,
-    is_plain: bool,
     is_quiet: bool,
 ) -> TaskState:
     """Send a message, print the answer, and return the state of its task."""
@@ -163,7 +136,7 @@ async def _send(
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
         following = Following(agent, request.message.task_id)
-        printer = printer_for(access, folder, is_plain=is_plain)
+        printer = printer_for(access, folder, is_async=is_async, is_quiet=is_quiet)
         is_noted = is_async or is_quiet or access.stream
         async with following.within(access.timeout), _hint_at_ctrl_c(following, access):
             try:

@@ -17,13 +17,17 @@ from a2a_adapters_client.command import (
     OUTPUT,
     POLLING,
     ClientCommand,
+    FailOption,
     TaskArgument,
     client_command,
+    exit_by,
     task_id_of,
 )
 from a2a_adapters_client.push_config import push_config
 
 if TYPE_CHECKING:
+    from a2a.types import TaskState
+
     from a2a_adapters_client.access import Access
 
 # Importing the client takes a second, which --help must not wait for: functions import it.
@@ -48,6 +52,7 @@ def get(
     wait: Annotated[
         bool, typer.Option("--wait", "--watch", help="Wait until the task ends or asks for input.")
     ] = False,
+    fails: FailOption = True,
 ) -> None:
     """Print a task with its state, artifacts and history.
 
@@ -55,10 +60,11 @@ def get(
       a2a-adapters task get localhost:8000 TASK
       a2a-adapters task get localhost:8000 TASK --wait -o json
     """
-    asyncio.run(_get(access, task_id_of(access, words), history, wait=wait))
+    state = asyncio.run(_get(access, task_id_of(access, words), history, wait=wait))
+    exit_by(state, fails=fails and wait)
 
 
-async def _get(access: Access, task_id: str, history: int | None, *, wait: bool) -> None:
+async def _get(access: Access, task_id: str, history: int | None, *, wait: bool) -> TaskState:
     from a2a_adapters_client.connect import connected
     from a2a_adapters_client.follow import Following
     from a2a_adapters_client.output import Output
@@ -70,7 +76,8 @@ async def _get(access: Access, task_id: str, history: int | None, *, wait: bool)
                 async for _ in following.rest():
                     pass
             output = Output(access, history=history is not None)
-            output.task(await agent.task(task_id, history))
+            output.task(found := await agent.task(task_id, history))
+    return found.status.state
 
 
 @task.command(cls=ClientCommand)
@@ -102,17 +109,18 @@ async def _cancel(access: Access, task_id: str) -> None:
 
 @task.command(cls=ClientCommand)
 @client_command(OUTPUT | POLLING)
-def subscribe(access: Access, words: TaskArgument = None) -> None:
+def subscribe(access: Access, words: TaskArgument = None, fails: FailOption = True) -> None:
     """Follow a task until it ends or asks for input; with --stream, print each event.
 
     Examples:
       a2a-adapters task subscribe localhost:8000 TASK
       a2a-adapters task subscribe localhost:8000 TASK --stream -o json
     """
-    asyncio.run(_subscribe(access, task_id_of(access, words)))
+    state = asyncio.run(_subscribe(access, task_id_of(access, words)))
+    exit_by(state, fails=fails)
 
 
-async def _subscribe(access: Access, task_id: str) -> None:
+async def _subscribe(access: Access, task_id: str) -> TaskState:
     from a2a_adapters_client.connect import connected
     from a2a_adapters_client.follow import Following
     from a2a_adapters_client.output import Output
@@ -128,6 +136,7 @@ async def _subscribe(access: Access, task_id: str) -> None:
                     output.event(event)
             if not access.stream:
                 output.task(await agent.task(task_id))
+    return following.task().status.state
 
 
 @task.command("list", cls=ClientCommand)

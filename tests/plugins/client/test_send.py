@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import sys
 
@@ -14,6 +15,7 @@ from a2a_adapters.testing import running
 from tests.calling.test_sloppy_agents import Sloppy, enveloped, task
 from tests.support.servers.guarded import api_key, bearer
 from tests.support.servers.told import FORMS, Told
+from tests.support.terminal import on_terminal
 
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
 
@@ -74,7 +76,7 @@ async def test_a_stream_as_text_ends_with_the_state(url, run):
 
 async def test_a_question_prints_the_command_to_answer_it(url, run):
     asked = await run("send", url, "ask me")
-    assert asked.returncode == 0
+    assert asked.returncode == 7
     assert asked.stdout == "Where?\n"
     hint = asked.stderr.split("answer: a2a-adapters ")[1].replace('"..."', "Bergen").split()
     answered = await run(*hint)
@@ -84,9 +86,9 @@ async def test_a_question_prints_the_command_to_answer_it(url, run):
 
 
 @pytest.mark.parametrize(("text", "state"), [("refuse", "REJECTED"), ("fail", "FAILED")])
-async def test_the_outcome_of_a_task_does_not_change_the_exit_code(url, run, text, state):
+async def test_a_task_without_an_answer_is_explained(url, run, text, state):
     done = await run("send", url, text)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (6, "")
     assert f"(TASK_STATE_{state})" in done.stderr
     assert "secret" not in done.stdout + done.stderr
 
@@ -94,9 +96,32 @@ async def test_the_outcome_of_a_task_does_not_change_the_exit_code(url, run, tex
 @pytest.mark.parametrize(
     ("text", "code"), [("Rome", 0), ("refuse", 6), ("fail", 6), ("ask", 7), ("draw", 0)]
 )
-async def test_the_exit_code_is_the_outcome_on_request(url, run, text, code):
-    assert (await run("send", url, text, "--fail")).returncode == code
-    assert (await run("send", url, text, "-o", "json", A2ACLI_FAIL="1")).returncode == code
+async def test_the_exit_code_is_the_outcome_of_the_task(url, run, text, code):
+    done = await run("send", url, text, "-o", "json")
+    assert done.returncode == code
+    assert (await run("send", url, text, "--no-fail")).returncode == 0
+    assert (await run("send", url, text, A2ACLI_FAIL="0")).returncode == 0
+    task = json.loads(done.stdout)["task"]["id"]
+    assert (await run("task", "get", url, task)).returncode == 0
+    assert (await run("task", "get", url, task, "--wait")).returncode == code
+    assert (await run("task", "get", url, task, "--wait", "--no-fail")).returncode == 0
+
+
+async def test_a_terminal_shows_the_answer_as_it_arrives(url):
+    def talk():
+        with on_terminal("send", url, "endless", columns=80) as shown:
+            shown.said("task [0-9a-f-]+")
+            shown.said("It ")
+        with on_terminal("send", url, "draw Rome", columns=80) as shown:
+            answer = shown.ended()
+        with on_terminal("send", url, "Rome", "-q", columns=80) as shown:
+            assert shown.ended() == "It rains in Rome\\x1b[2J.\n"
+        return answer
+
+    answer = await asyncio.to_thread(talk)
+    assert re.search(r"It rains in draw Rome\S+\n\{\n", answer)
+    assert answer.endswith("State: TASK_STATE_COMPLETED\n")
+    assert "Text:" not in answer
 
 
 async def test_async_prints_the_ids(url, run, run_json):
