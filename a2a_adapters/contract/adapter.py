@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from a2a_adapters.concurrency.outliving import CURRENT
 from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ResumeError
-from a2a_adapters.contract.parts import JSON, Part, join_text
+from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     import httpx
     from a2a.types import Message
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.events import AgentEvent, InputRequired
 
 __all__ = [
-    "Adapter", "AgentDescription", "AgentRequest", "CancelFlag", "Exchange", "Extension",
+    "Adapter", "AgentDescription", "AgentRequest", "Asking", "CancelFlag", "Exchange", "Extension",
     "Skill", "StateStorage", "Turn", "current_request",
 ]  # fmt: skip
 
@@ -171,6 +172,16 @@ class AgentRequest:
         """The text parts, one per line."""
         return join_text(self.parts)
 
+    @property
+    def data(self) -> list[JSON]:
+        """The values of all data parts."""
+        return [part.value for part in self.parts if isinstance(part, Data)]  # type: ignore[misc]
+
+    @property
+    def files(self) -> list[File]:
+        """All files."""
+        return [part for part in self.parts if isinstance(part, File)]
+
     def conversation_key(self, *scope: str | None) -> str:
         """Return a digest of owner and context that is safe to use as a storage key.
 
@@ -178,6 +189,11 @@ class AgentRequest:
         """
         names = json.dumps([*scope, self.owner, self.context_id])
         return hashlib.sha256(names.encode()).hexdigest()
+
+
+Asking: TypeAlias = AsyncGenerator[object, AgentRequest]
+"""The return type of a function that yields results and questions: `yield` returns the answer to a
+question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 from a2a_adapters_autogen import A2AAgent, A2AChatCompletionClient
 from a2a_adapters_autogen import A2ATool as AutoGenTool
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, A2ATool, A2AToolkit
@@ -22,6 +20,7 @@ from pydantic_ai import Agent as PydanticAgent
 from a2a_adapters import (
     AgentReply,
     AgentRequest,
+    Asking,
     BearerTokens,
     InputRequired,
     Limits,
@@ -36,10 +35,11 @@ from a2a_adapters import (
 URL = "http://127.0.0.1:8000"
 
 
-async def book(text: str) -> AsyncGenerator[str | InputRequired, AgentRequest]:
+async def book(request: AgentRequest) -> Asking:
     """Book a flight."""
-    city = yield InputRequired(f"Where to, for {text}?")
-    yield f"Booked a flight to {city.text}."
+    city = yield InputRequired(f"Where to, for {request.text}?")
+    yield f"Booked a flight to {city.text}, with {[file.filename for file in request.files]}."
+    yield {"data": city.data}
 
 
 def langchain() -> str:

@@ -12,10 +12,12 @@ import pytest
 from a2a.types import Part, TaskState
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from a2a_adapters_functions import FunctionAdapter
+from google.protobuf.json_format import MessageToDict
 from pydantic import BaseModel, TypeAdapter
 
 from a2a_adapters import (
     AgentRequest,
+    Asking,
     AuthRequired,
     Data,
     File,
@@ -96,6 +98,7 @@ async def test_requests_have_parts_of_all_kinds():
 
     def look(request: AgentRequest):
         seen.extend(request.parts)
+        assert (request.data, request.files) == ([{"n": 3, "big": 2.5}], seen[1:3])
 
     file = Part(raw=b"\x00\x01", media_type="image/png", filename="dot.png")
     link = Part(url="https://example.org/x.pdf", media_type="application/pdf")
@@ -128,6 +131,21 @@ async def test_generators_ask_repeatedly_and_keep_their_state():
     assert answer_of(task) == "trip: \nRome\n on Monday"
     said = [message.parts[0].text for message in task.history]
     assert said == ["trip", "which city?", "Rome", "sign in", "Monday"]
+
+
+async def test_functions_that_ask_have_a_type():
+    async def travel(text: str) -> Asking:
+        """Travel."""
+        city = yield InputRequired(f"{text} to which city?")
+        yield {"to": city.text}
+
+    assert all(skill.output_schema is None for skill in FunctionAdapter(travel).describe().skills)
+    async with running(build_app(travel)) as url, connect(url) as client:
+        task = await send(client, user_message("trip"))
+        assert task.status.message.parts[0].text == "trip to which city?"
+        task = await send(client, user_message("Rome", task_id=task.id))
+    [part] = task.artifacts[0].parts
+    assert MessageToDict(part.data) == {"to": "Rome"}
 
 
 async def test_functions_that_return_a_question_are_called_again():
