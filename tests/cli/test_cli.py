@@ -290,10 +290,14 @@ async def test_an_address_of_this_machine_needs_no_scheme(folder):
 
 
 async def test_the_card_of_a_server_with_several_agents(folder):
-    async with running(build_app({"echo": lambda text: text})) as url:
+    agents = {"echo": lambda text: text, "mute": lambda text: ""}
+    async with running(build_app(agents)) as url:
         shown = await asyncio.to_thread(run, "card", "get", url)
     assert shown.returncode == 3
     assert f"  {url}#echo  " in shown.stderr
+    async with running(build_app({"echo": agents["echo"]})) as url:
+        shown = await asyncio.to_thread(run, "card", "get", url)
+    assert shown.stdout.startswith("Name: echo\n")
 
 
 def test_an_unreachable_agent(folder):

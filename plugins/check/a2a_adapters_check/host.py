@@ -91,8 +91,10 @@ class Host:
             agents = None
         if not agents or self._name:
             return NoCardError(reason)
-        hint = "\n".join(["name one of them:", *_lines(self.address, agents)])
-        return NoCardError(f"there are several agents at {self.address}", hint)
+        is_only = len(agents) == 1
+        found = "an agent is listed, without a card," if is_only else "there are several agents"
+        lines = ["name it:" if is_only else "name one of them:", *_lines(self.address, agents)]
+        return NoCardError(f"{found} at {self.address}", "\n".join(lines))
 
 
 def _lines(host: str, agents: Sequence[Listed]) -> Iterator[str]:

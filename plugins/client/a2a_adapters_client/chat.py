@@ -324,9 +324,12 @@ def _choices(reply: AgentReply | None) -> list[str]:
 
 
 def _enumerated(schema: object) -> Iterator[str]:
-    """Yield the strings of all `enum`s in a JSON Schema."""
+    """Yield the strings of all `enum`s in a JSON Schema, and the decisions of a review."""
     match schema:
-        case {"enum": [*choices]}:
+        case [*items]:
+            for item in items:
+                yield from _enumerated(item)
+        case {"enum": [*choices]} | {"allowed_decisions": [*choices]}:
             yield from (choice for choice in choices if isinstance(choice, str))
         case dict():
             for inner in schema.values():

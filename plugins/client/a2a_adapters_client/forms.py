@@ -149,6 +149,24 @@ def is_form(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("response_schema"), dict)
 
 
+_SAID = ("question", "prompt", "message", "description", "options", "choices", "type")
+"""Fields of a question's data that its text and its form say."""
+
+
+def shown_data(value: object) -> object | None:
+    """Return the data of a question without what its text and its form say; None for nothing."""
+    if not isinstance(value, dict) or "interrupt_id" not in value:
+        return None if is_form(value) else value
+    inner = value.get("value")
+    if not isinstance(inner, dict):
+        return None
+    said = {*_SAID, "review_configs"}
+    actions = inner.get("action_requests")
+    if isinstance(actions, list) and all("description" in each for each in actions):
+        said.add("action_requests")
+    return {name: each for name, each in inner.items() if name not in said} or None
+
+
 def form_of(parts: Sequence[Part]) -> Form | None:
     """Return the form for a question's `response_schema`; None if it has none."""
     for part in parts:

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.text import Text as RichText
 
 from a2a_adapters_client.answer import AnswerPrinter
-from a2a_adapters_client.forms import is_form
+from a2a_adapters_client.forms import shown_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,8 +42,10 @@ class MarkdownPrinter(AnswerPrinter):
         self._status: Status | None = None
 
     def _shown_data(self, reply: AgentReply) -> Iterable[object]:
-        """Leave out the schema of a form, which the user fills in."""
-        return [each for each in reply.data if not (reply.is_question and is_form(each))]
+        """Leave out what the text of a question and its form say."""
+        if not reply.is_question:
+            return reply.data
+        return [rest for each in reply.data if (rest := shown_data(each)) is not None]
 
     def _wait(self) -> None:
         self._status = self._console.status("working")

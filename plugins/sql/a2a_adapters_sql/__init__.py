@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters import ConfigurationError, MissingExtraError, hookimpl
-from a2a_adapters_sql.address import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +36,8 @@ def storage_at(url: str, lease_seconds: float | None = None, bus: str | None = N
         ConfigurationError: The URL is not that of a database.
         MissingExtraError: The driver is not installed.
     """
+    from a2a_adapters_sql.address import kind_of  # noqa: PLC0415 - only for its own commands
+
     kind = kind_of(url)
     try:
         from a2a_adapters_sql.lease import LEASE_SECONDS  # noqa: PLC0415 - an extra

@@ -49,6 +49,16 @@ async def waiter(request: AgentRequest):
     if "draw" in request.text:
         yield File(content=b"12", media_type="image/png", filename="sky.png")
         return
+    if "colour" in request.text:  # as a graph of LangGraph asks
+        value = {"question": "Which colour?", "options": ["red", "green"]}
+        asked = {
+            "interrupt_id": "i1",
+            "value": value,
+            "response_schema": {"enum": ["red", "green"]},
+        }
+        answer = yield InputRequired("Which colour?", [Data(asked)])
+        yield f"You chose {answer.data[0]}."
+        return
     if "form" in request.text:
         answer = yield InputRequired("Tell me more.", [Data({"response_schema": SCHEMA})])
         data = [part.value for part in answer.parts if isinstance(part, Data)]
@@ -300,6 +310,22 @@ async def test_ctrl_c_interrupts_the_answer_not_the_conversation():
     async with running(build_app(endless)) as url:
         assert await asyncio.to_thread(use, url) == 0
         await stopped.wait()
+
+
+async def test_options_of_a_graph_are_a_choice(url):
+    def use():
+        with terminal(url) as person:
+            person.see(">")
+            person.type("a colour\r")
+            shown = person.see("(red, green):")
+            person.type("green\r")
+            person.see("You chose green.")
+            return shown
+
+    shown = await asyncio.to_thread(use)
+    assert "Which colour?" in shown
+    assert "interrupt_id" not in shown
+    assert "options" not in shown
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import struct
 import zlib
 
@@ -101,6 +102,27 @@ async def approver(request: AgentRequest):
     }
     answer = yield InputRequired("Shall I delete it?", [Data({"value": review})])
     yield f"You said {answer.text}."
+
+
+async def chooser(request: AgentRequest):
+    """Asks as a graph of LangGraph does."""
+    value = {"question": "Which colour?", "options": ["red", "green"], "price": 3}
+    schema = {"enum": value["options"]}
+    asked = {"interrupt_id": "i1", "value": value, "response_schema": schema}
+    answer = yield InputRequired("Which colour?", [Data(asked)])
+    yield f"You chose {answer.data[0]}."
+
+
+async def reviewer(request: AgentRequest):
+    """Asks for a review as HumanInTheLoopMiddleware does."""
+    action = {"name": "mail", "args": {"to": "Ann", "count": 2}, "description": "Mail Ann twice"}
+    review = {
+        "action_requests": [action],
+        "review_configs": [{"action_name": "mail", "allowed_decisions": ["approve", "edit"]}],
+    }
+    asked = Data({"interrupt_id": "i1", "value": review})
+    answer = yield InputRequired("Mail Ann twice\n\nPlease reply with: approve.", [asked])
+    yield f"You said {json.dumps(answer.data)}"
 
 
 ANALYSIS = r'''The demand falls with the price; the **best price** follows from
@@ -207,6 +229,8 @@ AGENTS = {
         travel,
         clerk,
         approver,
+        chooser,
+        reviewer,
         analyst,
         endless,
         patient,

@@ -98,6 +98,31 @@ async def test_a_decision_is_a_button(open_page, url):
         await expect(page.get_by_text("You said reject.")).to_be_visible()
 
 
+async def test_options_are_buttons(open_page, url):
+    async with open_page(url, "chooser") as page:
+        await say(page, "paint")
+        question = page.locator(".question")
+        await expect(question).to_contain_text("price")
+        for hidden in ("i1", "interrupt_id", "response_schema", "options"):
+            await expect(question).not_to_contain_text(hidden)
+        await question.get_by_role("button", name="green").click()
+        await expect(page.get_by_text("You chose green.")).to_be_visible()
+
+
+async def test_the_arguments_of_a_tool_are_edited_in_a_form(open_page, url):
+    async with open_page(url, "reviewer") as page:
+        await say(page, "mail")
+        question = page.locator(".question")
+        await expect(question.get_by_role("button", name="approve")).to_be_visible()
+        await expect(question).not_to_contain_text("review_configs")
+        await question.get_by_role("button", name="edit").click()
+        await question.get_by_label("to").fill("Bob")
+        await question.get_by_role("button", name="Answer").click()
+        said = page.locator(".artifact").last
+        for piece in ('"type": "edit"', '"to": "Bob"', '"count": 2'):
+            await expect(said).to_contain_text(piece)
+
+
 async def test_an_answer_is_streamed_and_cancelled(open_page, url):
     async with open_page(url, "endless") as page:
         await say(page, "count")

@@ -92,6 +92,35 @@ async def test_questions_have_text_and_data_and_text_resumes_the_graph():
     assert answer(await ask(adapter, "book")) == ""
 
 
+OPTIONS = [
+    ({"question": "Which?", "options": ["red", "green"]}, {"enum": ["red", "green"]}),
+    ({"question": "How many?", "choices": [1, 2]}, {"enum": [1, 2]}),
+    (
+        {"question": "Which?", "options": [{"value": "r", "label": "Red"}, {"id": 2}]},
+        {"oneOf": [{"const": "r", "title": "Red"}, {"const": 2, "title": "2"}]},
+    ),
+    ({"question": "Which?", "options": []}, None),
+    ({"question": "Which?", "options": "red"}, None),
+    ({"question": "Which?", "options": [["red"]]}, None),
+    ({"question": "Which?", "options": [{"colour": "red"}]}, None),
+]
+
+
+@pytest.mark.parametrize(("payload", "schema"), OPTIONS)
+async def test_options_are_the_schema_of_the_answer(payload, schema):
+    adapter = adapt(asking(payload))
+    first = await asked(adapter, "book")
+    assert first.prompt == payload["question"]
+    assert first.parts[0].value["value"] == payload
+    assert first.parts[0].value.get("response_schema") == schema
+    assert answer(await run(adapter, reply(first, Data("red")))) == "['red']"
+
+
+async def test_a_pause_is_no_step():
+    events = await ask(adapt(asking("Which city?")), "book", wants_progress=True)
+    assert not [event for event in events if "__interrupt__" in str(event)]
+
+
 @pytest.mark.parametrize(
     ("payload", "prompt"),
     [

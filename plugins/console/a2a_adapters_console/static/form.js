@@ -14,6 +14,9 @@ export function Form({ schema, onAnswer }) {
 	const fields = names.map((name) => [name, resolved(properties[name], schema)]);
 	// What is undefined is not sent.
 	const [given, setGiven] = useState(() => Object.fromEntries(fields.map(([name, { type, default: begin }]) => [name, begin ?? (type === "boolean" ? false : undefined)])));
+	const [[only, one] = []] = fields;
+	const few = fields.length === 1 && one.type !== "array" ? choices(one) : null;
+	if (few) return html`<div class="buttons">${few.map(({ value, title }) => html`<button onClick=${() => onAnswer(isRecord ? { [only]: value } : value)}>${shown(title)}</button>`)}</div>`;
 	const submit = (event) => {
 		event.preventDefault();
 		onAnswer(isRecord ? given : given.answer);

@@ -85,9 +85,32 @@ export class Turn {
 }
 
 export function answers({ parts = [] }) {
-	const reviews = parts.flatMap(({ data }) => (data?.value ?? data)?.review_configs ?? []);
-	const words = reviews[0]?.allowed_decisions?.filter?.((word) => word !== "edit") ?? [];
-	return { schema: parts.map(schemaOf).find(Boolean), words };
+	const values = parts.map(({ data }) => data?.value ?? data);
+	const allowed = values.flatMap((value) => value?.review_configs ?? [])[0]?.allowed_decisions ?? [];
+	const actions = values.flatMap((value) => value?.action_requests ?? []);
+	const isEditable = allowed.includes?.("edit") && actions.length === 1 && isObject(actions[0].args);
+	const words = allowed.filter?.((word) => word !== "edit") ?? [];
+	return { schema: parts.map(schemaOf).find(Boolean), words, action: isEditable ? actions[0] : null };
+}
+
+/** The schema of the arguments of a tool call, with these as defaults. */
+export function argumentsOf({ args }) {
+	const typeOf = (value) => (Array.isArray(value) ? "array" : value === null ? "string" : typeof value);
+	return { type: "object", properties: Object.fromEntries(Object.entries(args).map(([name, value]) => [name, { type: typeOf(value), default: value }])) };
+}
+
+const SAID = ["question", "prompt", "message", "description", "options", "choices", "type", "review_configs"];
+
+/** The parts of a question without what its text, its form and its buttons say better. */
+export function asked(parts = []) {
+	return parts.flatMap((part) => {
+		const { interrupt_id: id, value } = part.data ?? {};
+		if (!id) return schemaOf(part) ? [] : [part];
+		if (!isObject(value) || Array.isArray(value)) return [];
+		const isSaid = value.action_requests?.every?.(({ description }) => description);
+		const rest = Object.entries(value).filter(([name]) => !SAID.includes(name) && !(isSaid && name === "action_requests"));
+		return rest.length ? [{ data: Object.fromEntries(rest) }] : [];
+	});
 }
 
 export const schemaOf = ({ data }) => isObject(data?.response_schema) && data.response_schema;

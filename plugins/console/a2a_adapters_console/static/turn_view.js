@@ -1,17 +1,16 @@
 // A turn on the page: what was said, what the agent did, and its answer.
-import { Copy, html, Problem, span, State, useEffect, useRef } from "./ui.js";
+import { Copy, html, Problem, span, State, useEffect, useRef, useState } from "./ui.js";
 import { Form } from "./form.js";
 import { Parts } from "./parts.js";
 import { shown } from "./text.js";
 import { Timeline } from "./timeline.js";
-import { answers, copyable, schemaOf } from "./turn.js";
+import { answers, argumentsOf, asked, copyable } from "./turn.js";
 
 export function TurnView({ turn, session }) {
 	const isRunning = session.running === turn;
 	const { sent, said, asks, state, history, error, taskId, trouble, isSettled } = turn;
 	const before = sent ? [{ role: "ROLE_USER", parts: sent }] : history.filter(({ messageId }) => messageId !== said?.messageId);
-	// A form says the schema better.
-	const parts = said?.parts?.filter((part) => !asks || !schemaOf(part));
+	const parts = asks ? asked(said?.parts) : said?.parts;
 	const answer = [...turn.fresh.flatMap(({ parts }) => parts), ...(parts ?? [])];
 	return html`<article class="turn column">
 		${before.map((message) => html`<${Said} message=${message} session=${session} />`)}
@@ -52,7 +51,9 @@ function Said({ message: { role, parts }, session }) {
 
 function Answers({ said, session }) {
 	const place = useRef(null);
-	const { schema, words } = answers(said);
+	const [isEditing, setIsEditing] = useState(false);
+	const { schema, words, action } = answers(said);
+	const edit = (args) => session.send([{ data: { decisions: [{ type: "edit", edited_action: { name: action.name, args } }] } }]);
 	useEffect(() => {
 		const isFree = !session.draft && ["BODY", "TEXTAREA"].includes(document.activeElement.tagName);
 		if (isFree) place.current.querySelector("input, select, textarea, button")?.focus();
@@ -60,5 +61,7 @@ function Answers({ said, session }) {
 	return html`<div class="buttons" ref=${place}>
 		${schema && html`<${Form} schema=${schema} onAnswer=${(data) => session.send([{ data }])} />`}
 		${words.map((text) => html`<button onClick=${() => session.send([{ text: String(text) }])}>${shown(text)}</button>`)}
+		${action && html`<button aria-expanded=${isEditing} onClick=${() => setIsEditing(!isEditing)}>edit</button>`}
+		${isEditing && html`<${Form} schema=${argumentsOf(action)} onAnswer=${edit} />`}
 	</div>`;
 }

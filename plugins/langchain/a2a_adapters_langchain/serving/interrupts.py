@@ -42,6 +42,7 @@ _POSITION = "position"
 
 _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
+_OPTION_KEYS = ("options", "choices")
 
 DECLINED = Rejected("Stopped, because the step was not approved.")
 
@@ -177,8 +178,32 @@ def _prompt(interrupt: Interrupt) -> str:
 
 def _payload(interrupt: Interrupt) -> dict[str, object]:
     payload = {"interrupt_id": interrupt.id, "value": interrupt.value}
-    schema = interrupt.response_schema
+    schema = interrupt.response_schema or _options_schema(interrupt.value)
     return {**payload, "response_schema": schema} if schema else payload
+
+
+def _options_schema(value: object) -> dict[str, object] | None:
+    """Return the JSON schema of an answer that is one of the options in an interrupt's value.
+
+    Options are values, or objects with a `value` (or `id`) and a `label` (or `title`).
+    """
+    if not isinstance(value, Mapping):
+        return None
+    options = next((value[key] for key in _OPTION_KEYS if key in value), None)
+    if not isinstance(options, list) or not options:
+        return None
+    if all(isinstance(option, str | int | float) for option in options):
+        return {"enum": options}
+    choices = [_choice(option) for option in options]
+    return {"oneOf": choices} if all(choices) else None
+
+
+def _choice(option: object) -> dict[str, object] | None:
+    if not isinstance(option, Mapping):
+        return None
+    value = next((option[key] for key in ("value", "id") if key in option), None)
+    title = next((option[key] for key in ("label", "title", "name") if key in option), value)
+    return None if value is None else {"const": value, "title": str(title)}
 
 
 def _breakpoint(state: StateSnapshot) -> dict[str, object]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Namespace = tuple[str, ...]
 """The position of an event in nested graphs: a `node:task` for each level."""
 
+INTERRUPT = "__interrupt__"
+"""The node of a pause in the updates of a graph."""
+
 
 def runnable_progress(event: StreamEvent) -> list[ProgressEvent]:
     """Convert an event of `astream_events`: tool calls, retrievals and custom events."""
@@ -49,6 +52,8 @@ class GraphProgress:
         """Convert the updates of a step: its nodes and their tool messages."""
         self._parents.add(_nodes(namespace))
         for node, update in updates.items():
+            if node == INTERRUPT:  # the question says it
+                continue
             path = (*_nodes(namespace), node)
             yield Progress(f"finished: {'/'.join(path)}")
             messages = list(_messages(update))

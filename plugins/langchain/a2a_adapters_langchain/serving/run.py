@@ -23,6 +23,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
 from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
+from a2a_adapters_langchain.serving.progress import INTERRUPT
 from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
 from a2a_adapters_langchain.serving.watch import TASK
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 FILES = "files"
 """The key of the files in a graph's state, as in deepagents."""
-
-_INTERRUPT = "__interrupt__"
 
 
 class GraphRun:
@@ -144,7 +143,7 @@ class GraphRun:
 
     def _step(self, namespace: Namespace, mode: str, data: Any) -> Iterator[AgentEvent]:
         if mode == "values":
-            if not namespace and not (isinstance(data, Mapping) and _INTERRUPT in data):
+            if not namespace and not (isinstance(data, Mapping) and INTERRUPT in data):
                 if self.values is None and isinstance(data, Mapping):
                     self.first_values = data
                 self.values = data
@@ -157,7 +156,7 @@ class GraphRun:
             yield self._progress.custom(data)
 
     def _note_updates(self, updates: Mapping[str, Any]) -> None:
-        self.is_paused = self.is_paused or _INTERRUPT in updates
+        self.is_paused = self.is_paused or INTERRUPT in updates
         for update in updates.values():
             for written in update if isinstance(update, list) else [update]:
                 if isinstance(written, Mapping):
