@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         remote_tool,
         tool_answer,
     )
+    from a2a_adapters.contract.checked import CheckedSpeech
     from a2a_adapters.contract.inputs import NamedInputs
     from a2a_adapters.contract.results import ToolCalls, as_output
     from a2a_adapters.contract.text import (
@@ -137,25 +138,26 @@ __all__ = [
     "Adapter", "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError",
     "AgentOptions", "AgentReply", "AgentRequest", "AnswerText", "AnyOf", "ApiKeyAuth",
     "ApiKeys", "Asking", "AuthRequired", "Authenticator", "BackgroundServer", "BearerAuth",
-    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "ConfigurationError",
-    "Conversation", "ConversationState", "Data", "ErrorCategory", "Exchange", "Extension",
-    "Factory", "File", "Finding", "ForbiddenError", "ForbiddenUrlError", "ForwardedUser",
-    "HeadersAuth", "InputRequired", "InvalidInputError", "JwtTokens", "LimitedWait", "Limits",
-    "ListedAgent", "ListenError", "MessageInput", "MissingExtraError", "NamedInputs",
-    "NamedTarget", "NoAdapterError", "OutboundPolicy", "Output", "Part", "PluginStatus",
-    "Plugins", "ProcessStates", "Progress", "ProgressEvent", "PushOptions", "PushReceiver",
-    "Question", "ReasoningFilter", "Rejected", "RemoteAgent", "RemoteAgentError",
-    "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError",
-    "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
-    "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError", "SendOptions",
-    "ServerOptions", "Severity", "Skill", "Speech", "StateStorage", "TargetError",
-    "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall", "ToolCalls",
-    "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn", "UnauthenticatedError",
-    "UnsafeHostError", "adapt_made", "as_decision", "as_executor", "as_json", "as_output",
-    "as_text", "aserve", "blocking", "build_app", "card_signer", "check", "current_request",
-    "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm",
-    "remote_tool", "run_in_thread", "serve", "serve_in_background", "serve_runnable",
-    "tool_answer", "tool_arguments", "without_reasoning",
+    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "CheckedSpeech",
+    "ConfigurationError", "Conversation", "ConversationState", "Data", "ErrorCategory",
+    "Exchange", "Extension", "Factory", "File", "Finding", "ForbiddenError",
+    "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired", "InvalidInputError",
+    "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError", "MessageInput",
+    "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
+    "Output", "Part", "PluginStatus", "Plugins", "ProcessStates", "Progress", "ProgressEvent",
+    "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
+    "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
+    "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",
+    "RemoteTaskError", "RemoteTimeoutError", "Reply", "ReplyState", "Report", "ResumeError",
+    "SendOptions", "ServerOptions", "Severity", "Skill", "Speech", "StateStorage",
+    "TargetError", "TaskMetadata", "Text", "TextDelta", "ThreadPool", "TokenUsage", "ToolCall",
+    "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "ToolResult", "Turn",
+    "UnauthenticatedError", "UnsafeHostError", "adapt_made", "as_decision", "as_executor",
+    "as_json", "as_output", "as_text", "aserve", "blocking", "build_app", "card_signer",
+    "check", "current_request", "dialogue", "hookimpl", "installed_plugins", "lazy_names",
+    "model_failure", "remote_llm", "remote_tool", "run_in_thread", "serve",
+    "serve_in_background", "serve_runnable", "tool_answer", "tool_arguments",
+    "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -169,6 +171,7 @@ _MODULES = {
     "calling.task": "RemoteTask",
     "calling.tools": "LimitedWait "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
+    "contract.checked": "CheckedSpeech",
     "contract.inputs": "NamedInputs",
     "contract.results": "ToolCalls as_output",
     "contract.text": "ReasoningFilter Speech as_decision as_json as_text tool_arguments "

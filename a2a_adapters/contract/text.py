@@ -168,15 +168,17 @@ class Speech(Generic[Speaker]):
     def __init__(
         self, *, labelled: bool = False, new_filter: Callable[[], TextFilter] = ReasoningFilter
     ) -> None:
-        self._said: list[str] = []
+        self._said: list[tuple[Speaker | None, str]] = []
+        self._first = 0
         self._between = ""
         self._labelled = labelled
         self._new_filter = new_filter
         self._filter = new_filter()
         self._floor: Speaker | None = None
+        self._speaker: Speaker | None = None
         self._current: list[str] = []
         self._waiting: dict[Speaker, list[str]] = {}
-        self._late: list[tuple[Speaker, str]] = []
+        self._late: list[tuple[Speaker | None, str]] = []
 
     def __bool__(self) -> bool:
         """Whether a message has been completed."""
@@ -207,6 +209,55 @@ class Speech(Generic[Speaker]):
             return ""
         return self._rest_of_message(speaker, text) + self._yield_floor()
 
+    def settle(self, speaker: Speaker, text: str) -> str | None:
+        """End a speaker's message with exactly `text`, whatever was added; "" withdraws it.
+
+        Returns:
+            The text to send now, or None if text that was sent has changed: all text is then
+            `completed`, followed by `begun`.
+        """
+        if self._floor is not None and speaker != self._floor:
+            self._waiting.pop(speaker, None)
+            self._late.append((speaker, text))
+            return ""
+        text, said = self._filtered(text), "".join(self._current)
+        if text.startswith(said):
+            return self._say(speaker, text[len(said) :]) + self._yield_floor()
+        self._current = []
+        self._between = BLANK_LINE if self.completed else ""
+        self._say(speaker, text)
+        self._yield_floor()
+        return None
+
+    def take_back(self, speaker: Speaker, *, only_last: bool = False) -> bool:
+        """Remove a speaker's messages, or the last one; return whether sent text has changed."""
+        is_changed = not only_last and self.settle(speaker, "") is None
+        found = [
+            (messages, place)
+            for messages, first in ((self._late, 0), (self._said, self._first))
+            for place in range(len(messages) - 1, first - 1, -1)
+            if messages[place][0] == speaker
+        ]
+        for messages, place in found[:1] if only_last else found:
+            del messages[place]
+            is_changed |= messages is self._said
+        if not self._current:
+            self._between = BLANK_LINE if self.completed else ""
+        return is_changed
+
+    @property
+    def completed(self) -> str:
+        """The text of the completed messages, as it was sent."""
+        return BLANK_LINE.join(self._shown(*each) for each in self._said[self._first :])
+
+    @property
+    def begun(self) -> str:
+        """What was sent of the message of the current speaker, with the blank line before it."""
+        if not self._current:
+            return ""
+        before = BLANK_LINE if self.completed else ""
+        return before + self._shown(self._speaker, "".join(self._current))
+
     def rest(self) -> str:
         """End all messages and return the remaining text, at the end of the run."""
         text = ""
@@ -217,6 +268,7 @@ class Speech(Generic[Speaker]):
     def begin_anew(self) -> None:
         """Start another text, so that no blank line precedes the next message."""
         self._between = ""
+        self._first = len(self._said)
 
     def is_speaking(self, speaker: Speaker) -> bool:
         """Return whether this speaker's message has been sent in part."""
@@ -224,13 +276,14 @@ class Speech(Generic[Speaker]):
 
     def has_said(self, text: str) -> bool:
         """Return whether a message with this text has been sent."""
-        return self._filtered(text).strip() in self._said
+        text = self._filtered(text).strip()
+        return any(said.strip() == text for _, said in self._said)
 
     def _filtered(self, text: str) -> str:
         message = self._new_filter()
         return message.add(text) + message.rest()
 
-    def _say(self, speaker: Speaker, text: str) -> str:
+    def _say(self, speaker: Speaker | None, text: str) -> str:
         if self._current:
             if text:
                 self._current.append(text)
@@ -238,8 +291,12 @@ class Speech(Generic[Speaker]):
         if not text or text.isspace():
             return ""
         self._current.append(text)
+        self._speaker = speaker
         before, self._between = self._between, BLANK_LINE
-        return f"{before}{speaker}: {text}" if self._labelled else before + text
+        return before + self._shown(speaker, text)
+
+    def _shown(self, speaker: Speaker | None, text: str) -> str:
+        return f"{speaker}: {text}" if self._labelled else text
 
     def _rest_of_message(self, speaker: Speaker, text: str | None) -> str:
         if text is None:
@@ -267,7 +324,7 @@ class Speech(Generic[Speaker]):
 
     def _close(self) -> None:
         if self._current:
-            self._said.append("".join(self._current).strip())
+            self._said.append((self._speaker, "".join(self._current)))
         self._floor, self._current, self._filter = None, [], self._new_filter()
 
 

@@ -6,7 +6,15 @@ import itertools
 
 import pytest
 
-from a2a_adapters import ReasoningFilter, Speech, without_reasoning
+from a2a_adapters import (
+    AnswerText,
+    CheckedSpeech,
+    ReasoningFilter,
+    Speech,
+    TextDelta,
+    without_reasoning,
+)
+from tests.support.adapters import answer
 
 
 def test_text_is_streamed_and_messages_are_separated():
@@ -79,6 +87,72 @@ def test_a_text_may_be_restarted():
     assert speech.end("a", "one") == "one"
     speech.begin_anew()
     assert [speech.end("a", "two"), speech.end("a", "three")] == ["two", "\n\nthree"]
+
+
+def test_a_message_is_settled_with_the_text_that_holds():
+    speech = Speech(labelled=True)
+    assert [speech.add("a", "one "), speech.settle("a", "one two")] == ["a: one ", "two"]
+    assert [speech.add("b", "half"), speech.settle("b", "whole")] == ["\n\nb: half", None]
+    assert (speech.completed, speech.begun) == ("a: one two\n\nb: whole", "")
+    speech.add("a", "withdrawn")
+    speech.add("b", "waiting")
+    assert speech.settle("c", "late") == ""
+    assert speech.settle("a", "") is None
+    assert speech.completed == "a: one two\n\nb: whole\n\nc: late"
+    assert speech.begun == "\n\nb: waiting"
+    assert speech.settle("b", "waiting!") == "!"
+    speech.begin_anew()
+    assert (speech.completed, speech.begun) == ("", "")
+
+
+def spoken(speech):
+    """Return the events of two messages, the second of which is replaced, and of an attempt."""
+    events = [
+        *speech.add("a", "<think>hm</think>One"),
+        *speech.add("a", "."),
+        *speech.accept("a", "One."),
+    ]
+    events += [*speech.add("a", "raw"), *speech.accept("a", "checked")]
+    events += [*speech.add("a", "half an "), *speech.accept("a", "")]
+    return [*events, *speech.add("a", "answer"), *speech.end()]
+
+
+def test_a_checked_speech_corrects_what_was_streamed():
+    speech = CheckedSpeech(holds=False)
+    events = spoken(speech)
+    assert speech
+    assert events[:2] == [TextDelta("One"), TextDelta(".")]
+    corrections = [event.text for event in events if isinstance(event, AnswerText)]
+    assert corrections == ["One.\n\nchecked"] * 2
+    assert answer(events) == "One.\n\nchecked\n\nanswer"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_checked_speech_releases_accepted_messages(streams):
+    events = spoken(CheckedSpeech(holds=streams, streams=streams))
+    accepted = [event.text for event in events if isinstance(event, AnswerText)]
+    assert accepted == ["One.", *["One.\n\nchecked"] * 3]
+    assert answer(events) == "One.\n\nchecked", "the last message was not accepted"
+    assert any(isinstance(event, TextDelta) for event in events) == streams
+
+
+def test_what_may_change_until_the_end_is_accepted_there():
+    speech = CheckedSpeech(until_end=True)
+    events = [*speech.add("a", "raw"), *speech.accept("a", "checked"), *speech.accept("b", "two")]
+    events += [*speech.correct("b", "second"), *speech.withdraw("a"), *speech.accept("a", "third")]
+    assert not [event for event in events if isinstance(event, AnswerText)]
+    assert list(speech.end()) == [AnswerText("second\n\nthird")]
+
+
+def test_messages_are_corrected_and_withdrawn_later():
+    speech = CheckedSpeech()
+    events = [*speech.accept("a", "one"), *speech.accept("b", "two"), *speech.accept("a", "thee")]
+    assert answer([*events, *speech.correct("a", "three")]) == "one\n\ntwo\n\nthree"
+    events = [*speech.add("b", "half"), *speech.add("a", "an")]
+    assert list(speech.withdraw("a")) == [AnswerText("two"), TextDelta("\n\nhalf")]
+    assert list(speech.withdraw("c")) == []
+    assert list(speech.withdraw("b")) == [AnswerText("")]
+    assert [*speech.add("a", "anew"), *speech.end()] == [TextDelta("anew")]
 
 
 class Shout:
