@@ -23,7 +23,8 @@ from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_strands.serving.card import describe_agent
 from a2a_adapters_strands.serving.events import RunEvents
-from a2a_adapters_strands.serving.failures import failure, rejection
+from a2a_adapters_strands.serving.failures import check_blocked, failure, rejection
+from a2a_adapters_strands.serving.guards import guards_of
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import KIND, AnyTurn
 from a2a_adapters_strands.serving.questions import Paused, question, responses
@@ -49,7 +50,9 @@ class StrandsAdapter(Adapter):
     run after the other; before each run it gets the caller's conversation.
 
     Conversations are kept per caller. A failed or cancelled run leaves its conversation unchanged.
-    Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`.
+    Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`. If hooks or middleware
+    may change a message, its text is held back until they have run. A hook that raises
+    `BlockedError` rejects the task.
 
     Args:
         agent: The agent, or a `Factory` that makes one for every run. The card describes it.
@@ -79,6 +82,7 @@ class StrandsAdapter(Adapter):
         self._source = AgentSource(agent, agent_for)
         self._run_limits = _TURNS if run_limits is None else run_limits
         self._turns = StoredTurns(KIND, limits)
+        self.holds_text = bool(guards_of(example))
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
@@ -109,7 +113,14 @@ class StrandsAdapter(Adapter):
         if paused:
             prompt, snapshot, known = responses(paused), paused.snapshot, paused.tools
         async with self._source.agent(request, snapshot) as agent:
-            events = RunEvents(agent, wants_progress=request.wants_progress, known=known)
+            guards = guards_of(agent)
+            events = RunEvents(
+                agent,
+                wants_progress=request.wants_progress,
+                known=known,
+                guards=guards,
+                streams=self.holds_text or not guards,
+            )
             try:
                 async with aclosing(self._run(agent, request, prompt)) as run:
                     async for event in run:
@@ -149,6 +160,9 @@ class StrandsAdapter(Adapter):
         events: RunEvents,
     ) -> _Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
+        for event in events.usage():
+            yield event
+        check_blocked(events.result.stop_reason)
         for event in events.end():
             yield event
         if rejected := rejection(events.result.stop_reason):

@@ -9,19 +9,20 @@ from a2a_adapters import (
     File,
     Output,
     Progress,
-    Speech,
     TaskMetadata,
-    TextDelta,
     TokenUsage,
     ToolCalls,
     as_output,
 )
+from a2a_adapters_strands.serving.spoken import Spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from strands import Agent
     from strands.agent import AgentResult
+
+    from a2a_adapters_strands.serving.guards import Guards
 
 _MEDIA_TYPES = {
     "csv": "text/csv", "doc": "application/msword", "gif": "image/gif", "html": "text/html",
@@ -36,7 +37,7 @@ class RunEvents:
     """Converts the events of one run.
 
     The text of every model response is the answer, token by token. An agent with a structured
-    output also answers with that as data.
+    output also answers with that as data. What may still be changed is not reported as progress.
 
     Attributes:
         result: The result of the run, once it has ended.
@@ -45,35 +46,54 @@ class RunEvents:
         agent: The agent.
         wants_progress: Whether the client follows the progress.
         known: The names of tools whose calls an earlier run reported, by the id of the call.
+        guards: What may change the text.
+        streams: Whether text is yielded before it is accepted.
     """
 
     result: AgentResult
 
-    def __init__(self, agent: Agent, *, wants_progress: bool, known: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        wants_progress: bool,
+        known: Mapping[str, str],
+        guards: Guards,
+        streams: bool,
+    ) -> None:
         # A structured output arrives as a call of a tool that only the run adds.
         self._own_tools = frozenset(agent.tool_names)
         self._wants_progress = wants_progress
         self._tools = ToolCalls(known)
         self._running = dict(known)
-        self._speech = Speech[int]()
-        self._response = 0
+        self._guards = guards
+        self._spoken = Spoken(guards, streams=streams)
         self._thought = ""
+        self._files: list[AgentEvent] = []
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
         match event:
+            case {"data": str()}:
+                yield from self._end_of_thought()
+                yield from self._spoken.take("", event)
             case {"reasoningText": str(text)}:
                 self._thought += text
-            case {"data": str(text)}:
-                yield from self._end_of_thought()
-                yield from _delta(self._speech.add(self._response, text))
+            case {"event": {"messageStart": _}}:  # the response before was not accepted
+                self._thought = ""
+                yield from self._spoken.take("", event)
+            case {"init_event_loop": True}:
+                self._files.clear()
+                yield from self._spoken.take("", event)
             case {"message": {"role": "assistant", "content": content}}:
-                yield from self._end_of_thought()
+                yield from self._end_of_thought(content)
+                yield from self._spoken.take("", event)
                 yield from self._responded(content)
             case {"message": {"role": "user", "content": content}}:
                 yield from self._results(content)
             case {"result": result}:
                 self.result = result
+                yield from self._spoken.take("", event)
 
     def fail(self) -> Iterator[AgentEvent]:
         """Yield the results of the tools that were running when an error ended the run."""
@@ -82,25 +102,30 @@ class RunEvents:
                 yield from self._tools.finished(call_id, None, name=name, is_error=True)
 
     def end(self) -> Iterator[AgentEvent]:
-        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
-        yield from _delta(self._speech.rest())
+        """Yield the rest of the answer of a run that waits or has ended."""
+        yield from self._spoken.end()
+        yield from self._files
         if (output := self.result.structured_output) is not None:
             schema = type(output).model_json_schema()
             if converted := as_output(output, schema=schema):
                 yield converted
+
+    def usage(self) -> Iterator[AgentEvent]:
+        """Yield the tokens of the run."""
         invocation = self.result.metrics.latest_agent_invocation
         if invocation and (usage := invocation.usage)["totalTokens"]:
             tokens = TokenUsage(usage["inputTokens"], usage["outputTokens"], usage["totalTokens"])
             yield TaskMetadata(tokens.as_metadata())
 
     def _responded(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
-        """Yield the end of a model response: its text, files and tool calls."""
-        text = "".join(block["text"] for block in content if "text" in block)
-        yield from _delta(self._speech.end(self._response, text))
-        self._response += 1
+        """Yield the files and the tool calls of a model response."""
         for block in content:
             for kind in _KINDS:
-                yield from _file(block[kind]) if kind in block else ()
+                for file in _file(block[kind]) if kind in block else ():
+                    if self._guards.runs:
+                        self._files.append(file)
+                    else:
+                        yield file
             if "toolUse" in block:
                 yield from self._call(block["toolUse"])
 
@@ -116,8 +141,14 @@ class RunEvents:
                 value = value_of(result["content"])
                 yield from self._tools.finished(result["toolUseId"], value, is_error=is_error)
 
-    def _end_of_thought(self) -> Iterator[AgentEvent]:
-        thought, self._thought = self._thought, ""
+    def _end_of_thought(self, accepted: Sequence[Mapping[str, Any]] = ()) -> Iterator[AgentEvent]:
+        """Yield the reasoning so far; if it may be changed, only that of an accepted message."""
+        thought = self._thought
+        if self._guards:
+            found = (block["reasoningContent"] for block in accepted if "reasoningContent" in block)
+            texts = (each.get("reasoningText", {}).get("text", "") for each in found)
+            thought = "" if self._guards.runs else "".join(texts)
+        self._thought = ""
         if thought and self._wants_progress:
             yield Progress(thought, {"kind": "thought"})
 
@@ -125,11 +156,6 @@ class RunEvents:
 def media_type_of(form: str) -> str:
     """Return the media type of the framework's name of a format; "" if it is not known."""
     return _MEDIA_TYPES.get(form, "")
-
-
-def _delta(text: str) -> Iterator[AgentEvent]:
-    if text:
-        yield TextDelta(text)
 
 
 def _file(block: Mapping[str, Any]) -> Iterator[AgentEvent]:

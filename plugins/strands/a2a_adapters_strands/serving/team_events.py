@@ -9,18 +9,19 @@ from strands.multiagent.graph import Graph
 from a2a_adapters import (
     AgentEvent,
     Progress,
-    Speech,
     TaskMetadata,
-    TextDelta,
     TokenUsage,
     ToolCalls,
 )
 from a2a_adapters_strands.serving.events import value_of
+from a2a_adapters_strands.serving.spoken import Spoken, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from strands.multiagent.base import MultiAgentResult
+
+    from a2a_adapters_strands.serving.guards import Guards
 
 
 class TeamEvents:
@@ -36,15 +37,17 @@ class TeamEvents:
     Args:
         team: The graph or the swarm.
         wants_progress: Whether the client follows the progress.
+        guards: What may change the text.
+        streams: Whether text is yielded before it is accepted.
     """
 
     result: MultiAgentResult
 
-    def __init__(self, team: Any, *, wants_progress: bool) -> None:
+    def __init__(self, team: Any, *, wants_progress: bool, guards: Guards, streams: bool) -> None:
         self._speakers = _last_nodes(team) if isinstance(team, Graph) else set(team.nodes)
         self._wants_progress = wants_progress
         self._tools = ToolCalls()
-        self._speech = Speech[str]()
+        self._spoken = Spoken(guards, streams=streams)
         self._last = ""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
@@ -58,27 +61,29 @@ class TeamEvents:
                 self.result = result
 
     def end(self) -> Iterator[AgentEvent]:
-        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
-        yield from _delta(self._speech.rest())
-        if not self._speech and not self.result.interrupts:
-            yield from _delta(self._last)
+        """Yield the rest of the answer of a run that waits or has ended."""
+        if not self._spoken and not self.result.interrupts:
+            yield from self._spoken.say(self._last)
+        yield from self._spoken.end()
+
+    def usage(self) -> Iterator[AgentEvent]:
+        """Yield the tokens of the run."""
         usage = self.result.accumulated_usage
         if usage["totalTokens"]:
             tokens = TokenUsage(usage["inputTokens"], usage["outputTokens"], usage["totalTokens"])
             yield TaskMetadata(tokens.as_metadata())
 
     def _of_agent(self, node: str, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
+        if node in self._speakers:
+            yield from self._spoken.take(node, event)
         match event:
-            case {"data": str(text)} if node in self._speakers:
-                yield from _delta(self._speech.add(node, text))
             case {"message": {"role": "assistant", "content": content}}:
-                text = "".join(block["text"] for block in content if "text" in block)
-                self._last = text if text.strip() else self._last
-                if node in self._speakers:
-                    yield from _delta(self._speech.end(node, text))
                 yield from self._calls(content)
             case {"message": {"role": "user", "content": content}}:
                 yield from self._results(content)
+            case {"result": result} if message := getattr(result, "message", None):
+                text = text_of(message["content"]) if message["role"] == "assistant" else ""
+                self._last = text if text.strip() else self._last
 
     def _calls(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
         for call in (block["toolUse"] for block in content if "toolUse" in block):
@@ -94,8 +99,3 @@ class TeamEvents:
 
 def _last_nodes(graph: Graph) -> set[str]:
     return set(graph.nodes) - {edge.from_node.node_id for edge in graph.edges}
-
-
-def _delta(text: str) -> Iterator[AgentEvent]:
-    if text:
-        yield TextDelta(text)

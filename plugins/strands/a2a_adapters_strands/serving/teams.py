@@ -29,6 +29,7 @@ from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
+from a2a_adapters_strands.serving.guards import guards_of
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import TEAM_KIND
 from a2a_adapters_strands.serving.questions import Paused, question, responses
@@ -76,6 +77,7 @@ class TeamAdapter(Adapter):
         self.fetch = fetch
         self._make = team
         self._turns = StoredTurns(TEAM_KIND, limits)
+        self.holds_text = bool(guards_of(team.example))
 
     def describe(self) -> AgentDescription:
         """Describe the team by its id, with a skill for each of its agents."""
@@ -116,20 +118,24 @@ class TeamAdapter(Adapter):
         if paused := turn.before.paused:
             team.deserialize_state(dict(paused.snapshot))
             task = responses(paused)
-        events = TeamEvents(team, wants_progress=request.wants_progress)
+        guards = guards_of(team)
+        events = TeamEvents(
+            team,
+            wants_progress=request.wants_progress,
+            guards=guards,
+            streams=self.holds_text or not guards,
+        )
         try:
             async with aclosing(_run(team, request, task)) as run:
                 async for event in run:
                     for each in events.take(event):
                         yield each
-            for each in events.end():
-                yield each
-            ended = team_failure(events.result)
+            ended = [*events.usage(), *team_failure(events.result)]
         except Exception as error:
             if failed := failure(error):
                 raise failed from error
             raise
-        for each in ended:
+        for each in (*events.end(), *ended):
             yield each
         if interrupts := [each.to_dict() for each in events.result.interrupts]:
             waiting = Paused(request.task_id, team.serialize_state(), interrupts)
