@@ -11,7 +11,7 @@ from a2a_adapters_google_adk import a2a_prepare_process, adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
-from google.adk.agents.run_config import RunConfig
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_response import LlmResponse
@@ -23,6 +23,7 @@ from google.genai.types import Blob, FileData, Part
 from pydantic import BaseModel
 
 from a2a_adapters import (
+    BlockedError,
     File,
     Output,
     Progress,
@@ -63,6 +64,11 @@ class TestServing(serving.Serving):
 async def test_models_that_do_not_stream_are_heard():
     helper = LlmAgent(name="helper", model=Fake(lambda _: "one two", streams=False))
     assert deltas(await ask(adapt(helper), "hi")) == ["one two"]
+
+
+async def test_the_streaming_mode_is_that_of_the_configuration():
+    config = RunConfig(streaming_mode=StreamingMode.NONE)
+    assert deltas(await ask(adapt(agent("one two"), run_config=config), "hi")) == ["one two"]
 
 
 async def test_structured_output_is_data_with_its_schema():
@@ -171,9 +177,10 @@ async def test_structured_output_of_a_workflow_and_of_a_task_is_data_once():
 @pytest.mark.parametrize("code", ["SAFETY", "PROHIBITED_CONTENT"])
 async def test_filters_reject_the_task(code):
     blocked = LlmResponse(error_code=code, error_message="secret")
-    events = await ask(adapt(agent(["some", blocked])), "hi")
-    assert "content filter" in only(events, Rejected).reason
-    assert "secret" not in str(events)
+    with pytest.raises(
+        BlockedError, match=r"^The content filter of the model stopped the answer\.$"
+    ):
+        await ask(adapt(agent(["some", blocked])), "hi")
 
 
 @pytest.mark.parametrize("code", ["UNEXPECTED_TOOL_CALL", "UNKNOWN_ERROR"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -25,7 +25,13 @@ from a2a_adapters import (
 from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_google_adk.serving.card import describe_root
 from a2a_adapters_google_adk.serving.events import RunEvents, as_file
-from a2a_adapters_google_adk.serving.failures import failure, refused, rejection
+from a2a_adapters_google_adk.serving.failures import (
+    check_blocked,
+    failure,
+    refused,
+    rejection,
+)
+from a2a_adapters_google_adk.serving.guards import is_guarded
 from a2a_adapters_google_adk.serving.input import as_message
 from a2a_adapters_google_adk.serving.questions import (
     CREDENTIAL,
@@ -58,13 +64,15 @@ class GoogleAdkAdapter(Adapter):
     owner, and the session is the conversation. A failed or cancelled run leaves its conversation
     unchanged. The app and the services of a `Runner` are
     used, so that its session service keeps the sessions.
-    Tools find the `AgentRequest` in `tool_context.state["temp:a2a"]`.
+    Tools find the `AgentRequest` in `tool_context.state["temp:a2a"]`. If callbacks of an agent or a
+    plugin may change what a model has said, its text is held back until they have run. A callback
+    that raises `BlockedError` rejects the task.
 
     Args:
         target: The object, or a `Factory` that makes one for every run. The card describes it.
         target_for: Chooses the object that answers a request, by default `target`; may be async.
         run_config: The framework's settings of a run. By default a run may call models 50 times
-            and has 4 threads for its tools. Streaming is always on.
+            and has 4 threads for its tools. Tokens are streamed unless `streaming_mode` is set.
         limits: Bounds the in-memory conversations of a server without durable storage.
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
@@ -90,8 +98,13 @@ class GoogleAdkAdapter(Adapter):
         config = run_config or RunConfig(
             max_llm_calls=50, tool_thread_pool_config=ToolThreadPoolConfig()
         )
-        self._config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
+        if "streaming_mode" not in config.model_fields_set:
+            config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
+        self._config = config
         self._turns = StoredTurns(KIND, limits)
+        self.holds_text = self._is_guarded(
+            target.example if isinstance(target, Factory) else target
+        )
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description, its tools and its sub-agents."""
@@ -120,7 +133,9 @@ class GoogleAdkAdapter(Adapter):
             return
         made = self._target_for(request)
         target = await made if inspect.isawaitable(made) else made
-        run = _Run(target, self._config, request, turn)
+        guarded = self._is_guarded(target)
+        streams = self.holds_text or not guarded
+        run = _Run(target, self._config, request, turn, is_guarded=guarded, streams=streams)
         try:
             async with aclosing(run.events(message)) as events:
                 async for event in events:
@@ -134,8 +149,14 @@ class GoogleAdkAdapter(Adapter):
             if failed := failure(error):
                 raise failed from error
             raise
+        for event in run.usage():
+            yield event
         for event in await run.ending():
             yield event
+
+    def _is_guarded(self, target: Target) -> bool:
+        """Return whether text that was streamed may be changed."""
+        return self._config.streaming_mode is StreamingMode.SSE and is_guarded(target)
 
 
 class _Run:
@@ -146,10 +167,19 @@ class _Run:
         config: The framework's settings.
         request: The message.
         turn: The turn of the conversation.
+        is_guarded: Whether text that was streamed may be changed.
+        streams: Whether text is yielded before it is accepted.
     """
 
     def __init__(
-        self, target: Target, config: RunConfig, request: AgentRequest, turn: AnyTurn
+        self,
+        target: Target,
+        config: RunConfig,
+        request: AgentRequest,
+        turn: AnyTurn,
+        *,
+        is_guarded: bool,
+        streams: bool,
     ) -> None:
         self._paused = paused = turn.before.paused
         self._session_id = request.conversation_key()
@@ -170,6 +200,8 @@ class _Run:
             root_of(target),
             wants_progress=request.wants_progress,
             names=tool_names(paused) if paused else {},
+            is_guarded=is_guarded,
+            streams=streams,
         )
 
     async def events(self, message: Content | None) -> AsyncGenerator[AgentEvent]:
@@ -190,9 +222,14 @@ class _Run:
                     for artifact in await self._artifacts(event):
                         yield artifact
 
+    def usage(self) -> Iterator[AgentEvent]:
+        """Yield the tokens of the run."""
+        yield from self._converted.usage()
+
     async def ending(self) -> list[AgentEvent]:
         """Keep the conversation, or the run with its question; return the last events."""
         converted = self._converted
+        check_blocked(converted.error_code)
         events = list(converted.end())
         if converted.error_code:
             return events + refused(converted.error_code)

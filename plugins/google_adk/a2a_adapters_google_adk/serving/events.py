@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 
 from a2a_adapters import (
     AgentEvent,
+    CheckedSpeech,
     File,
     Output,
     Progress,
-    Speech,
     TaskMetadata,
     TextDelta,
     TokenUsage,
@@ -49,17 +49,26 @@ class RunEvents:
         root: The agent or the workflow.
         wants_progress: Whether the client follows the progress.
         names: The tools whose calls go on with the run, by the id of the call.
+        is_guarded: Whether callbacks may change what was streamed.
+        streams: Whether text is yielded before it is accepted.
     """
 
-    def __init__(self, root: Root, *, wants_progress: bool, names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        root: Root,
+        *,
+        wants_progress: bool,
+        names: Mapping[str, str],
+        is_guarded: bool,
+        streams: bool,
+    ) -> None:
         self._schemas = schemas(root)
         self._speakers = speakers(root) - self._schemas.keys()
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
-        self._speech = Speech[_Speaker]()
-        self._speaking: set[_Speaker] = set()
+        self._speech = CheckedSpeech[_Speaker](holds=is_guarded, streams=streams)
         self._last: AgentEvent | None = None
-        self._has_answered = False
+        self._has_output = False
         self._usage = [0, 0, 0]
         self.calls: list[Mapping[str, Any]] = []
         self.error_code = ""
@@ -86,34 +95,29 @@ class RunEvents:
         self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]
 
     def end(self) -> Iterator[AgentEvent]:
-        """Yield the rest of the answer and the metadata of a run that waits or has ended."""
-        yield from _delta(self._speech.rest())
-        if self._last is not None and not self._has_answered and not self.calls:
+        """Yield the rest of the answer of a run that waits or has ended."""
+        yield from self._speech.end()
+        if self._last is not None and not self._speech and not self._has_output and not self.calls:
             yield self._last
+
+    def usage(self) -> Iterator[AgentEvent]:
+        """Yield the tokens of the run."""
         given, made, total = self._usage
         if total:
             yield TaskMetadata(TokenUsage(given, made, total).as_metadata())
 
     def _chunk(self, event: Event, text: str) -> Iterator[AgentEvent]:
         if text and event.author in self._speakers:
-            speaker = _speaker(event)
-            self._speaking.add(speaker)
-            self._has_answered = True
-            yield from _delta(self._speech.add(speaker, text))
+            yield from self._speech.add(_speaker(event), text)
 
     def _message(self, event: Event, text: str) -> Iterator[AgentEvent]:
-        """Yield the end of a message whose words may have been streamed."""
-        speaker = _speaker(event)
-        if speaker in self._speaking:
-            self._speaking.remove(speaker)
-            yield from _delta(self._speech.end(speaker))
+        """Yield the end of a message, whose text may differ from what was streamed."""
+        if event.author in self._speakers:
+            yield from self._speech.accept(_speaker(event), text)
         elif not text:
             return
         elif schema := self._schemas.get(event.author):
             self._last = _structured(text, schema)
-        elif event.author in self._speakers:
-            self._has_answered = True
-            yield from _delta(self._speech.end(speaker, text))
         else:
             self._last = TextDelta(text)
             if self._wants_progress:
@@ -125,10 +129,10 @@ class RunEvents:
         if all("/" in path for path in paths):
             return
         if isinstance(event.output, str):
-            yield from _delta(self._speech.end(_speaker(event), event.output))
+            yield from self._speech.accept(_speaker(event), event.output)
         elif output := as_output(event.output, schema=_described(self._schemas.get(event.author))):
             yield output
-        self._has_answered = True
+        self._has_output = True
 
     def _tool_events(self, event: Event, parts: list[GenaiPart]) -> Iterator[AgentEvent]:
         unconfirmed = event.actions.requested_tool_confirmations
@@ -198,8 +202,3 @@ def _described(schema: object) -> dict[str, Any] | None:
     if schema is None or isinstance(schema, dict):
         return schema
     return TypeAdapter(schema).json_schema()
-
-
-def _delta(text: str) -> Iterator[AgentEvent]:
-    if text:
-        yield TextDelta(text)

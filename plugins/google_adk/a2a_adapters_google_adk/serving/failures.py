@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from a2a_adapters import AgentFailedError, Rejected, TaskMetadata, model_failure
+from a2a_adapters import AgentFailedError, BlockedError, Rejected, TaskMetadata, model_failure
 
 if TYPE_CHECKING:
     from a2a_adapters import AgentEvent, ErrorCategory
@@ -36,14 +36,22 @@ def failure(error: Exception) -> AgentFailedError | None:
     return model_failure(error)
 
 
+def check_blocked(code: str) -> None:
+    """Raise an error if a filter stopped the answer.
+
+    Raises:
+        BlockedError: A filter did.
+    """
+    if code in _FILTERS:
+        raise BlockedError("The content filter of the model stopped the answer.")
+
+
 def refused(code: str) -> list[AgentEvent]:
     """Return the rejection of an answer that the model ended with an error code.
 
     Raises:
-        AgentFailedError: No filter stopped the answer.
+        AgentFailedError: No limit stopped the answer.
     """
-    if code in _FILTERS:
-        return _rejection("The content filter of the model stopped the answer.", "model_refused")
     if code == "MAX_TOKENS":
         return _rejection("The model reached its limit of tokens.", "limit")
     raise AgentFailedError("model_unavailable")
