@@ -66,6 +66,10 @@ class Fake(Model):
             yield {"contentBlockStart": {"start": {}}}
             for chunk in words(item) if self._streams else [item]:
                 yield {"contentBlockDelta": {"delta": {"text": chunk}}}
+        elif "cited" in item:
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": item["cited"]}}}
+            yield {"contentBlockDelta": {"delta": {"citation": {"title": "a source"}}}}
         elif "thought" in item:
             yield {"contentBlockStart": {"start": {}}}
             yield {"contentBlockDelta": {"delta": {"reasoningContent": {"text": item["thought"]}}}}

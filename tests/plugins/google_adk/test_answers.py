@@ -1,0 +1,286 @@
+"""Agents answer as a run of the framework does."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.apps.app import App
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins import ReflectAndRetryModelPlugin
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.plugins.logging_plugin import LoggingPlugin
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.workflow import Workflow
+from google.genai.types import Blob, FinishReason, Part
+from pydantic import BaseModel
+
+from a2a_adapters import BlockedError, Data, File, Text
+from a2a_adapters.testing import AnswerContract
+from tests.plugins.google_adk.support import adapt, agent, calling, composed, model
+from tests.support.answers import Program, check
+
+BOMB = AnswerContract.blocked
+REFUSAL = "I cannot help."
+MALFORMED = FinishReason.MALFORMED_FUNCTION_CALL
+BROKEN = LlmResponse(error_code=MALFORMED, finish_reason=MALFORMED)
+
+
+def text_of(response):
+    return "".join(part.text or "" for part in (response.content and response.content.parts) or [])
+
+
+def replaced(response):
+    """Return the refusal in place of a response that says what is forbidden."""
+    if "bomb" in text_of(response):
+        return LlmResponse(content=model(Part(text=REFUSAL)))
+    return None
+
+
+def guard(callback_context, llm_response):
+    """Replace what is forbidden."""
+    return replaced(llm_response)
+
+
+def block(callback_context, llm_response):
+    """End the run."""
+    if "bomb" in text_of(llm_response):
+        raise BlockedError("This is not allowed.")
+
+
+def refuse(callback_context, llm_request):
+    """Answer in place of the model."""
+    return LlmResponse(content=model(Part(text=REFUSAL)))
+
+
+def recover(callback_context, llm_request, error):
+    """Answer in place of a model that failed."""
+    return LlmResponse(content=model(Part(text="an answer")))
+
+
+def conclude(callback_context):
+    """Add a message."""
+    return model(Part(text="That is all."))
+
+
+class Guard(BasePlugin):
+    """Replaces what any agent says."""
+
+    async def after_model_callback(self, *, llm_response, **_):
+        return replaced(llm_response)
+
+
+class Redaction(BasePlugin):
+    """Replaces events."""
+
+    async def on_event_callback(self, *, event, **_):
+        if "bomb" in text_of(event):
+            return event.model_copy(update={"content": model(Part(text=REFUSAL))})
+        return None
+
+
+def app(root, *plugins):
+    return App(name="served", root_agent=root, plugins=list(plugins))
+
+
+def retrying():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        plugin = ReflectAndRetryModelPlugin()
+    return app(agent(["half an ", BROKEN], "an answer", name="helper"), plugin)
+
+
+async def bare(target):
+    """Return the parts of the last event of a run that has any."""
+    runner = InMemoryRunner(**{"app" if isinstance(target, App) else "agent": target})
+    events = await runner.run_debug("hello", quiet=True)
+    answers = [event for event in events if event.output is not None or event.content]
+    if not answers:
+        return None
+    if (output := answers[-1].output) is not None:
+        return output
+    return [each for part in answers[-1].content.parts for each in _parts(part)]
+
+
+def _parts(part):
+    if part.thought:
+        return []
+    if blob := part.inline_data:
+        return [File(content=blob.data, media_type=blob.mime_type)]
+    return [Text(part.text)] if part.text and part.text.strip() else []
+
+
+async def data(target):
+    """Return the data that a structured answer is."""
+    [text] = await bare(target)
+    return Data(Weather.model_validate_json(text.text).model_dump())
+
+
+async def nothing(_):
+    """Return nothing: the framework's run ends with an exception or an error code."""
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        return agent(self.blocked, after_model_callback=guard)
+
+    def blocking(self):
+        return agent(self.blocked, after_model_callback=block)
+
+    def retrying(self):
+        return retrying()
+
+
+def look() -> str:
+    """Look."""
+    return "rain"
+
+
+def adviser():
+    """Return an agent whose answer is that of another, which it calls as a tool."""
+    tool = AgentTool(agent("Rome.", name="desk"), skip_summarization=True)
+    return agent(calling("desk", request="Where to?"), tools=[tool])
+
+
+def flow(node_input: str) -> str:
+    return node_input.upper()
+
+
+PROGRAMS = [
+    Program(
+        name="a callback replaces a message",
+        target=lambda: agent(BOMB, after_model_callback=guard),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a callback of a sub-agent",
+        target=lambda: agent(
+            calling("transfer_to_agent", agent_name="desk"),
+            name="host",
+            sub_agents=[agent(BOMB, name="desk", after_model_callback=guard)],
+        ),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a callback of an agent in a workflow",
+        target=lambda: Workflow(
+            name="flow",
+            edges=[("START", agent(BOMB, name="writer", after_model_callback=guard))],
+        ),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a plugin replaces a message",
+        target=lambda: app(agent(BOMB), Guard("guard")),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a plugin replaces an event",
+        target=lambda: app(agent(BOMB), Redaction("redaction")),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a callback answers in place of the model",
+        target=lambda: agent(BOMB, before_model_callback=refuse),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a callback blocks the run",
+        target=lambda: agent(BOMB, after_model_callback=block),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a filter blocks the answer",
+        target=lambda: agent([BOMB, LlmResponse(error_code="SAFETY")], after_model_callback=guard),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(name="the model is asked again", target=retrying, bare=bare),
+    Program(
+        name="a callback recovers a failure",
+        target=lambda: agent(["half an ", RuntimeError()], on_model_error_callback=recover),
+        bare=bare,
+    ),
+    Program(
+        name="a callback adds a message",
+        target=lambda: agent("It rains.", after_agent_callback=conclude),
+        bare=bare,
+        differs="It rains.\n\nThat is all.",
+        because="after_agent_callback adds an event: the one before it is part of the run, too",
+    ),
+    Program(
+        name="several messages",
+        target=lambda: agent(["Let me see.", calling("look")], "It rains.", tools=[look]),
+        bare=bare,
+        differs="Let me see.\n\nIt rains.",
+        because="what the agent says before it calls a tool is part of the answer",
+    ),
+    Program(
+        name="an agent as a tool is the last step",
+        target=adviser,
+        bare=bare,
+    ),
+    Program(
+        name="a sequence",
+        target=lambda: composed(
+            SequentialAgent, agent("a draft", name="writer"), agent("the end", name="editor")
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="a workflow",
+        target=lambda: Workflow(
+            name="flow", edges=[("START", agent("hello", name="greeter"), flow)]
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="structured output",
+        target=lambda: agent('{"city": "Rome", "degrees": 20}', output_schema=Weather),
+        bare=data,
+    ),
+    Program(
+        name="files",
+        target=lambda: agent(
+            ["Here.", Part(inline_data=Blob(data=b"pixels", mime_type="image/png"))]
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="reasoning",
+        target=lambda: agent([Part(text="pondering", thought=True), "It rains."]),
+        bare=bare,
+        blocked="pondering",
+        is_kept=True,
+    ),
+    Program(name="nothing", target=lambda: agent(" "), bare=bare),
+]
+
+
+# The framework's own tool still uses it.
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+def test_text_is_held_where_it_may_change():
+    held = [agent("x", after_model_callback=guard), app(agent("x"), Guard("guard"))]
+    free = [agent("x", after_agent_callback=conclude), app(agent("x"), LoggingPlugin())]
+    assert [adapt(target).holds_text for target in (*held, *free)] == [True, True, False, False]
