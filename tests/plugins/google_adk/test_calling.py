@@ -8,6 +8,8 @@ from uuid import uuid4
 import pytest
 from a2a_adapters_google_adk import A2AAgent, A2AModel, A2ATool, adapt
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.loop_agent import LoopAgent
+from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
@@ -53,7 +55,7 @@ class Conversing(calling.Conversing):
 
         async def say(text):
             events = await runner.run_debug(text, session_id=session, quiet=True)
-            return "".join(part.text for part in events[-1].content.parts)
+            return "".join(part.text or "" for part in events[-1].content.parts)
 
         return say
 
@@ -123,11 +125,53 @@ async def test_agents_send_only_what_is_new_and_one_serves_many_sessions():
     assert {len(message["parts"]) for message in recording.messages} == {1}
 
 
-async def test_questions_of_an_agent_are_answers_and_the_next_message_replies():
+def loop(member):
+    return composed(LoopAgent, member, max_iterations=1)
+
+
+def sequence(member):
+    return composed(SequentialAgent, agent("a draft", name="writer"), member)
+
+
+def first(member):
+    return composed(SequentialAgent, member, agent("the end", name="last"))
+
+
+def parallel(member):
+    return composed(ParallelAgent, member, agent("beside", name="other"))
+
+
+def handed_over(member):
+    return agent(support.calling("transfer_to_agent", agent_name=member.name), sub_agents=[member])
+
+
+def workflow(member):
+    return Workflow(name="flow", edges=[("START", member)])
+
+
+COMPOSED = [lambda member: member, sequence, first, parallel, handed_over, workflow, loop]
+
+
+@pytest.mark.parametrize("compose", COMPOSED)
+async def test_questions_of_an_agent_wait_for_the_user(compose):
+    recording = Recording(build_app(booking))
+    async with running(recording) as url:
+        adapter = adapt(compose(desk(url)))
+        events = await ask(adapter, "book")
+        assert only(events, InputRequired).prompt == "Which city?"
+        assert "Which city?" not in answer(events)
+        events = await reply(adapter, "Rome")
+        assert not [event for event in events if isinstance(event, InputRequired)]
+        assert answer(events) == ("the end" if compose is first else "Booked Rome.")
+    assert [message["parts"][-1]["text"] for message in recording.messages][-1] == "Rome"
+    assert len(recording.messages) == 2
+
+
+async def test_the_next_message_of_a_session_answers_a_question():
     async with served(booking) as remote:
-        adapter = adapt(desk(remote))
-        assert answer(await ask(adapter, "book")) == "Which city?"
-        assert answer(await ask(adapter, "Rome")) == "Booked Rome."
+        say = Conversing().conversation(desk(remote))
+        assert await say("book") == "Which city?"
+        assert await say("Rome") == "Booked Rome."
 
 
 async def test_failed_tasks_and_lost_agents_raise():

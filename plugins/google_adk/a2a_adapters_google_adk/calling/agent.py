@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Unpack
+from uuid import uuid4
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.events.event import Event
+from google.genai.types import FunctionCall
+from google.genai.types import Part as GenaiPart
 from pydantic import PrivateAttr
 
-from a2a_adapters import AgentReply, RemoteAgent, Text, TextDelta, ToolDescription, dialogue
+from a2a_adapters import (
+    AgentReply,
+    Data,
+    Question,
+    RemoteAgent,
+    Text,
+    TextDelta,
+    ToolDescription,
+    as_json,
+    dialogue,
+)
 from a2a_adapters_google_adk.calling.contents import as_content, as_parts, as_usage, words
+from a2a_adapters_google_adk.serving.questions import INPUT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from google.adk.agents.invocation_context import InvocationContext
 
@@ -28,8 +42,9 @@ class A2AAgent(BaseAgent):
     """Any A2A agent as an agent: alone, as a sub-agent, as a node of a workflow, or as a tool.
 
     The remote agent keeps the conversation, whose place is in the session: each run sends only what
-    was said since its last answer. A question is returned as the answer, and the next run of the
-    session answers it. One agent serves any number of sessions.
+    was said since its last answer. A question asks for the user's input (`adk_request_input`), so
+    that agents after this one wait; the response to that, or the next message of the user if this
+    agent runs again, answers it. One agent serves any number of sessions.
 
     Args:
         agent: The agent, or its URL.
@@ -52,7 +67,9 @@ class A2AAgent(BaseAgent):
     ) -> None:
         remote = RemoteAgent.of(agent, **options)
         described = ToolDescription.of_agent(about or remote.describe_sync())
-        super().__init__(name=described.name, description=described.description)
+        super().__init__(
+            name=described.name, description=described.description, rerun_on_resume=True
+        )
         self._agent = remote
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event]:
@@ -68,14 +85,22 @@ class A2AAgent(BaseAgent):
         )
         async with aclosing(answer) as events:
             async for event in events:
+                if isinstance(event, Question):
+                    continue  # it is part of the call
                 if isinstance(event, TextDelta):
                     yield self._event(ctx, content=words(event.text), partial=True)
                 elif isinstance(event, AgentReply):
+                    content, asked = as_content(event), {}
+                    if event.is_question:
+                        call = _input_call(event)
+                        (content.parts or []).append(GenaiPart(function_call=call))
+                        asked = {"long_running_tool_ids": {call.id}}
                     yield self._event(
                         ctx,
-                        content=as_content(event),
+                        content=content,
                         usage_metadata=as_usage(event),
                         custom_metadata={_PLACE: _place(event)},
+                        **asked,
                     )
 
     def _since_answer(self, events: Sequence[Event]) -> tuple[dict[str, str], Sequence[Event]]:
@@ -104,11 +129,28 @@ def _place(reply: AgentReply) -> dict[str, str]:
     return {"context_id": reply.context_id, "task_id": task_id}
 
 
+def _input_call(reply: AgentReply) -> FunctionCall:
+    """Return the call by which a question asks for the user's input."""
+    data = [part.value for part in reply.status_parts if isinstance(part, Data)]
+    call_id = uuid4().hex
+    arguments = {"interruptId": call_id, "message": reply.question, "payload": data or None}
+    return FunctionCall(id=call_id, name=INPUT, args=arguments)
+
+
+def _said(event: Event) -> Iterator[Part]:
+    """Yield what an event says, and the user's answers to questions."""
+    parts = (event.content and event.content.parts) or []
+    yield from as_parts(parts)
+    for response in (part.function_response for part in parts if part.function_response):
+        if response.name == INPUT:
+            given = response.response or {}
+            value = given.get("result", given)
+            yield Text(value) if isinstance(value, str) else Data(as_json(value))
+
+
 def _parts(events: Sequence[Event]) -> list[Part]:
     """Convert what was said to one message, a dialogue unless the user said it all."""
     turns = [
-        ("User" if event.author == "user" else event.author, list(as_parts(event.content.parts)))
-        for event in events
-        if event.content
+        ("User" if event.author == "user" else event.author, list(_said(event))) for event in events
     ]
     return dialogue([turn for turn in turns if turn[1]]) or [_GO_ON]

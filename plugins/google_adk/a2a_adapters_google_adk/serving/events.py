@@ -19,7 +19,7 @@ from a2a_adapters import (
     ToolCalls,
     as_output,
 )
-from a2a_adapters_google_adk.serving.questions import ASKING, as_call
+from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, as_call
 from a2a_adapters_google_adk.serving.targets import schemas, speakers
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RunEvents:
             yield from _thoughts(parts)
             yield from self._tool_events(event, parts)
         yield from _files(parts)
-        text = _text(parts)
+        text = _without_questions(event, _text(parts))
         yield from self._message(event, text)
         if event.output is not None and not (text and event.author in self._schemas):
             yield from self._output(event)
@@ -166,6 +166,14 @@ def _speaker(event: Event) -> _Speaker:
 
 def _text(parts: list[GenaiPart]) -> str:
     return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _without_questions(event: Event, text: str) -> str:
+    """Return the text of an event without the question that its call for input repeats."""
+    for call in event.get_function_calls():
+        if call.name == INPUT and (asked := (call.args or {}).get("message")):
+            text = text.removesuffix(asked).removesuffix("\n")
+    return text
 
 
 def _thoughts(parts: list[GenaiPart]) -> Iterator[AgentEvent]:
