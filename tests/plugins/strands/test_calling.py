@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from a2a.types import TaskState
 from a2a_adapters_strands import A2AModel, a2a_tool
 from strands.types._snapshot import Snapshot
 
 from a2a_adapters import (
+    AgentRequest,
     ConfigurationError,
+    InputRequired,
+    ServerOptions,
     build_app,
 )
-from a2a_adapters.testing import running
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.calling.support import (
     booking,
     reading,
@@ -104,3 +108,39 @@ async def test_a_remote_agent_is_a_node_of_a_graph():
     async with served(remembering) as remote:
         result = await support.team(asking(remote, name="desk")).invoke_async("hi")
     assert text_of(result.results["desk"].result) == "hi"
+
+
+def graph(member):
+    return lambda: support.team(member(), support.agent("the end", name="last"))
+
+
+async def asking_twice(request: AgentRequest):
+    """Book a trip after two questions."""
+    city = yield InputRequired("Which city?")
+    day = yield InputRequired("Which day?")
+    yield f"Booked {city.text} on {day.text}."
+
+
+@pytest.mark.parametrize("compose", [lambda member: member, graph])
+async def test_questions_of_a_model_wait_for_the_caller(compose, tmp_path):
+    recording = Recording(build_app(asking_twice))
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
+    async with running(recording) as url:
+        target = compose(lambda: asking(url, name="desk"))
+        context = ""
+        for _ in range(2):
+            async with (
+                running(build_app(target, options=options)) as address,
+                connect(address) as client,
+            ):
+                task = await send(client, user_message("book", context_id=context))
+                for question, said in (("Which city?", "Rome"), ("Which day?", "Monday")):
+                    assert task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+                    assert task.status.message.parts[0].text == question
+                    assert not task.artifacts
+                    task = await send(client, user_message(said, task_id=task.id))
+            expected = "the end" if compose is graph else "Booked Rome on Monday."
+            assert answer_of(task) == expected
+            context = task.context_id
+    said = [message["parts"][-1]["text"] for message in recording.messages]
+    assert [text.rpartition(" ")[2] for text in said] == ["book", "Rome", "Monday"] * 2
