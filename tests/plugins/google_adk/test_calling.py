@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -68,6 +69,16 @@ class TestModels(Conversing, calling.Models):
 class TestAgents(Conversing, calling.Conversations):
     def asking(self, remote):
         return desk(remote)
+
+
+class TestAgentsAsMembers(calling.Members):
+    def member(self, remote):
+        return desk(remote)
+
+
+class TestModelsAsMembers(calling.Members):
+    def member(self, remote):
+        return asking(remote)
 
 
 class TestTools(Conversing, calling.Tools):
@@ -152,11 +163,13 @@ def workflow(member):
 COMPOSED = [lambda member: member, sequence, first, parallel, handed_over, workflow, loop]
 
 
+# Its model takes no tools, not even the one that hands over to the parent.
+@pytest.mark.parametrize("make", [desk, partial(asking, disallow_transfer_to_parent=True)])
 @pytest.mark.parametrize("compose", COMPOSED)
-async def test_questions_of_an_agent_wait_for_the_user(compose):
+async def test_questions_of_an_agent_wait_for_the_user(compose, make):
     recording = Recording(build_app(booking))
     async with running(recording) as url:
-        adapter = adapt(compose(desk(url)))
+        adapter = adapt(compose(make(url)))
         events = await ask(adapter, "book")
         assert only(events, InputRequired).prompt == "Which city?"
         assert "Which city?" not in answer(events)

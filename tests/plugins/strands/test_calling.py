@@ -60,6 +60,11 @@ class TestModels(Conversing, calling.Models, calling.Conversations):
             A2AModel(calling.NOWHERE).update_config(temperature=1)
 
 
+class TestModelsAsMembers(calling.Members):
+    def member(self, remote):
+        return asking(remote)
+
+
 class TestTools(Conversing, calling.Tools):
     framework = "strands"
 

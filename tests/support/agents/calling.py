@@ -23,7 +23,7 @@ from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.support.once import asked_through, assert_counted_once
 from tests.support.servers.front import Recording
-from tests.support.servers.told import FORMS, Told
+from tests.support.servers.told import BOOKED, FORMS, Told
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -111,6 +111,31 @@ class Models(Conversing):
 
     def test_the_framework_of_a_model_is_found_by_name(self):
         assert isinstance(remote_llm(NOWHERE, self.framework), self.model)
+
+
+class Members:
+    """Remote agents as members of served agents."""
+
+    @abstractmethod
+    def member(self, remote: RemoteAgent) -> object:
+        """Return a target whose only agent, or model, is the remote agent."""
+
+    async def test_an_open_question_is_cancelled_with_its_task(self):
+        server = Told([BOOKED])
+        async with (
+            server.app("JSONRPC", "1.0") as app,
+            running(app) as url,
+            RemoteAgent(url) as remote,
+            running(build_app(self.member(remote), name="local")) as here,
+            RemoteAgent(here) as caller,
+        ):
+            asked = await caller.send("book")
+            assert asked.question == "Which city?"
+            await caller.cancel(asked.task_id)
+            assert await server.cancelled.get() == "t"
+            asked = await caller.send("book", context_id=asked.context_id)
+            assert (await caller.send("Rome", task_id=asked.task_id)).text == "booked"
+        assert server.cancelled.empty()
 
 
 class Tools(Conversing):

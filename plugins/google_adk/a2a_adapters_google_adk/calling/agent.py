@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Unpack
-from uuid import uuid4
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.events.event import Event
-from google.genai.types import FunctionCall
 from google.genai.types import Part as GenaiPart
 from pydantic import PrivateAttr
 
 from a2a_adapters import (
     AgentReply,
-    Data,
     Question,
     RemoteAgent,
     Text,
     TextDelta,
     ToolDescription,
-    as_json,
     dialogue,
 )
-from a2a_adapters_google_adk.calling.contents import as_content, as_parts, as_usage, words
-from a2a_adapters_google_adk.serving.questions import INPUT
+from a2a_adapters_google_adk.calling.contents import (
+    answers,
+    as_content,
+    as_parts,
+    as_usage,
+    input_call,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -92,7 +94,7 @@ class A2AAgent(BaseAgent):
                 elif isinstance(event, AgentReply):
                     content, asked = as_content(event), {}
                     if event.is_question:
-                        call = _input_call(event)
+                        call = input_call(event)
                         (content.parts or []).append(GenaiPart(function_call=call))
                         asked = {"long_running_tool_ids": {call.id}}
                     yield self._event(
@@ -129,23 +131,12 @@ def _place(reply: AgentReply) -> dict[str, str]:
     return {"context_id": reply.context_id, "task_id": task_id}
 
 
-def _input_call(reply: AgentReply) -> FunctionCall:
-    """Return the call by which a question asks for the user's input."""
-    data = [part.value for part in reply.status_parts if isinstance(part, Data)]
-    call_id = uuid4().hex
-    arguments = {"interruptId": call_id, "message": reply.question, "payload": data or None}
-    return FunctionCall(id=call_id, name=INPUT, args=arguments)
-
-
 def _said(event: Event) -> Iterator[Part]:
     """Yield what an event says, and the user's answers to questions."""
-    parts = (event.content and event.content.parts) or []
+    parts = event.content.parts if event.content else None
     yield from as_parts(parts)
-    for response in (part.function_response for part in parts if part.function_response):
-        if response.name == INPUT:
-            given = response.response or {}
-            value = given.get("result", given)
-            yield Text(value) if isinstance(value, str) else Data(as_json(value))
+    for _, answer in answers(parts):
+        yield answer
 
 
 def _parts(events: Sequence[Event]) -> list[Part]:

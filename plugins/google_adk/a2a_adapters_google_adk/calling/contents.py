@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from google.genai.types import Blob, Content, FileData, GenerateContentResponseUsageMetadata
+from google.genai.types import (
+    Blob,
+    Content,
+    FileData,
+    FunctionCall,
+    GenerateContentResponseUsageMetadata,
+)
 from google.genai.types import Part as GenaiPart
 
-from a2a_adapters import AgentReply, File, Part, Text
+from a2a_adapters import AgentReply, Data, File, Part, Text, as_json
+from a2a_adapters_google_adk.serving.questions import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +31,24 @@ def as_parts(contents: Sequence[GenaiPart] | None) -> Iterator[Part]:
             yield File(content=blob.data or b"", media_type=media_type, filename=filename)
         elif linked := part.file_data:
             yield File(url=linked.file_uri, media_type=linked.mime_type or "")
+
+
+def answers(contents: Sequence[GenaiPart] | None) -> Iterator[tuple[str, Part]]:
+    """Yield the user's answers to calls for input, each with the id of its call."""
+    for response in (part.function_response for part in contents or () if part.function_response):
+        if response.name == INPUT:
+            given = response.response or {}
+            value = given.get("result", given)
+            answer = Text(value) if isinstance(value, str) else Data(as_json(value))
+            yield response.id or "", answer
+
+
+def input_call(reply: AgentReply, **place: str) -> FunctionCall:
+    """Return the call by which a question asks for the user's input."""
+    data = [part.value for part in reply.status_parts if isinstance(part, Data)]
+    call_id = uuid4().hex
+    asked = {"interruptId": call_id, "message": reply.question, "payload": data or None}
+    return FunctionCall(id=call_id, name=INPUT, args={**asked, **place})
 
 
 def words(text: str) -> Content:

@@ -7,17 +7,28 @@ from typing import TYPE_CHECKING, Unpack
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools import request_input  # type: ignore[attr-defined]
+from google.genai.types import Part as GenaiPart
 from pydantic import PrivateAttr
 
 from a2a_adapters import (
     AgentReply,
     ConfigurationError,
+    Question,
     RemoteAgent,
     Text,
     TextDelta,
     dialogue,
 )
-from a2a_adapters_google_adk.calling.contents import as_content, as_parts, as_usage, words
+from a2a_adapters_google_adk.calling.contents import (
+    answers,
+    as_content,
+    as_parts,
+    as_usage,
+    input_call,
+    words,
+)
+from a2a_adapters_google_adk.serving.questions import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,8 +46,8 @@ class A2AModel(BaseLlm):
     """Any A2A agent as a model: `LlmAgent(model=A2AModel("http://localhost:8000"), ...)`.
 
     The framework gives a model no conversation, so that each call sends all messages, in a
-    conversation of its own. `A2AAgent` has conversations, and answers questions. One model serves
-    any number of agents.
+    conversation of its own; `A2AAgent` has conversations. A question asks for the user's input
+    (`adk_request_input`), whose response answers it. One model serves any number of agents.
 
     The remote agent has its own tools and takes none. Data of an answer is given as text.
 
@@ -66,12 +77,33 @@ class A2AModel(BaseLlm):
                 "a remote agent has its own tools and takes none: remove the tools, the "
                 "sub-agents and the output_schema of the agent whose model is an A2AModel"
             )
-        async with aclosing(self._agent.stream(_parts(llm_request))) as events:
+        parts, (context_id, task_id) = _answer(llm_request) or (_parts(llm_request), ("", ""))
+        answer = self._agent.stream(parts, context_id=context_id, task_id=task_id)
+        async with aclosing(answer) as events:
             async for event in events:
+                if isinstance(event, Question):
+                    continue  # it is part of the call
                 if isinstance(event, TextDelta) and stream:
                     yield LlmResponse(content=words(event.text), partial=True)
                 elif isinstance(event, AgentReply):
-                    yield LlmResponse(content=as_content(event), usage_metadata=as_usage(event))
+                    content = as_content(event)
+                    if event.is_question:
+                        ids = {"context_id": event.context_id, "task_id": event.task_id}
+                        call = input_call(event, **ids)
+                        (content.parts or []).append(GenaiPart(function_call=call))
+                        llm_request.tools_dict[INPUT] = request_input  # so that the run waits
+                    yield LlmResponse(content=content, usage_metadata=as_usage(event))
+
+
+def _answer(llm_request: LlmRequest) -> tuple[list[Part], tuple[str, str]] | None:
+    """Return the user's answer to a question, if it is said last, and where that was asked."""
+    contents = llm_request.contents
+    given = dict(answers(contents[-1].parts if contents else None))
+    for part in (part for content in reversed(contents) for part in content.parts or ()):
+        if (call := part.function_call) and call.id in given:
+            asked = call.args or {}
+            return [given[call.id]], (asked.get("context_id", ""), asked.get("task_id", ""))
+    return None
 
 
 def _parts(llm_request: LlmRequest) -> list[Part]:
