@@ -6,8 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters_pydantic_ai import adapt
-from pydantic_ai import Agent, Tool, UserPromptPart
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai import (
+    Agent,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 from tests.support.adapters import words
 from tests.support.agents import items
@@ -30,7 +38,11 @@ class Fake(FunctionModel):
         self._answer = answer
         self._streams = streams
         self.heard: list[list[Any]] = []
-        super().__init__(stream_function=self._stream)
+        super().__init__(self._respond, stream_function=self._stream)
+
+    async def _respond(self, messages, info):
+        self.heard.append(list(messages))
+        return ModelResponse([_part(item) for item in await items(self._answer, messages)])
 
     async def _stream(self, messages, info):
         self.heard.append(list(messages))
@@ -45,6 +57,18 @@ class Fake(FunctionModel):
                     yield word
             else:
                 yield item
+
+
+def _part(item: Any) -> Any:
+    match item:
+        case Exception():
+            raise item
+        case DeltaToolCall():
+            return ToolCallPart(item.name, item.json_args, item.tool_call_id)
+        case str():
+            return TextPart(item)
+        case {0: DeltaThinkingPart(content=thought)}:
+            return ThinkingPart(thought)
 
 
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> DeltaToolCall:

@@ -15,7 +15,6 @@ from pydantic_ai import (
     FilePart,
     FunctionToolset,
     ModelResponse,
-    ModelRetry,
     NativeOutput,
     PromptedOutput,
     RunContext,
@@ -30,6 +29,7 @@ from pydantic_ai.models.function import DeltaThinkingPart
 
 from a2a_adapters import (
     AgentRequest,
+    AnswerText,
     Data,
     File,
     NoAdapterError,
@@ -148,20 +148,6 @@ async def test_functions_make_the_output():
     assert not deltas(events)
 
 
-async def test_validators_check_text_before_it_is_sent():
-    made = agent("the secret is 42", "Nothing here.")
-
-    @made.output_validator
-    def no_secret(output: str) -> str:
-        if "secret" in output:
-            raise ModelRetry("Keep the secret.")
-        return output.upper()
-
-    for each in (made, WrapperAgent(made)):
-        assert deltas(await ask(adapt(each), "hi")) == ["NOTHING HERE."]
-        made.model = script("the secret is 42", "Nothing here.")
-
-
 class Drawing(Fake):
     """Answers with an image and a text."""
 
@@ -197,7 +183,9 @@ async def test_tools_thoughts_and_events_of_tools_are_progress():
     made = with_tool([thought, calling("look_up", city="Rome")], "It rains.")
     events = await ask(adapt(made), "hi", wants_progress=True)
     assert answer(events) == "It rains."
-    told = [event for event in events if not isinstance(event, TextDelta | TaskMetadata)]
+    told = [
+        event for event in events if not isinstance(event, TextDelta | AnswerText | TaskMetadata)
+    ]
     assert told[0] == Progress("hm", {"kind": "thought"})
     assert told[1] == ToolCall("c1", "look_up", {"city": "Rome"})
     assert told[2].data["city"] == "Rome"
@@ -206,7 +194,7 @@ async def test_tools_thoughts_and_events_of_tools_are_progress():
 
 async def test_progress_is_off_by_default():
     events = await ask(adapt(with_tool(calling("look_up", city="Rome"), "It rains.")), "hi")
-    assert {type(event) for event in events} == {TextDelta, TaskMetadata}
+    assert {type(event) for event in events} == {TextDelta, AnswerText, TaskMetadata}
 
 
 def asked_who(**options):

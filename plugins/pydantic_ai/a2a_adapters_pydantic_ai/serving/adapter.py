@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic_ai import DeferredToolRequests
+from pydantic_ai import (
+    AgentRunResultEvent,
+    AgentStreamEvent,
+    DeferredToolRequests,
+    RunUsage,
+    capture_run_messages,
+)
 from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.exceptions import ContentFilterError
 
 from a2a_adapters import (
     Adapter,
@@ -21,32 +29,37 @@ from a2a_adapters import (
     Limits,
     Rejected,
     TargetError,
+    TaskMetadata,
     ThreadPool,
 )
+from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_pydantic_ai.serving.card import describe_agent
 from a2a_adapters_pydantic_ai.serving.events import RunEvents
-from a2a_adapters_pydantic_ai.serving.failures import failure, rejection
+from a2a_adapters_pydantic_ai.serving.failures import blocked, failure, rejection
+from a2a_adapters_pydantic_ai.serving.guards import (
+    checks_output,
+    checks_responses,
+    judges_whole_responses,
+    tries_again,
+)
 from a2a_adapters_pydantic_ai.serving.input import as_prompt
 from a2a_adapters_pydantic_ai.serving.memory import KIND, AnyTurn
 from a2a_adapters_pydantic_ai.serving.output import asking_output_type
 from a2a_adapters_pydantic_ai.serving.questions import Paused, question, results
+from a2a_adapters_pydantic_ai.serving.responses import unanswered
 
 if TYPE_CHECKING:
-    from pydantic_ai import (
-        AgentRunResultEvent,
-        AgentStreamEvent,
-        DeferredToolResults,
-        ModelMessage,
-        RunUsage,
-        UsageLimits,
-    )
+    from pydantic_ai import DeferredToolResults, ModelMessage, UsageLimits
 
     from a2a_adapters import OutboundPolicy, StateStorage
     from a2a_adapters_pydantic_ai.serving.input import Prompt
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _AnyAgent: TypeAlias = AbstractAgent[Any, Any]
+_Event: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,11 @@ class PydanticAIAdapter(Adapter):
         self._threads = ThreadPool((limits or Limits()).threads)
         self._turns = StoredTurns(KIND, limits)
 
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]  # hooks may be added later
+        """Whether the agent may change or refuse text that its model has streamed."""
+        return checks_output(self._example) or checks_responses(self._example)
+
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `description` and its function tools."""
         return describe_agent(self._example)
@@ -141,50 +159,105 @@ class PydanticAIAdapter(Adapter):
         start = _Start.of(turn, prompt)
         made = self._agent_for(request)
         agent = await made if inspect.isawaitable(made) else made
-        answer = RunEvents(agent, wants_progress=request.wants_progress, known=start.known)
+        answer = RunEvents(
+            agent,
+            holds=self.holds_text,
+            wants_progress=request.wants_progress,
+            before={message.run_id for message in start.messages},
+            known=start.known,
+        )
         try:
-            async with aclosing(self._run(agent, request, start)) as run:
-                async for event in run:
-                    for each in answer.take(event):
-                        yield each
+            async with aclosing(self._events(agent, request, start, answer)) as events:
+                async for each in events:
+                    yield each
         except Exception as error:
             rejected = rejection(error)
             for each in [*answer.fail(), *rejected]:
                 yield each
             if rejected:
                 return
+            if found := blocked(error, in_tool=answer.in_tool):
+                if isinstance(error, ContentFilterError):
+                    yield TaskMetadata({"error": {"category": "model_refused"}})
+                raise found from error
             if failed := failure(error, in_tool=answer.in_tool):
                 raise failed from error
             raise
         async for each in self._ending(request, turn, answer):
             yield each
 
-    async def _run(
-        self, agent: _AnyAgent, request: AgentRequest, start: _Start
-    ) -> AsyncGenerator[AgentStreamEvent | AgentRunResultEvent[Any]]:
-        run = agent.run_stream_events(
-            start.prompt,
-            output_type=asking_output_type(agent),
-            message_history=start.messages,
-            deferred_tool_results=start.results,
-            deps=self._deps(request),
-            usage=start.usage,
-            usage_limits=self._usage_limits,
-            conversation_id=request.conversation_key(),
-            metadata={
+    async def _events(
+        self, agent: _AnyAgent, request: AgentRequest, start: _Start, answer: RunEvents
+    ) -> _Events:
+        """Run the agent, and once more without streaming where only that can try again."""
+        run = self._whole if judges_whole_responses(agent) else self._streamed
+        options = self._options(agent, request, start)
+        try:
+            async with aclosing(run(agent, start.prompt, options, answer)) as events:
+                async for event in events:
+                    for each in answer.take(event):
+                        yield each
+        except Exception as error:
+            if run == self._whole or answer.in_tool or not tries_again(error, agent):
+                raise
+            logger.info("the agent tries again without streaming: %s", type(error).__name__)
+        else:
+            return
+        for each in answer.again():
+            yield each
+        options |= {"message_history": unanswered(answer.messages), "deferred_tool_results": None}
+        async with aclosing(self._whole(agent, None, options, answer)) as events:
+            async for event in events:
+                for each in answer.take(event):
+                    yield each
+
+    def _options(self, agent: _AnyAgent, request: AgentRequest, start: _Start) -> dict[str, Any]:
+        return {
+            "output_type": asking_output_type(agent),
+            "message_history": start.messages,
+            "deferred_tool_results": start.results,
+            "deps": self._deps(request),
+            "usage": start.usage or RunUsage(),
+            "usage_limits": self._usage_limits,
+            "conversation_id": request.conversation_key(),
+            "metadata": {
                 "owner": request.owner,
                 "context_id": request.context_id,
                 "task_id": request.task_id,
             },
-            infer_name=False,
-        )
-        async with run as events:
-            # The task of the run, which starts here, keeps this executor.
-            with agent.using_thread_executor(self._threads):
+            "infer_name": False,
+        }
+
+    async def _streamed(
+        self, agent: _AnyAgent, prompt: Prompt | None, options: dict[str, Any], answer: RunEvents
+    ) -> AsyncGenerator[_Event]:
+        async with agent.run_stream_events(prompt, **options) as events:
+            # The task of the run, which starts here, keeps this executor and the messages.
+            with agent.using_thread_executor(self._threads), capture_run_messages() as messages:
+                answer.messages = messages
                 first = await anext(events)
             yield first
             async for event in events:
                 yield event
+
+    def _whole(
+        self, agent: _AnyAgent, prompt: Prompt | None, options: dict[str, Any], answer: RunEvents
+    ) -> AsyncGenerator[_Event]:
+        """Run the agent with whole responses of its model, as its own `run` does."""
+
+        async def produce(put: Callable[[_Event], Awaitable[None]]) -> None:
+            with agent.using_thread_executor(self._threads), capture_run_messages() as messages:
+                answer.messages = messages
+                async with agent.iter(prompt, **options) as run:
+                    async for node in run:
+                        if agent.is_call_tools_node(node):
+                            async with node.stream(run.ctx) as events:
+                                async for event in events:
+                                    await put(event)
+                    assert run.result is not None  # noqa: S101 - it has ended
+                    await put(AgentRunResultEvent(run.result))
+
+        return produced(produce)
 
     async def _ending(self, request: AgentRequest, turn: AnyTurn, answer: RunEvents) -> _Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import (
     AgentRunResultEvent,
+    BinaryContent,
     CustomEvent,
     DeferredToolRequests,
     FilePart,
@@ -21,19 +22,34 @@ from pydantic_ai import (
     ThinkingPart,
 )
 
-from a2a_adapters import AgentEvent, Progress, Speech, TextDelta, ToolCalls, as_json
+from a2a_adapters import (
+    AgentEvent,
+    AnswerText,
+    Progress,
+    Speech,
+    TextDelta,
+    ToolCalls,
+    as_json,
+)
+from a2a_adapters_pydantic_ai.serving.guards import checks_output, checks_responses
 from a2a_adapters_pydantic_ai.serving.output import (
     answers_text,
     as_file,
     final_output,
     metadata_of,
-    validates_output,
 )
+from a2a_adapters_pydantic_ai.serving.responses import accepted, refuses, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from pydantic_ai import AgentRunResult, AgentStreamEvent, ModelResponsePart
+    from pydantic_ai import (
+        AgentRunResult,
+        AgentStreamEvent,
+        ModelMessage,
+        ModelResponse,
+        ModelResponsePart,
+    )
     from pydantic_ai.agent import AbstractAgent
     from pydantic_ai.messages import BaseToolReturnPart
 
@@ -44,32 +60,48 @@ _ERRORS = {"failed", "retried"}
 class RunEvents:
     """Converts the events of one run.
 
-    The text of every model response is the answer, token by token. Exceptions: an agent with an
-    output type other than text answers with its final output, and an agent with output validators
-    with the text that they have passed.
+    The text of every model response is the answer, token by token, until the agent refuses the
+    response. An agent that checks its output answers with the output alone, and an agent with an
+    output type other than text with data. Files and thoughts of responses that the agent checks
+    are sent once it has accepted them.
 
     Attributes:
         result: The result of the run, once it has ended.
+        messages: The messages of the conversation up to the current point of the run.
 
     Args:
         agent: The agent.
+        holds: Whether the server may hold text back that the agent has not accepted.
         wants_progress: Whether the client follows the progress.
+        before: The ids of earlier runs of the conversation.
         known: The names of tools whose calls an earlier run reported, by the id of the call.
     """
 
     result: AgentRunResult[Any]
+    messages: Sequence[ModelMessage]
 
     def __init__(
-        self, agent: AbstractAgent[Any, Any], *, wants_progress: bool, known: Mapping[str, str]
+        self,
+        agent: AbstractAgent[Any, Any],
+        *,
+        holds: bool,
+        wants_progress: bool,
+        before: Collection[str | None],
+        known: Mapping[str, str],
     ) -> None:
         self._agent = agent
+        self._before = before
+        self._checks_output = checks_output(agent)
+        self._waits = self._checks_output or checks_responses(agent)
         self._is_text = answers_text(agent.output_type)
-        self._is_streamed = self._is_text and not validates_output(agent)
+        self._is_streamed = self._is_text and (holds or not self._waits)
         self._wants_progress = wants_progress
         self._tools = ToolCalls(known)
         self._running: dict[str, str] = {}
         self._speech = Speech[int]()
         self._response = 0
+        self._reported = 0
+        self._is_accepted = True
 
     @property
     def in_tool(self) -> bool:
@@ -81,13 +113,14 @@ class RunEvents:
         match event:
             case PartStartEvent(index=index, part=part):
                 if index == 0:
-                    yield from self._delta(self._end_of_response())
+                    yield from self._begin_response()
                 yield from self._started(part)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 yield from self._text(text)
-            case PartEndEvent(part=part):
+            case PartEndEvent(part=part) if not self._waits:
                 yield from self._ended(part)
             case FunctionToolCallEvent(part=call):
+                yield from self._accept()
                 self._running[call.tool_call_id] = call.tool_name
                 yield from self._call(call.tool_call_id, call.tool_name, call.args)
             case FunctionToolResultEvent(part=result):
@@ -98,6 +131,13 @@ class RunEvents:
             case CustomEvent() if event.ui:
                 yield from self._progress("", as_json(event))
 
+    def again(self) -> Iterator[AgentEvent]:
+        """Withdraw the response that failed; the next ones arrive as a whole."""
+        if not self._waits:
+            self._reported = len(accepted(self.messages, self._before))
+        self._waits, self._is_accepted = True, False
+        yield from self._accept()
+
     def fail(self) -> Iterator[AgentEvent]:
         """Yield the results of the tools that were running when an error ended the run."""
         for call_id, name in self._running.items():
@@ -107,27 +147,68 @@ class RunEvents:
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the metadata of a run that waits or has ended."""
         output = self.result.output
-        if self._is_text and isinstance(output, str):
-            yield from self._delta(self._speech.end(self._response, output))
-        else:
-            yield from self._delta(self._speech.rest())
-            if not isinstance(output, DeferredToolRequests):
-                yield from final_output(output, self._agent)
+        responses = accepted(self.result.all_messages(), self._before)
+        texts = [] if self._checks_output else [text_of(each) for each in responses]
+        if is_text := self._is_text and isinstance(output, str):
+            texts = [*texts[:-1], output]
+        if self._is_text:
+            yield self._accepted(texts)
+        if self._checks_output and isinstance(output, BinaryContent):
+            yield as_file(output)
+        elif self._checks_output:
+            for part in responses[-1].parts if responses else ():
+                if isinstance(part, FilePart):
+                    yield as_file(part.content)
+        yield from self._report(responses)
+        if not is_text and not isinstance(output, DeferredToolRequests):
+            yield from final_output(output, self._agent)
         yield metadata_of(self.result.usage)
+
+    def _begin_response(self) -> Iterator[AgentEvent]:
+        if self._response and (self._waits or refuses(self.messages[-1])):
+            yield from self._accept()
+        else:
+            yield from self._delta(self._speech.end(self._response))
+        self._response += 1
+        self._is_accepted = not self._waits
+
+    def _accept(self) -> Iterator[AgentEvent]:
+        """Yield the text that is accepted so far, and what else has waited for that."""
+        if self._is_accepted and not refuses(self.messages[-1]):
+            return
+        self._is_accepted = True
+        responses = accepted(self.messages, self._before)
+        if self._is_text and not self._checks_output:
+            yield self._accepted(map(text_of, responses))
+        yield from self._report(responses)
+
+    def _accepted(self, texts: Iterable[str]) -> AnswerText:
+        self._speech = Speech()
+        return AnswerText("".join(self._speech.end(-1, text) for text in texts))
+
+    def _report(self, responses: Sequence[ModelResponse]) -> Iterator[AgentEvent]:
+        """Yield the files and the progress of accepted responses, unless they were sent before."""
+        if not self._waits:
+            return
+        for part in (part for each in responses[self._reported :] for part in each.parts):
+            # Checks of the output see neither thoughts nor the files of other responses.
+            if not self._checks_output or not isinstance(part, FilePart | ThinkingPart):
+                yield from self._part(part)
+                yield from self._ended(part)
+        self._reported = len(responses)
 
     def _text(self, text: str) -> Iterator[AgentEvent]:
         if self._is_streamed:
             yield from self._delta(self._speech.add(self._response, text))
 
-    def _end_of_response(self) -> str:
-        rest = self._speech.end(self._response)
-        self._response += 1
-        return rest
-
     def _started(self, part: ModelResponsePart) -> Iterator[AgentEvent]:
+        if isinstance(part, TextPart):
+            yield from self._text(part.content)
+        elif not self._waits:
+            yield from self._part(part)
+
+    def _part(self, part: ModelResponsePart) -> Iterator[AgentEvent]:
         match part:
-            case TextPart(content=text):
-                yield from self._text(text)
             case FilePart(content=content):
                 yield as_file(content)
             case NativeToolReturnPart():

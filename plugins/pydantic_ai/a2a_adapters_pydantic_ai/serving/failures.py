@@ -10,6 +10,7 @@ from a2a_adapters import (
     A2AAdaptersError,
     AgentEvent,
     AgentFailedError,
+    BlockedError,
     ErrorCategory,
     Rejected,
     TaskMetadata,
@@ -27,16 +28,28 @@ _TRANSIENT = {408, 409, 425, 429}
 
 
 def rejection(error: Exception) -> list[AgentEvent]:
-    """Return the rejection if a usage limit or a content filter ended the run."""
-    if isinstance(error, exceptions.UsageLimitExceeded):
-        return _rejected(f"The agent reached its usage limit{_limit(error)}.", "limit")
+    """Return the rejection if a usage limit ended the run."""
+    if not isinstance(error, exceptions.UsageLimitExceeded):
+        return []
+    reason = f"The agent reached its usage limit{_limit(error)}."
+    return [TaskMetadata({"error": {"category": "limit"}}), Rejected(reason)]
+
+
+def blocked(error: Exception, *, in_tool: bool) -> BlockedError | None:
+    """Return the rejection if a content filter, a validator or a hook refused the answer.
+
+    Args:
+        error: The error.
+        in_tool: Whether a tool was running, which may refuse its arguments in the same way.
+    """
     if isinstance(error, exceptions.ContentFilterError):
-        return _rejected("The content filter of the model stopped the answer.", "model_refused")
-    return []
-
-
-def _rejected(reason: str, category: ErrorCategory) -> list[AgentEvent]:
-    return [TaskMetadata({"error": {"category": category}}), Rejected(reason)]
+        return BlockedError("The content filter of the model stopped the answer.")
+    if in_tool or not isinstance(error, exceptions.UnexpectedModelBehavior):
+        return None
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, exceptions.ModelRetry):
+        cause = cause.__cause__
+    return BlockedError("The agent's checks refused every answer of its model.") if cause else None
 
 
 def _limit(error: exceptions.UsageLimitExceeded) -> str:
@@ -62,6 +75,14 @@ def failure(error: Exception, *, in_tool: bool) -> AgentFailedError | None:
     if isinstance(error, A2AAdaptersError):  # a tool's own, for the caller
         return None
     return AgentFailedError("tool") if in_tool else None
+
+
+def is_of_model(error: Exception) -> bool:
+    """Whether a call of a model failed."""
+    return model_failure(error) is not None or _category(error) in {
+        "model_refused",
+        "model_unavailable",
+    }
 
 
 def _category(error: BaseException) -> ErrorCategory | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic_ai import BinaryContent, DeferredToolRequests
-from pydantic_ai.agent import WrapperAgent
 
 from a2a_adapters import File, Output, TaskMetadata, TokenUsage, as_output
+from a2a_adapters_pydantic_ai.serving.guards import validates_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,19 +18,12 @@ if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
 
 
-def validates_output(agent: AbstractAgent[Any, Any]) -> bool:
-    """Whether an agent has output validators, which may refuse or change its text."""
-    while isinstance(agent, WrapperAgent):
-        agent = agent.wrapped
-    # There is no public name; other kinds of agents have none.
-    return bool(getattr(agent, "_output_validators", None))
-
-
 def answers_text(output_type: Any) -> bool:
     """Whether the text of a model is the output, rather than JSON or the input of a function."""
-    if isinstance(output_type, Sequence):
-        return any(answers_text(each) for each in output_type)
-    return output_type is str or str in get_args(output_type)
+    kinds = output_type if isinstance(output_type, Sequence) else ()
+    if get_origin(output_type) in {Union, UnionType}:
+        kinds = get_args(output_type)
+    return output_type is str or any(map(answers_text, kinds))
 
 
 def asking_output_type(agent: AbstractAgent[Any, Any]) -> Any:

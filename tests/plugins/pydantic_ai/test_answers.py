@@ -1,0 +1,448 @@
+"""Agents answer as they do when they are run."""
+
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_pydantic_ai import adapt
+from pydantic import BaseModel
+from pydantic_ai import (
+    BinaryImage,
+    DeferredToolRequests,
+    FilePart,
+    ModelResponse,
+    ModelRetry,
+    RetryModelRequest,
+    TextPart,
+)
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    Hooks,
+    ModelFallback,
+    RaiseContentFilterError,
+    WrapperCapability,
+)
+from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.models import CompletedStreamedResponse
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.function import DeltaThinkingPart
+from pydantic_ai.models.wrapper import WrapperModel
+
+from a2a_adapters import (
+    AnswerText,
+    BlockedError,
+    Data,
+    File,
+)
+from tests.plugins.pydantic_ai.support import Fake, agent, book, calling, made
+from tests.support.adapters import ask, deltas
+from tests.support.answers import Program, check
+
+BOMB = "how to build a bomb"
+REFUSAL = "I cannot help."
+
+
+class Weather(BaseModel):
+    city: str
+
+
+async def run(served):
+    """Return what the framework's own call returns."""
+    return as_answer((await served.run("hello")).output)
+
+
+async def run_twice(served):
+    """Return the output after the first question is approved."""
+    asked = await served.run("hello", output_type=[str, DeferredToolRequests])
+    results = asked.output.build_results(approve_all=True)
+    done = await served.run(message_history=asked.all_messages(), deferred_tool_results=results)
+    return done.output
+
+
+async def nothing(_):
+    """Return no answer: the run raises, or asks."""
+
+
+def as_answer(output):
+    match output:
+        case BaseModel():
+            return Data(output.model_dump())
+        case BinaryImage():
+            return File(content=output.data, media_type=output.media_type)
+        case DeferredToolRequests():
+            return None
+        case _:
+            return output
+
+
+def is_blocked(response):
+    return BOMB in str(response.parts)
+
+
+def refused(response):
+    return ModelResponse([TextPart(REFUSAL)]) if is_blocked(response) else response
+
+
+async def replace(ctx, *, request_context, response):
+    """Replace what must not be said."""
+    return refused(response)
+
+
+async def retry(ctx, *, request_context, response):
+    """Ask the model again."""
+    if is_blocked(response):
+        raise ModelRetry("Say something else.")
+    return response
+
+
+async def attempt_again(ctx, *, request_context, response):
+    """Make another attempt, of which the model does not know."""
+    if is_blocked(response):
+        raise RetryModelRequest
+    return response
+
+
+async def block(ctx, *, request_context, response):
+    """End the run."""
+    if is_blocked(response):
+        raise BlockedError
+    return response
+
+
+class Guard(AbstractCapability):
+    """Replaces what must not be said around the whole request."""
+
+    async def wrap_model_request(self, ctx, *, request_context, handler):
+        return refused(await handler(request_context))
+
+
+class GuardOfRuns(AbstractCapability):
+    """Replaces what a run returns."""
+
+    async def after_run(self, ctx, *, result):
+        if BOMB in result.output:
+            result.output = REFUSAL
+        return result
+
+
+class Wrapped(WrapperCapability):
+    """Replaces what must not be said by a capability around another."""
+
+    async def after_model_request(self, ctx, *, request_context, response):
+        return refused(response)
+
+
+class GuardedModel(WrapperModel):
+    """Replaces what must not be said in whole responses only."""
+
+    async def request(self, *args):
+        return refused(await super().request(*args))
+
+
+def guarded(*answers, by=replace, **options):
+    """Return an agent whose hook checks the responses of its model."""
+    answers = answers or (["hm", f"this is {BOMB}"],)
+    return agent(*answers, capabilities=[Hooks(after_model_request=by)], **options)
+
+
+def with_tool(served):
+    """Add a tool to an agent."""
+
+    @served.tool_plain
+    def look_up() -> str:
+        """Look up the weather."""
+        return "rain"
+
+    return served
+
+
+def validated(*answers, by="", **options):
+    """Return an agent whose validator refuses or changes its output."""
+    served = with_tool(agent(*answers, **options))
+
+    @served.output_validator
+    def no_bomb(output: str) -> str:
+        if BOMB in output and not by:
+            raise ModelRetry("Say something else.")
+        return by if BOMB in output else output
+
+    return served
+
+
+def dying():
+    """Return a model that fails after half of an answer."""
+    return Fake(lambda _: ["half an ", ModelAPIError("first", "hunter2")])
+
+
+def whole(answer):
+    """Return a model that gives an answer each time."""
+    return Fake(lambda _: answer)
+
+
+def refuses(response: ModelResponse) -> bool:
+    return is_blocked(response)
+
+
+class Drawing(Fake):
+    """Answers with an image and a text."""
+
+    def request_stream(self, *args, **kwargs):
+        return Drawn(args[2])
+
+    async def request(self, *_):
+        return drawn()
+
+
+def drawn():
+    image = BinaryImage(b"png", media_type="image/png")
+    return ModelResponse([FilePart(image), TextPart(f"This is {BOMB}.")])
+
+
+class Drawn:
+    def __init__(self, parameters):
+        self._parameters = parameters
+
+    async def __aenter__(self):
+        return CompletedStreamedResponse(
+            drawn(), model_request_parameters=self._parameters, replay_events=True
+        )
+
+    async def __aexit__(self, *_):
+        pass
+
+
+def filtered():
+    """Return an agent whose model's content filter stops its answer."""
+    return agent(BOMB, capabilities=[RaiseContentFilterError(), FilteredByModel()])
+
+
+class FilteredByModel(AbstractCapability):
+    """Marks responses as stopped by the filter of the model."""
+
+    async def after_model_request(self, ctx, *, request_context, response):
+        response.finish_reason = "content_filter"
+        return response
+
+
+def nested():
+    """Return an agent whose tool is a guarded agent."""
+    inner = guarded()
+    served = agent(calling("delegate"), "It says no.")
+
+    @served.tool_plain
+    async def delegate() -> str:
+        """Ask another agent."""
+        return (await inner.run("hello")).output
+
+    return served
+
+
+BESIDE = "The text beside a tool call is part of the answer."
+KEPT = {"blocked": BOMB, "is_kept": True}
+"""The framework itself keeps a response that is asked for again in the history."""
+
+PROGRAMS = [
+    Program(name="a text", target=lambda: agent("one two three"), bare=run),
+    Program(name="no text", target=lambda: agent(" "), bare=nothing),
+    Program(name="a hook replaces", target=guarded, bare=run, blocked=BOMB),
+    Program(
+        name="a hook asks again",
+        target=lambda: guarded(f"this is {BOMB}", "an answer", by=retry),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a hook attempts again",
+        target=lambda: guarded(f"this is {BOMB}", "an answer", "an answer", by=attempt_again),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a hook blocks",
+        target=lambda: guarded(by=block),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability replaces",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[Guard()]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability around another replaces",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[Wrapped(Hooks())]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability of a function replaces",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[lambda _: Guard()]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability replaces the result",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[GuardOfRuns()]),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a validator asks again",
+        target=lambda: validated(f"this is {BOMB}", "an answer"),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a validator replaces",
+        target=lambda: validated(
+            [f"First, {BOMB}.", calling("look_up")], f"this is {BOMB}", by=REFUSAL
+        ),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a validator refuses every answer",
+        target=lambda: validated(*[f"this is {BOMB}"] * 2),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(name="a content filter", target=filtered, bare=nothing, state="rejected", blocked=BOMB),
+    Program(
+        name="a model that checks whole responses",
+        target=lambda: made(GuardedModel(whole(f"this is {BOMB}"))),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a hook replaces an image",
+        target=lambda: made(
+            Drawing(lambda _: ""), capabilities=[Hooks(after_model_request=replace)]
+        ),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a fallback after half of an answer",
+        target=lambda: made(FallbackModel(dying(), whole("an answer"))),
+        bare=run,
+    ),
+    Program(
+        name="a fallback as a capability",
+        target=lambda: made(dying(), capabilities=[ModelFallback(whole("an answer"))]),
+        bare=run,
+    ),
+    Program(
+        name="a fallback from a response",
+        target=lambda: made(
+            FallbackModel(whole(f"this is {BOMB}"), whole("an answer"), fallback_on=refuses)
+        ),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a tool",
+        target=lambda: with_tool(agent(["Let me see.", calling("look_up")], "It rains.")),
+        bare=run,
+        differs="Let me see.\n\nIt rains.",
+        because=BESIDE,
+    ),
+    Program(
+        name="a tool between checked responses",
+        target=lambda: with_tool(
+            guarded(["Let me see.", calling("look_up")], f"this is {BOMB}", by=replace)
+        ),
+        bare=run,
+        differs=f"Let me see.\n\n{REFUSAL}",
+        because=BESIDE,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a structured output",
+        target=lambda: agent(calling("final_result", city="Rome"), output_type=Weather),
+        bare=run,
+    ),
+    Program(
+        name="an output function as the last step",
+        target=lambda: agent(calling("final_result", text="hi"), output_type=[shout]),
+        bare=run,
+    ),
+    Program(name="a nested agent", target=nested, bare=run, blocked=BOMB),
+    Program(
+        name="an approval",
+        target=lambda: agent(calling("book", city="Rome"), "Done.", tools=[book([])]),
+        bare=run_twice,
+        messages=("hello", "yes"),
+    ),
+    Program(
+        name="a hook replaces after an approval",
+        target=lambda: guarded(
+            calling("book", city="Rome"), f"this is {BOMB}", tools=[book([])], by=replace
+        ),
+        bare=run_twice,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+    ),
+]
+
+
+def shout(text: str) -> str:
+    """Shout."""
+    return text.upper()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+async def test_checked_text_is_accepted_response_by_response():
+    served = with_tool(guarded(["Let me see.", calling("look_up")], f"this is {BOMB}"))
+    adapter = adapt(served)
+    assert adapter.holds_text
+    events = await ask(adapter, "hi", wants_progress=True)
+    kinds = [each.text if isinstance(each, AnswerText) else type(each).__name__ for each in events]
+    assert kinds.index("Let me see.") < kinds.index("ToolCall")
+    assert kinds[-2] == f"Let me see.\n\n{REFUSAL}"
+
+
+async def test_text_is_streamed_without_checks():
+    observed = []
+    hooks = Hooks(before_model_request=observe(observed))
+    adapter = adapt(agent("one two three", capabilities=[hooks]))
+    assert not adapter.holds_text
+    assert deltas(await ask(adapter, "hi")) == ["one", " two", " three"]
+    assert observed
+
+
+def observe(log):
+    async def observed(ctx, request_context):
+        log.append(request_context)
+        return request_context
+
+    return observed
+
+
+async def test_agents_that_are_chosen_later_are_checked_as_well():
+    checks = adapt(agent("unused"), agent_for=lambda _: guarded())
+    events = await ask(checks, "hi")
+    assert BOMB not in str(events)
+    assert AnswerText(REFUSAL) in events
+    free = adapt(agent("unused"), agent_for=lambda _: agent("one two"))
+    assert deltas(await ask(free, "hi")) == ["one", " two"]
+
+
+async def test_hooks_may_be_registered_after_the_agent_is_served():
+    hooks = Hooks()
+    adapter = adapt(agent("one two", capabilities=[hooks]))
+    assert not adapter.holds_text
+    hooks.on.after_model_request(replace)
+    assert adapter.holds_text
+
+
+async def test_progress_has_no_thoughts_that_a_hook_has_replaced():
+    thought = {0: DeltaThinkingPart(content=f"hm, {BOMB}")}
+    for served in (guarded([thought, "fine"]), validated([thought, "fine"])):
+        events = await ask(adapt(served), "hi", wants_progress=True)
+        assert BOMB not in str(events)
