@@ -7,6 +7,7 @@ from a2a_adapters_autogen import A2AAgent, A2AChatCompletionClient
 from a2a_adapters_langchain import A2AChatModel, A2ARunnable, A2ATool
 from a2a_adapters_openai_agents import A2AModel as OpenAIModel
 from a2a_adapters_pydantic_ai import A2AModel as PydanticModel
+from a2a_adapters_pydantic_ai import A2AToolset
 from agents import Agent, RunConfig, Runner, SQLiteSession
 from autogen_agentchat.conditions import HandoffTermination
 from autogen_agentchat.messages import HandoffMessage
@@ -18,8 +19,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic_ai import Agent as PydanticAgent
 
-from a2a_adapters import InputRequired, RemoteAgent, build_app
+from a2a_adapters import AgentDescription, InputRequired, RemoteAgent, build_app
 from a2a_adapters.testing import running
+from tests.plugins.pydantic_ai.support import Fake, calling, made
 from tests.support.servers.told import BOOKED, FORMS, Told
 
 pytestmark = pytest.mark.timeout(120)
@@ -178,7 +180,24 @@ def function_with(remote):
     return desk
 
 
-@pytest.mark.parametrize("target", [graph_with, team_with, function_with])
+def pydantic_agent(remote):
+    return PydanticAgent(PydanticModel(remote), name="desk")
+
+
+def pydantic_tool(remote):
+    def model(messages):
+        last = messages[-1].parts[-1]
+        is_done = last.part_kind == "tool-return"
+        return last.content.partition("\n")[0] if is_done else calling("desk", message="book")
+
+    toolset = A2AToolset(remote, ask_user=True, about=AgentDescription(name="desk", description=""))
+    return made(Fake(model), toolsets=[toolset])
+
+
+TARGETS = [graph_with, team_with, function_with, pydantic_agent, pydantic_tool]
+
+
+@pytest.mark.parametrize("target", TARGETS)
 async def test_a_question_of_a_remote_agent_is_cancelled_with_the_task_that_asks_it(target):
     server = Told([BOOKED])
     async with (

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 PROVIDER = "a2a"
 """The name of remote agents as a provider of models."""
 
+QUESTION = {PROVIDER: {"is_question": True}}
+"""The `provider_details` of the part of a response that is the agent's question."""
+
 _GO_ON = Text("Please go on.")
 
 
@@ -48,15 +51,18 @@ class Place:
         agent: The agent's address.
         context_id: Its contextId; "" for a new conversation.
         task_id: The task that waits for the next message; "" when none does.
+        needs_auth: Whether it waits for an authorisation.
     """
 
     agent: str
     context_id: str = ""
     task_id: str = ""
+    needs_auth: bool = False
 
     def after(self, reply: AgentReply) -> Place:
         """Return the place after an answer."""
-        return Place(self.agent, reply.context_id, reply.task_id if reply.is_question else "")
+        task_id = reply.task_id if reply.is_question else ""
+        return Place(self.agent, reply.context_id, task_id, reply.state == "auth-required")
 
     def as_details(self) -> dict[str, Any]:
         """Return the place as the `provider_details` of a response."""
@@ -72,6 +78,20 @@ def new_to(agent: str, messages: Sequence[ModelMessage]) -> tuple[Place, Sequenc
             if place and place["agent"] == agent and place["context_id"]:
                 return Place(**place), messages[position:]
     return Place(agent), messages
+
+
+def asked_by(response: ModelResponse) -> tuple[Place, str] | None:
+    """Return the place and the question of a response, if a remote agent asks."""
+    asked = "".join(
+        part.content for part in response.parts if isinstance(part, TextPart) and is_question(part)
+    )
+    place = Place(**(response.provider_details or {}).get(PROVIDER, {"agent": ""}))
+    return (place, asked.strip()) if asked and place.task_id else None
+
+
+def is_question(part: TextPart) -> bool:
+    """Whether a part is the question of a remote agent."""
+    return part.provider_details == QUESTION
 
 
 def as_parts(messages: Sequence[ModelMessage], instructions: str | None) -> list[Part]:

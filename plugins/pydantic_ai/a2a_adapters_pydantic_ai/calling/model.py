@@ -14,12 +14,14 @@ from pydantic_ai.models import Model, StreamedResponse
 from a2a_adapters import (
     AgentReply,
     ConfigurationError,
+    Question,
     RemoteAgent,
     SendOptions,
     TextDelta,
 )
 from a2a_adapters_pydantic_ai.calling.messages import (
     PROVIDER,
+    QUESTION,
     Place,
     as_parts,
     files_of,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _TEXT = "text"
 """The id of the answer's text among its parts."""
+_QUESTION = "question"
+"""The id of the question with which it may end."""
 
 _PROFILE = ModelProfile(supports_tools=False, default_structured_output_mode="prompted")
 
@@ -166,12 +170,20 @@ class _Answer(StreamedResponse):
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         is_text = self.model_request_parameters.output_mode == "text"
         async for each in self.events:
-            if isinstance(each, TextDelta) and is_text:
+            if isinstance(each, Question) and is_text:
+                for event in self._parts_manager.handle_text_delta(
+                    vendor_part_id=_QUESTION,
+                    content=each.text,
+                    provider_name=PROVIDER,
+                    provider_details=QUESTION,
+                ):
+                    yield event
+            elif isinstance(each, TextDelta) and is_text:
                 for event in self._text(each.text):
                     yield event
             elif isinstance(each, AgentReply):
                 if each.is_corrected and is_text:
-                    part = TextPart(each.text)
+                    part = TextPart(each.text.removesuffix(each.question))
                     yield self._parts_manager.handle_part(vendor_part_id=_TEXT, part=part)
                 for event in self._text(_rest(each, is_text=is_text)):
                     yield event

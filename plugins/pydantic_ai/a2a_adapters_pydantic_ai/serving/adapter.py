@@ -73,10 +73,12 @@ class _Start:
     known: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, turn: AnyTurn, prompt: Prompt | None) -> _Start:
-        """Return the start of a turn."""
+    def of(cls, turn: AnyTurn, request: AgentRequest, prompt: Prompt | None) -> _Start:
+        """Return the start of a turn. A prompt also answers the question of a remote agent."""
         if (paused := turn.before.paused) is None:
             return cls(turn.before.state or [], prompt)
+        if paused.asked:
+            return cls(paused.messages, as_prompt(request.parts), usage=paused.usage)
         names = {call.tool_call_id: call.tool_name for call in paused.calls}
         return cls(paused.messages, None, results(paused), paused.usage, names)
 
@@ -141,7 +143,7 @@ class PydanticAIAdapter(Adapter):
         Raises:
             InvalidInputError: The message is empty, or names a file by its address.
         """
-        return self._answer(request, None if request.resuming else as_prompt(request))
+        return self._answer(request, None if request.resuming else as_prompt(request.parts))
 
     async def abandon(self, request: AgentRequest) -> None:
         """Restore the conversation from before the task of the question."""
@@ -156,7 +158,7 @@ class PydanticAIAdapter(Adapter):
         if isinstance(turn, Rejected | InputRequired):
             yield turn
             return
-        start = _Start.of(turn, prompt)
+        start = _Start.of(turn, request, prompt)
         made = self._agent_for(request)
         agent = await made if inspect.isawaitable(made) else made
         answer = RunEvents(
@@ -264,11 +266,18 @@ class PydanticAIAdapter(Adapter):
         output, messages = answer.result.output, answer.result.all_messages()
         for event in answer.end():
             yield event
-        if not isinstance(output, DeferredToolRequests):
+        if not isinstance(output, DeferredToolRequests) and not answer.asked:
             await turn.complete(messages)
             return
+        requests = output if isinstance(output, DeferredToolRequests) else DeferredToolRequests()
+        place, asked = answer.asked or (None, "")
         paused = Paused.model_construct(
-            task_id=request.task_id, messages=messages, requests=output, usage=answer.result.usage
+            task_id=request.task_id,
+            messages=messages,
+            requests=requests,
+            usage=answer.result.usage,
+            asked=asked,
+            needs_auth=place is not None and place.needs_auth,
         )
         await turn.pause(paused)
         yield question(paused)

@@ -31,6 +31,7 @@ from a2a_adapters import (
     ToolCalls,
     as_json,
 )
+from a2a_adapters_pydantic_ai.calling.messages import asked_by, is_question
 from a2a_adapters_pydantic_ai.serving.guards import checks_output, checks_responses
 from a2a_adapters_pydantic_ai.serving.output import (
     answers_text,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
     from pydantic_ai.messages import BaseToolReturnPart
 
+    from a2a_adapters_pydantic_ai.calling.messages import Place
+
 _ERRORS = {"failed", "retried"}
 """The outcomes of a tool call that mean a failure."""
 
@@ -68,6 +71,7 @@ class RunEvents:
     Attributes:
         result: The result of the run, once it has ended.
         messages: The messages of the conversation up to the current point of the run.
+        asked: The place and the question of a remote agent with which the run has ended, if any.
 
     Args:
         agent: The agent.
@@ -79,6 +83,7 @@ class RunEvents:
 
     result: AgentRunResult[Any]
     messages: Sequence[ModelMessage]
+    asked: tuple[Place, str] | None = None
 
     def __init__(
         self,
@@ -149,7 +154,9 @@ class RunEvents:
         output = self.result.output
         responses = accepted(self.result.all_messages(), self._before)
         texts = [] if self._checks_output else [text_of(each) for each in responses]
-        if is_text := self._is_text and isinstance(output, str):
+        self.asked = asked_by(responses[-1]) if responses else None
+        is_text = self._is_text and isinstance(output, str)
+        if is_text and not self.asked:
             texts = [*texts[:-1], output]
         if self._is_text:
             yield self._accepted(texts)
@@ -203,7 +210,7 @@ class RunEvents:
 
     def _started(self, part: ModelResponsePart) -> Iterator[AgentEvent]:
         if isinstance(part, TextPart):
-            yield from self._text(part.content)
+            yield from self._text("" if is_question(part) else part.content)
         elif not self._waits:
             yield from self._part(part)
 

@@ -6,26 +6,28 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_ai import BinaryContent
 
-from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
+from a2a_adapters import File, InvalidInputError, as_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from a2a_adapters import Part
 
 Prompt: TypeAlias = "str | list[str | BinaryContent]"
 
 
-def as_prompt(request: AgentRequest) -> Prompt:
-    """Return the request as a user prompt; data parts become JSON text.
+def as_prompt(parts: Sequence[Part]) -> Prompt:
+    """Return the parts of a message as a user prompt; data parts become JSON text.
 
     Raises:
         InvalidInputError: The message is empty, or has a file given by URL.
     """
-    text = as_text(request.parts)
+    text = as_text(parts)
     if not text.strip():
         raise InvalidInputError("the message is empty")
-    if not any(isinstance(part, File) for part in request.parts):
+    if not any(isinstance(part, File) for part in parts):
         return text
-    return [_content(part) for part in request.parts]
+    return [_content(part) for part in parts]
 
 
 def _content(part: Part) -> str | BinaryContent:

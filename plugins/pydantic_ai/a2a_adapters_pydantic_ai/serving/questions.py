@@ -26,6 +26,7 @@ from pydantic_ai import (
 
 from a2a_adapters import (
     JSON,
+    AuthRequired,
     Data,
     InputRequired,
     InvalidInputError,
@@ -33,6 +34,7 @@ from a2a_adapters import (
     tool_arguments,
 )
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters_pydantic_ai.serving.input import as_prompt
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
@@ -51,6 +53,8 @@ class Paused(BaseModel):
         answers: The answers so far, by the id of the call: for an approval true, false, or the
             reason why not; for any other call its result.
         usage: The usage of the run so far.
+        asked: The question of the remote agent that is the model, in place of calls.
+        needs_auth: Whether that agent needs an authorisation.
     """
 
     task_id: str
@@ -58,6 +62,8 @@ class Paused(BaseModel):
     requests: DeferredToolRequests
     answers: dict[str, JsonValue] = Field(default_factory=dict)
     usage: RunUsage
+    asked: str = ""
+    needs_auth: bool = False
 
     @property
     def calls(self) -> list[ToolCallPart]:
@@ -65,7 +71,14 @@ class Paused(BaseModel):
         return [*self.requests.approvals, *self.requests.calls]
 
     @property
-    def waiting(self) -> list[ToolCallPart]:
+    def waiting(self) -> list[ToolCallPart] | list[str]:
+        """The calls without an answer, or the question of a remote agent."""
+        if self.asked:
+            return [] if self.answers else [self.asked]
+        return self.open_calls
+
+    @property
+    def open_calls(self) -> list[ToolCallPart]:
         """The calls without an answer."""
         return [call for call in self.calls if call.tool_call_id not in self.answers]
 
@@ -77,7 +90,10 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         paused: The run.
         hint: The fault of the last reply, if any.
     """
-    asked = [_Asked(paused.requests, call) for call in paused.waiting]
+    if paused.asked:
+        kind = AuthRequired if paused.needs_auth else InputRequired
+        return kind(numbered([paused.asked], hint), durable=True)
+    asked = [_Asked(paused.requests, call) for call in paused.open_calls]
     choices = APPROVAL_CHOICES if asked[0].kind == "approval" else ""
     prompt = numbered([each.prompt for each in asked], hint, choices)
     properties = {each.id: each.schema for each in asked}
@@ -90,9 +106,12 @@ def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     """Return the run with the answers in a reply.
 
     Raises:
-        InvalidInputError: The reply is unclear. It answers nothing.
+        InvalidInputError: The reply is unclear, or empty. It answers nothing.
     """
-    asked = {call.tool_call_id: _Asked(paused.requests, call) for call in paused.waiting}
+    if paused.asked:
+        as_prompt(parts)
+        return paused.model_copy(update={"answers": {"": True}})
+    asked = {call.tool_call_id: _Asked(paused.requests, call) for call in paused.open_calls}
     given = replies(parts, [call.tool_call_id for call in paused.calls], list(asked))
     answers = {call_id: asked[call_id].answer(reply) for call_id, reply in given.items()}
     return paused.model_copy(update={"answers": paused.answers | answers})

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic_ai import ModelRequest, ModelResponse, TextPart
 from pydantic_ai.messages import RetryFeedbackPart
 
+from a2a_adapters_pydantic_ai.calling.messages import is_question
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -40,8 +42,9 @@ def refuses(message: ModelMessage | None) -> bool:
 
 
 def text_of(response: ModelResponse) -> str:
-    """Return the text of a response."""
-    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    """Return the text of a response, without the question of a remote agent."""
+    texts = (part for part in response.parts if isinstance(part, TextPart))
+    return "".join(part.content for part in texts if not is_question(part))
 
 
 def unanswered(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a_adapters_pydantic_ai import A2AModel, A2AToolset
+from a2a_adapters_pydantic_ai import A2AModel, A2AToolset, adapt
 from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
@@ -28,6 +28,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from a2a_adapters import (
     AgentDescription,
     ConfigurationError,
+    InputRequired,
     RemoteAgent,
     RemoteAgentError,
     RemoteTaskError,
@@ -45,6 +46,7 @@ from tests.plugins.openai_agents.calling.support import (
     served,
 )
 from tests.plugins.pydantic_ai.support import script
+from tests.support.adapters import answer, ask, deltas, only, reply
 from tests.support.servers.front import Recording
 
 NOWHERE = "http://127.0.0.1:9"
@@ -236,3 +238,18 @@ async def test_the_framework_is_found_by_name():
     model = remote_llm(NOWHERE, "pydantic-ai")
     assert isinstance(model, A2AModel)
     assert model.model_name == NOWHERE
+
+
+async def test_served_agents_ask_the_questions_of_their_model():
+    async def looking(request):
+        yield "I looked."
+        yield InputRequired("Which city?")
+
+    async with served(looking) as remote:
+        adapter = adapt(Agent(A2AModel(remote)))
+        events = await ask(adapter, "book")
+        assert answer(events) == "I looked."
+        assert deltas(events) == ["I looked."]
+        assert only(events, InputRequired) == InputRequired("Which city?", durable=True)
+        again = await reply(adapter, " ")
+    assert only(again, InputRequired).prompt == "the message is empty\n\nWhich city?"
