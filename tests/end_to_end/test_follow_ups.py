@@ -6,6 +6,7 @@ import pytest
 from a2a_adapters_autogen import A2AAgent, A2AChatCompletionClient
 from a2a_adapters_langchain import A2AChatModel, A2ARunnable, A2ATool
 from a2a_adapters_openai_agents import A2AModel as OpenAIModel
+from a2a_adapters_openai_agents import a2a_handoff
 from a2a_adapters_pydantic_ai import A2AModel as PydanticModel
 from a2a_adapters_pydantic_ai import A2AToolset
 from agents import Agent, RunConfig, Runner, SQLiteSession
@@ -21,6 +22,7 @@ from pydantic_ai import Agent as PydanticAgent
 
 from a2a_adapters import AgentDescription, InputRequired, RemoteAgent, build_app
 from a2a_adapters.testing import running
+from tests.plugins.openai_agents import support as openai
 from tests.plugins.pydantic_ai.support import Fake, calling, made
 from tests.support.servers.told import BOOKED, FORMS, Told
 
@@ -194,7 +196,20 @@ def pydantic_tool(remote):
     return made(Fake(model), toolsets=[toolset])
 
 
-TARGETS = [graph_with, team_with, function_with, pydantic_agent, pydantic_tool]
+def openai_agent(remote):
+    return Agent(name="desk", model=OpenAIModel(remote))
+
+
+def openai_handoff(remote):
+    about = AgentDescription(name="desk", description="Books.")
+    model = openai.Fake(lambda _: openai.calling("transfer_to_desk"))
+    return openai.made(model, name="front", handoffs=[a2a_handoff(remote, about)])
+
+
+TARGETS = [
+    graph_with, team_with, function_with, pydantic_agent, pydantic_tool, openai_agent,
+    openai_handoff,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", TARGETS)

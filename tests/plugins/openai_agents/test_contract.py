@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from agents import function_tool
+from agents import GuardrailFunctionOutput, function_tool, output_guardrail
 
-from a2a_adapters.testing import OnSqlite
+from a2a_adapters.testing import AnswerContract, OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.openai_agents import support
 from tests.support.agents import contracts
@@ -57,6 +57,17 @@ class TestWithTools(contracts.Tools):
 
     def ended_by_a_tool(self):
         return self.calling(FAILING)
+
+
+class TestAnswers(AnswerContract):
+    """The SDK's guardrails block; they replace nothing."""
+
+    def blocking(self):
+        @output_guardrail
+        async def no_bomb(context, agent, output):
+            return GuardrailFunctionOutput(self.blocked, self.blocked in output)
+
+        return support.agent(self.blocked, output_guardrails=[no_bomb])
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

@@ -32,15 +32,21 @@ class Place:
         agent: The agent's address.
         context_id: Its contextId; "" for a new conversation.
         task_id: The task that waits for the next message; "" when none does.
+        question: Its question, with which the text of the answer ends.
+        needs_auth: Whether it waits for an authorisation.
     """
 
     agent: str
     context_id: str = ""
     task_id: str = ""
+    question: str = ""
+    needs_auth: bool = False
 
     def after(self, reply: AgentReply) -> Place:
         """Return the place after an answer."""
-        return Place(self.agent, reply.context_id, reply.task_id if reply.is_question else "")
+        task_id = reply.task_id if reply.is_question else ""
+        needs_auth = reply.state == "auth-required"
+        return Place(self.agent, reply.context_id, task_id, reply.question, needs_auth)
 
     def as_provider_data(self) -> dict[str, Any]:
         """Return the place as the `provider_data` of a message."""
@@ -57,6 +63,12 @@ def new_to(
         if place and place["agent"] == agent and place["context_id"]:
             return Place(**place), items[position:]
     return Place(agent), items
+
+
+def asked_in(message: object) -> Place | None:
+    """Return the place after a message, if a remote agent asks in it."""
+    place = (getattr(message, "provider_data", None) or {}).get(_KEY)
+    return Place(**place) if place and place["task_id"] and place["question"] else None
 
 
 def as_parts(items: Sequence[Mapping[str, Any]], instructions: str | None) -> list[Part]:

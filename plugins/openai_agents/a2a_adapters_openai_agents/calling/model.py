@@ -10,13 +10,18 @@ from agents import Model, ModelResponse, ModelTracing
 from a2a_adapters import (
     AgentReply,
     ConfigurationError,
+    Question,
     RemoteAgent,
     SendOptions,
     Text,
     TextDelta,
 )
 from a2a_adapters_openai_agents.calling.messages import as_parts, new_to
-from a2a_adapters_openai_agents.calling.response import ResponseEvents, message, usage_of
+from a2a_adapters_openai_agents.calling.response import (
+    ResponseEvents,
+    message,
+    usage_of,
+)
 from a2a_adapters_openai_agents.calling.spans import call_span
 
 if TYPE_CHECKING:
@@ -141,7 +146,7 @@ class A2AModel(Model):
             async with aclosing(stream) as news:
                 async for each in news:
                     if isinstance(each, TextDelta) and is_text:
-                        yield made.delta(each.text)
+                        yield made.delta(each.text, is_question=isinstance(each, Question))
                     elif isinstance(each, AgentReply):
                         span.take(each)
                         if rest := _rest(each, is_text=is_text):
@@ -203,7 +208,11 @@ def _refuse_stored_by_openai(*given: object) -> None:
 
 
 def _whole(reply: AgentReply, *, is_text: bool) -> str:
-    return reply.whole_text if is_text or not reply.data else reply.data_text
+    """Return the text of an answer, which ends with the question if there is one."""
+    if not is_text and reply.data:
+        return reply.data_text
+    text = reply.text.removesuffix(reply.question).rstrip() if reply.question else reply.text
+    return "\n".join(filter(None, (text, reply.rest_text, reply.question)))
 
 
 def _rest(reply: AgentReply, *, is_text: bool) -> str:

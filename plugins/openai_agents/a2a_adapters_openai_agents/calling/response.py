@@ -50,6 +50,10 @@ def usage_of(reply: AgentReply) -> Usage:
     )
 
 
+class QuestionDelta(ResponseTextDeltaEvent):
+    """The question of a remote agent, with which its text ends."""
+
+
 class ResponseEvents:
     """The events of one streamed response, which has one message.
 
@@ -82,9 +86,10 @@ class ResponseEvents:
             type="response.content_part.added",
         )
 
-    def delta(self, text: str) -> TResponseStreamEvent:
+    def delta(self, text: str, *, is_question: bool = False) -> TResponseStreamEvent:
         """Return the event for a chunk of text."""
-        return ResponseTextDeltaEvent(
+        kind = QuestionDelta if is_question else ResponseTextDeltaEvent
+        return kind(
             content_index=0,
             delta=text,
             item_id=FAKE_RESPONSES_ID,

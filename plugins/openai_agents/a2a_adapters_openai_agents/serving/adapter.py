@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -37,10 +37,10 @@ from a2a_adapters import (
     TargetError,
     TaskMetadata,
 )
-from a2a_adapters_openai_agents.serving.approvals import decide, question
+from a2a_adapters_openai_agents.serving.approvals import asking, decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
 from a2a_adapters_openai_agents.serving.events import RunEvents
-from a2a_adapters_openai_agents.serving.failures import failed, mark_failures, rejection
+from a2a_adapters_openai_agents.serving.failures import blocked, failed, mark_failures
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     Conversation,
@@ -135,6 +135,13 @@ class OpenAIAgentsAdapter(Adapter):
         self._run_config = replace(run_config or RunConfig(), tracing_disabled=not tracing)
         self._storage: StateStorage = ProcessStates(limits or Limits())
 
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]  # guardrails may be added later
+        """Whether an agent of the run has output guardrails."""
+        return bool(self._run_config.output_guardrails) or any(
+            agent.output_guardrails for agent in reachable(self._agent)
+        )
+
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `handoff_description`, its tools and handoffs."""
         return describe_agent(self._agent)
@@ -188,13 +195,11 @@ class OpenAIAgentsAdapter(Adapter):
             reason = f"The agent did not finish within {turns}."
             raise AgentFailedError("limit", reason) from error
         except Exception as error:
-            if failure := failed(error):
+            if failure := failed(error) or blocked(error):
+                if isinstance(error, ModelRefusalError):
+                    yield TaskMetadata({"error": {"category": "model_refused"}})
                 raise failure from error
-            if (rejected := rejection(error)) is None:
-                raise
-            if isinstance(error, ModelRefusalError):
-                yield TaskMetadata({"error": {"category": "model_refused"}})
-            yield rejected
+            raise
 
     async def _begin(
         self, request: AgentRequest, message: TResponseInputItem
@@ -202,7 +207,7 @@ class OpenAIAgentsAdapter(Adapter):
         """Return the start of a run, or the events of the answer if there is nothing to run."""
         conversation = await recall(self._storage, request)
         if request.resuming:
-            return await self._resumed(request, conversation)
+            return await self._resumed(request, conversation, message)
         known = conversation.known
         if known.question is None:
             await conversation.claim()
@@ -215,11 +220,16 @@ class OpenAIAgentsAdapter(Adapter):
         return _Begin([message], conversation, session, agent, begins)
 
     async def _resumed(
-        self, request: AgentRequest, conversation: Conversation
+        self, request: AgentRequest, conversation: Conversation, message: TResponseInputItem
     ) -> _Begin | Sequence[AgentEvent]:
         settled, asked = conversation.known.settled(), conversation.known.question
         if asked is None or asked.task_id != request.task_id:
             return [QUESTION_CLOSED]
+        if asked.asked:
+            await conversation.keep(settled)
+            agent, begins = agent_named(self._agent, asked.agent), len(asked.items)
+            session = self._session(request, conversation, agent, asked.items, begins)
+            return _Begin([message], conversation, session, agent, begins)
         try:
             state = await self._state(asked)
         except UserError:
@@ -244,8 +254,7 @@ class OpenAIAgentsAdapter(Adapter):
         known = conversation.known
         begun, asked, ended = known.begun, known.question, known.ended
         if ended and ended.task_id == request.task_id:
-            said = self._said(ended.agent, known.items[ended.begins :])
-            return [*said, *map(restored, ended.rest)]
+            return list(map(restored, ended.rest))
         if asked and _is_asked_upon(asked, request):
             return await self._asked_again(asked)
         if begun is None or begun.task_id != request.task_id:
@@ -259,24 +268,19 @@ class OpenAIAgentsAdapter(Adapter):
         return _Begin([], conversation, session, agent, begun.begins, texts)
 
     async def _asked_again(self, asked: Question) -> Sequence[AgentEvent]:
+        answer = RunEvents(agent_named(self._agent, asked.agent), guarded=False, holds=True)
+        said = answer.again(self._texts(asked.items[asked.begins :]))
+        if asked.asked:
+            return [*said, asking(asked)]
         try:
             state = await self._state(asked)
         except UserError:
             return [_CHANGED]
-        said = self._said(asked.agent, asked.items[asked.begins :])
         return [*said, question(state.get_interruptions())]
-
-    def _said(self, agent: str, items: Sequence[TResponseInputItem]) -> Iterator[AgentEvent]:
-        """Yield the texts of items as a run of this agent sends them."""
-        answer = RunEvents(agent_named(self._agent, agent), guarded=False, wants_progress=False)
-        return answer.again(self._texts(items))
 
     def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
         """Return the texts of agents; none if any agent has output guardrails."""
-        guarded = self._run_config.output_guardrails or any(
-            agent.output_guardrails for agent in reachable(self._agent)
-        )
-        return () if guarded else said(items)
+        return () if self.holds_text else said(items)
 
     def _session(
         self,
@@ -303,47 +307,64 @@ class OpenAIAgentsAdapter(Adapter):
         answer = RunEvents(
             result.current_agent,
             guarded=bool(self._run_config.output_guardrails),
+            holds=self.holds_text,
             wants_progress=request.wants_progress,
             items=begin.session.items,
         )
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
+        checks, unchecked = self._input_checks(begin), list[AgentEvent]()
         try:
             for each in answer.again(begin.said):
                 yield each
             async for event in events:
                 if isinstance(event, AgentUpdatedStreamEvent):
                     await _note_turn(begin.session, event.new_agent)
-                for each in answer.take(event):
-                    yield each
+                unchecked += answer.take(event)
+                if len(result.input_guardrail_results) >= checks:
+                    for each in unchecked:
+                        yield each
+                    unchecked.clear()
+            for each in unchecked:
+                yield each
         finally:
             result.cancel()  # otherwise closing the stream would wait for the run
             await events.aclose()
         async for each in self._ending(request, begin, result, answer):
             yield each
 
+    def _input_checks(self, begin: _Begin) -> int:
+        """Return the number of guardrails that have to pass before anything is sent.
+
+        The SDK runs them in parallel with the first turn, unless they say otherwise.
+        """
+        if isinstance(begin.start, RunState):  # which has waited for them before it asked
+            return 0
+        return len([*begin.agent.input_guardrails, *(self._run_config.input_guardrails or [])])
+
     async def _ending(
         self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, answer: RunEvents
     ) -> _Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         conversation, items = begin.conversation, begin.session.items
-        agent, begins = result.last_agent.name, begin.begins
-        if not result.interruptions:
-            rest = list(answer.end(result))
-            ended = None
-            if self.resumes:
-                ended = Ended(request.task_id, agent, begins, [stored(event) for event in rest])
-            for event in rest:
-                yield event
+        agent = result.last_agent.name
+        rest = list(answer.pause(result) if result.interruptions else answer.end(result))
+        for event in rest:
+            yield event
+        if not result.interruptions and not answer.asked:
             following = agent if self._follows else ""
+            ended = Ended(request.task_id, [*map(stored, rest)]) if self.resumes else None
             await conversation.keep(Remembered(items, following, ended=ended))
             return
-        # Every run makes a new context: it is not stored.
-        state = result.to_state().to_string(context_serializer=lambda _: {})
-        message_id = request.message.message_id
-        asked = Question(request.task_id, message_id, agent, state, items, begins)
+        ids = request.task_id, request.message.message_id, agent
+        if answer.asked:
+            place = answer.asked
+            about = place.question, place.needs_auth
+            asked = Question(*ids, "", items, begin.begins, *about)
+        else:  # every run makes a new context: it is not stored
+            state = result.to_state().to_string(context_serializer=lambda _: {})
+            asked = Question(*ids, state, items, begin.begins)
         await conversation.keep(replace(conversation.known.settled(), question=asked))
-        yield answer.pause(result)
-        yield question(result.interruptions)
+        yield asking(asked) if asked.asked else question(result.interruptions)
 
 
 def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Asks the caller to approve tool calls, and reads the replies.
+"""Asks the caller to approve tool calls, or what a remote agent asks, and reads the replies.
 
 Each pending call is a data part of the question. A text reply answers all of them; a data part
 that maps call ids to decisions answers only those, and the rest are asked again. Any text other
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import (
+    AuthRequired,
     Data,
     InputRequired,
     InvalidInputError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agents import RunState, ToolApprovalItem
 
     from a2a_adapters import JSON
+    from a2a_adapters_openai_agents.serving.memory import Question
 
 
 def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired:
@@ -36,6 +38,12 @@ def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired
     lines = [f"{call.agent.name} wants to call {call.name}({call.arguments})." for call in calls]
     prompt = "\n\n".join(filter(None, (hint, "\n".join(lines), APPROVAL_CHOICES)))
     return InputRequired(prompt, [Data(_payload(call)) for call in calls], durable=True)
+
+
+def asking(question: Question) -> InputRequired:
+    """Return the question of the remote agent that is the model of an agent."""
+    kind = AuthRequired if question.needs_auth else InputRequired
+    return kind(question.asked, durable=True)
 
 
 def decide(state: RunState[Any, Any], parts: Sequence[Part]) -> None:

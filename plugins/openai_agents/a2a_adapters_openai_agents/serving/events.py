@@ -10,13 +10,16 @@ from agents import (
     ItemHelpers,
     MessageOutputItem,
     RawResponsesStreamEvent,
+    ReasoningItem,
     RunItemStreamEvent,
     ToolCallItem,
     ToolCallOutputItem,
 )
 from openai.types.responses import ResponseTextDeltaEvent
 
-from a2a_adapters import AgentEvent, Output, Speech, TaskMetadata, TextDelta
+from a2a_adapters import AgentEvent, AnswerText, Output, Speech, TextDelta
+from a2a_adapters_openai_agents.calling.messages import asked_in
+from a2a_adapters_openai_agents.calling.response import QuestionDelta
 from a2a_adapters_openai_agents.serving.failures import TOOL_FAILED, has_failed
 from a2a_adapters_openai_agents.serving.output import (
     answers_text,
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
     from agents import RunItem, RunResultStreaming, StreamEvent, TResponseInputItem
 
+    from a2a_adapters_openai_agents.calling.messages import Place
+
 
 class RunEvents:
     """Converts the events of one run.
@@ -39,9 +44,13 @@ class RunEvents:
     type answers with its final data only. An agent with output guardrails answers with its final
     message, which is all they check, and its images, once they have passed.
 
+    Attributes:
+        asked: The place of a remote agent whose question is the last message.
+
     Args:
         agent: The first agent of the run.
         guarded: Whether output guardrails apply to all agents.
+        holds: Whether the text of agents without guardrails has to be accepted as well.
         wants_progress: Whether the client follows the progress.
         items: The conversation before the run.
     """
@@ -51,38 +60,44 @@ class RunEvents:
         agent: Agent[Any],
         *,
         guarded: bool,
-        wants_progress: bool,
+        holds: bool = False,
+        wants_progress: bool = False,
         items: Iterable[TResponseInputItem] = (),
     ) -> None:
         self._all_guarded = guarded
+        self._holds = holds
         self._progress = RunProgress(items) if wants_progress else None
         self._speech = _Messages()
-        self._whole = ""
+        self._accepted: list[str] = []
         self._ends_with_message = False
         self._failures: list[str] = []
+        self.asked: Place | None = None
         self._turn_of(agent)
 
     def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
         """Yield the texts from before the run was interrupted."""
-        for text in texts:
-            if self._is_streamed:
-                yield from _delta(self._speech.end(text))
+        for text in texts if self._is_text and not self._is_guarded else ():
+            yield from self._text(text)
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the SDK."""
         match event:
             case RawResponsesStreamEvent(data=ResponseTextDeltaEvent() as piece):
-                if self._is_streamed:
+                if self._is_streamed and not isinstance(piece, QuestionDelta):
                     message = piece.item_id, piece.output_index
                     yield from _delta(self._speech.chunk(message, piece.delta))
             case RunItemStreamEvent(item=item):
                 yield from self._item(item)
             case AgentUpdatedStreamEvent(new_agent=agent):
+                if self._is_guarded and self._is_text:
+                    yield from self._withdraw()
                 self._turn_of(agent)
 
-    def pause(self, result: RunResultStreaming) -> TaskMetadata:
-        """Return the metadata of a run that waits or has ended."""
-        return metadata_of(result.context_wrapper.usage, result.last_agent)
+    def pause(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
+        """Yield the accepted text, and the metadata of a run that waits or has ended."""
+        if self._is_text or self._accepted:
+            yield self._answer()
+        yield metadata_of(result.context_wrapper.usage, result.last_agent)
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the run's metadata."""
@@ -91,24 +106,25 @@ class RunEvents:
         if not self._ends_with_message and str(final) in self._failures:
             final = TOOL_FAILED
         is_text = isinstance(final, str) and (self._is_text or not self._ends_with_message)
+        if is_text and self.asked:
+            final = _without_question(final, self.asked)
         if is_text and final != self._whole:  # checked, a tool's result, or an error handler's
-            yield from _delta(self._speech.end(final))
+            self._accepted.append(final)
         if not is_text and final is not None:
             yield final_data(final, agent, is_tools=not self._ends_with_message)
-        yield self.pause(result)
+        yield from self.pause(result)
 
     def _turn_of(self, agent: Agent[Any]) -> None:
         self._is_text = answers_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
-        self._is_streamed = self._is_text and not self._is_guarded
+        self._is_streamed = self._is_text and (self._holds or not self._is_guarded)
+        self._whole = ""
         self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run
 
     def _item(self, item: RunItem) -> Iterator[AgentEvent]:
         self._ends_with_message = isinstance(item, MessageOutputItem)
         if isinstance(item, MessageOutputItem):
-            if self._is_streamed:
-                self._whole = ItemHelpers.text_message_output(item)
-                yield from _delta(self._speech.end(self._whole))
+            yield from self._message(item)
             return
         if isinstance(item, ToolCallItem) and (image := image_of(item)):
             if self._is_guarded:
@@ -117,8 +133,40 @@ class RunEvents:
                 yield image
         if isinstance(item, ToolCallOutputItem) and has_failed(item):
             self._failures.append(str(item.output))
-        if self._progress:
+        # Guardrails check no thoughts, which may contain what they would block.
+        if self._progress and not (self._is_guarded and isinstance(item, ReasoningItem)):
             yield from self._progress.events(item)
+
+    def _message(self, item: MessageOutputItem) -> Iterator[AgentEvent]:
+        if not self._is_text:
+            return
+        text = ItemHelpers.text_message_output(item)
+        if asked := asked_in(item.raw_item):
+            text = _without_question(text, asked)
+        self.asked = asked
+        if not self._is_guarded:
+            self._whole = text
+            yield from self._text(text)
+        elif self._is_streamed:
+            yield from _delta(self._speech.end(text))
+
+    def _text(self, text: str) -> Iterator[AgentEvent]:
+        """Accept a message."""
+        self._accepted.append(text)
+        yield from _delta(self._speech.end(text))
+        if self._holds:
+            yield self._answer()
+
+    def _withdraw(self) -> Iterator[AgentEvent]:
+        """Withdraw the text that no guardrail will check."""
+        self._speech = _Messages()
+        for text in self._accepted:
+            self._speech.end(text)
+        yield self._answer()
+
+    def _answer(self) -> AnswerText:
+        whole = Speech[int]()
+        return AnswerText("".join(whole.end(0, text) for text in self._accepted))
 
 
 class _Messages:
@@ -140,6 +188,10 @@ class _Messages:
         """End the first open message, given its whole text, and return the text to send now."""
         message = self._open.pop(0) if self._open else None
         return "" if self._open else self._speech.end(message, text)
+
+
+def _without_question(text: str, asked: Place) -> str:
+    return text.removesuffix(asked.question).rstrip()
 
 
 def _delta(text: str) -> Iterator[TextDelta]:

@@ -19,7 +19,7 @@ from agents import (
     default_tool_error_function,
 )
 
-from a2a_adapters import AgentFailedError, Rejected, model_failure
+from a2a_adapters import AgentFailedError, BlockedError, model_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,19 +29,20 @@ if TYPE_CHECKING:
     from agents.mcp.util import MCPToolCustomDataExtractor
 
 # A guardrail's own output may contain anything, so that it is only for the agent's owner.
-_TRIPWIRES: dict[type[Exception], Rejected] = {
-    InputGuardrailTripwireTriggered: Rejected("A guardrail of this agent declined the message."),
-    OutputGuardrailTripwireTriggered: Rejected("A guardrail of this agent withheld its answer."),
-    ToolInputGuardrailTripwireTriggered: Rejected("A guardrail of this agent stopped a tool."),
-    ToolOutputGuardrailTripwireTriggered: Rejected("A guardrail of this agent stopped a tool."),
+_TRIPWIRES: dict[type[Exception], str] = {
+    InputGuardrailTripwireTriggered: "A guardrail of this agent declined the message.",
+    OutputGuardrailTripwireTriggered: "A guardrail of this agent withheld its answer.",
+    ToolInputGuardrailTripwireTriggered: "A guardrail of this agent stopped a tool.",
+    ToolOutputGuardrailTripwireTriggered: "A guardrail of this agent stopped a tool.",
 }
 
 
-def rejection(error: Exception) -> Rejected | None:
+def blocked(error: Exception) -> BlockedError | None:
     """Return the rejection if a guardrail or the model declined."""
     if isinstance(error, ModelRefusalError):
-        return Rejected(error.refusal)
-    return _TRIPWIRES.get(type(error))
+        return BlockedError(error.refusal)
+    reason = _TRIPWIRES.get(type(error))
+    return BlockedError(reason) if reason else None
 
 
 def failed(error: Exception) -> AgentFailedError | None:

@@ -10,13 +10,13 @@ from pydantic_core import from_json, to_json
 
 from a2a_adapters import (
     AgentEvent,
+    AnswerText,
     ConversationState,
     Data,
     File,
     Output,
     Part,
     TaskMetadata,
-    TextDelta,
     as_json,
 )
 
@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A run that waits for its caller's approval.
+    """A run that waits for its caller.
 
     Attributes:
         task_id: The task that waits.
         message_id: The message that led to the question.
         agent: The name of the agent whose turn it is.
-        state: The run, as `RunState.to_string` writes it.
+        state: The run, as `RunState.to_string` writes it; "" if it has ended with a question.
         items: The conversation, up to the current point of the run.
         begins: The number of items before the message.
+        asked: The question of a remote agent with which the run has ended.
+        needs_auth: Whether that agent needs an authorisation.
     """
 
     task_id: str
@@ -47,6 +49,8 @@ class Question:
     state: str
     items: Sequence[TResponseInputItem]
     begins: int
+    asked: str = ""
+    needs_auth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +76,10 @@ class Ended:
 
     Attributes:
         task_id: Its task.
-        agent: The name of the agent that had the last turn.
-        begins: The number of items before the message.
-        rest: The events of the answer other than the agents' messages.
+        rest: The events at its end, with the whole text.
     """
 
     task_id: str
-    agent: str
-    begins: int
     rest: Sequence[Mapping[str, JSON]]
 
 
@@ -90,7 +90,7 @@ class Remembered:
     Attributes:
         items: The completed items.
         agent: The name of the agent that gets the next message; "" is the served agent.
-        question: The run that waits for an approval.
+        question: The run that waits for its caller.
         begun: The run that can be resumed.
         ended: The run that has ended.
     """
@@ -160,7 +160,7 @@ def stored(event: AgentEvent) -> Mapping[str, JSON]:
         TypeError: No run ends with such an event.
     """
     match event:
-        case TextDelta(text):
+        case AnswerText(text):
             return {"text": text}
         case TaskMetadata(values):
             return {"values": values}
@@ -172,7 +172,7 @@ def stored(event: AgentEvent) -> Mapping[str, JSON]:
 def restored(value: Mapping[str, Any]) -> AgentEvent:
     """Return the event that was stored."""
     if "text" in value:
-        return TextDelta(value["text"])
+        return AnswerText(value["text"])
     if "values" in value:
         return TaskMetadata(value["values"])
     parts = [_restored_part(part) for part in value["parts"]]

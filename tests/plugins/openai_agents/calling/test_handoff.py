@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 
+from a2a.types import TaskState
 from a2a_adapters_openai_agents import a2a_handoff
 from agents import RunConfig, Runner, SQLiteSession
 
@@ -46,5 +47,8 @@ async def test_agents_with_remote_handoffs_are_served():
         running(build_app(front(remote))) as url,
         connect(url) as client,
     ):
-        task = await send(client, user_message("book"))
-    assert answer_of(task) == "Which city?"
+        asked = await send(client, user_message("book"))
+        assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+        assert asked.status.message.parts[0].text == "Which city?"
+        done = await send(client, user_message("Rome", task_id=asked.id))
+    assert answer_of(done) == "Booked Rome."
