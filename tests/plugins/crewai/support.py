@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from contextlib import aclosing, asynccontextmanager
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from a2a.types import Message
@@ -19,6 +20,7 @@ from starlette.routing import Route
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text
 from a2a_adapters.testing import running
+from tests.support import adapters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,8 +89,8 @@ class Call(NamedTuple):
 
 @asynccontextmanager
 async def openai_model(*script: str | Call, **fields: Any):
-    """Yield crewai's own client of a server that streams the script's lines in turn."""
-    lines = iter(script)
+    """Yield crewai's own client of a server that streams the script's lines in turn, in cycles."""
+    lines = cycle(script)
 
     async def stream():
         line = next(lines)
@@ -185,9 +187,10 @@ async def question(events: Any) -> InputRequired:
 
 
 def answer(events: list[AgentEvent]) -> str:
-    """Return the text of all outputs, one per line."""
+    """Return the text of all outputs and of the answer, one per line."""
     outputs = [event for event in events if isinstance(event, Output)]
-    return "\n".join(p.text for o in outputs for p in o.parts if isinstance(p, Text))
+    texts = [p.text for o in outputs for p in o.parts if isinstance(p, Text)]
+    return "\n".join(filter(None, [*texts, adapters.answer(events)]))
 
 
 def only(events: list[AgentEvent], kind: Any) -> Any:

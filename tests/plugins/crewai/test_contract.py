@@ -12,7 +12,13 @@ from crewai.flow import Flow, human_feedback, listen, start
 from crewai.tools import tool
 from pydantic import BaseModel
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from a2a_adapters.testing import (
+    AdapterContract,
+    AnswerContract,
+    InputRequiredContract,
+    OnSqlite,
+    ToolContract,
+)
 from tests.plugins.crewai.support import Scripted, agent, crew, task, tool_call
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.support.contracts import OnPostgresql
@@ -148,6 +154,30 @@ class TestCrewsWithTools(ToolContract):
         script = tool_call("look", "{}"), tool_call("breaks", "{}"), "Final Answer: done"
         writer = agent(Scripted(*script), tools=[look, breaks])
         return Crew(agents=[writer], tasks=[task(writer)])
+
+
+class Failing(Scripted):
+    """Fails at the end of its first call."""
+
+    def _emit_call_completed_event(self, *args, **kwargs):
+        if len(self.seen) == 1:
+            raise ConnectionError("lost")
+        super()._emit_call_completed_event(*args, **kwargs)
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        return self._said(self.blocked, guardrail=lambda _: (True, "I cannot help."))
+
+    def blocking(self):
+        return self._said(self.blocked, guardrail=lambda _: (False, self.blocked))
+
+    def retrying(self):
+        return self._said("half an ", "an answer", model=Failing)
+
+    def _said(self, *script, model=Scripted, **fields):
+        writer = agent(model(*script, stream=True))
+        return Crew(agents=[writer], tasks=[task(writer, **fields)])
 
 
 class TestCrews(Crews):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.flow.flow import Flow, start
+from crewai.hooks import InterceptionPoint, register_hook, unregister_hook
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import Output, Progress, TaskMetadata, Text, ToolCall, ToolResult
+from a2a_adapters import AnswerText, Output, Progress, TaskMetadata, ToolCall, ToolResult
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, only, task, tool_call
 
 
@@ -30,7 +33,7 @@ class Broken(BaseTool):
 async def test_the_answer_is_sent_once():
     events = await ask(adapt(crew("Thought: I know\nFinal Answer: cats purr")), "cats")
     assert events == [
-        Output((Text("cats purr"),), name="answer"),
+        AnswerText("cats purr"),
         TaskMetadata({"usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}}),
     ]
 
@@ -45,12 +48,7 @@ class Thinking(Flow):
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda: crew("<think>hm</think>\ncats purr"),
-        lambda: agent(Scripted("<think>hm</think>\ncats purr")),
-        Thinking,
-    ],
+    "make", [lambda: agent(Scripted("<think>hm</think>\ncats purr")), Thinking]
 )
 async def test_reasoning_is_not_part_of_the_answer(make):
     assert answer(await ask(adapt(make()), "cats")) == "cats purr"
@@ -81,10 +79,8 @@ async def test_task_outputs_are_sent_on_request():
     assert answer(await ask(adapt(two_tasks()), "cats")) == "text"
     events = await ask(adapt(two_tasks(), task_outputs=True), "cats")
     outputs = [event for event in events if isinstance(event, Output)]
-    assert [(o.name, o.parts[0].text) for o in outputs] == [
-        ("research", "facts"),
-        ("answer", "text"),
-    ]
+    assert [(o.name, o.parts[0].text) for o in outputs] == [("research", "facts")]
+    assert answer(events) == "facts\ntext"
 
 
 async def test_steps_are_reported_as_progress():
@@ -119,6 +115,54 @@ async def test_tokens_are_reported_only_on_request():
     tokens = [e.data["token"] for e in received if isinstance(e, Progress) and "token" in e.data]
     assert "".join(tokens) == "Thought: hmm\nFinal Answer: cats purr "
     assert answer(received) == "cats purr"
+
+
+@pytest.fixture
+def hooks():
+    """Register hooks for the time of a test."""
+    with ExitStack() as stack:
+
+        def register(point, hook):
+            register_hook(point, hook)
+            stack.callback(unregister_hook, point, hook)
+
+        yield register
+
+
+async def test_progress_and_task_outputs_hold_no_text_that_is_still_checked(hooks):
+    class Say(BaseTool):
+        name: str = "say"
+        description: str = "Say it."
+
+        def _run(self, text: str) -> str:
+            return "a secret result"
+
+    def make():
+        writer = agent(
+            Scripted(tool_call("say", '{"text": "a secret"}'), "a secret"), tools=[Say()]
+        )
+        return Crew(agents=[writer], tasks=[task(writer), task(writer)])
+
+    hooks(InterceptionPoint.PRE_TOOL_CALL, lambda _: None)
+    hooks(InterceptionPoint.POST_TOOL_CALL, lambda _: "checked")
+    events = await ask(adapt(make()), "cats", wants_progress=True)
+    assert [e.arguments for e in events if isinstance(e, ToolCall)] == [None]
+    assert [e.result for e in events if isinstance(e, ToolResult)] == [None]
+
+    hooks(InterceptionPoint.POST_MODEL_CALL, lambda _: "checked")
+    hooks(InterceptionPoint.OUTPUT, lambda _: None)
+    served = adapt(make(), tokens=True, task_outputs=True)
+    events = await ask(served, "cats", wants_progress=True)
+    assert "secret" not in str(events)
+    assert answer(events) == "checked"
+
+
+async def test_tokens_are_not_reported_if_a_guardrail_may_refuse_them():
+    writer = agent(Scripted("a secret"))
+    target = Crew(agents=[writer], tasks=[task(writer, guardrail=lambda _: (True, "checked"))])
+    events = await ask(adapt(target, tokens=True), "cats", wants_progress=True)
+    assert "secret" not in str(events)
+    assert answer(events) == "checked"
 
 
 async def test_thoughts_and_prompts_are_not_sent():

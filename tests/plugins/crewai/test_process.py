@@ -47,7 +47,7 @@ async def run():
     events = [event async for event in adapter.stream(request)]
     await adapter.aclose()
     return events
-print(asyncio.run(run())[0].parts[0].text)
+print(asyncio.run(run())[0].text)
 after = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
 assert before == after, "signal handlers were replaced"
 assert not looked_up, looked_up
@@ -63,7 +63,7 @@ adapter = installed_plugins().adapt(crew)
 request = AgentRequest(parts=[Text("x")], message=Message(), task_id="t", context_id="c")
 async def run():
     events = [event async for event in adapter.stream(request)]
-    print(events[0].parts[0].text)
+    print(events[0].text)
 asyncio.run(run())
 """
 

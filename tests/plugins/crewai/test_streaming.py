@@ -9,11 +9,11 @@ from a2a.types import GetTaskRequest
 from a2a_adapters_crewai import adapt
 from crewai import Crew, Process
 from crewai.flow import Flow, listen, router, start
-from crewai.tasks import TaskOutput
+from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call_hook
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import Output, TextDelta, build_app
+from a2a_adapters import AnswerText, Output, TextDelta, as_text, build_app
 from a2a_adapters.testing import answer_of, connect, running, stream, user_message
 from tests.plugins.crewai.support import (
     Call,
@@ -21,6 +21,7 @@ from tests.plugins.crewai.support import (
     agent,
     answer,
     ask,
+    only,
     openai_model,
     question,
     request,
@@ -60,8 +61,13 @@ def streamed(events):
     return [event.text for event in events if isinstance(event, TextDelta)]
 
 
-def whole(events):
-    return "".join(streamed(events)) + answer(events)
+def answered(events):
+    """Return the answer, all but the end of which was streamed."""
+    *words, last = [event for event in events if isinstance(event, TextDelta | AnswerText)]
+    assert len(words) > 3
+    assert last.text.startswith("".join(streamed(words)))
+    assert not any(isinstance(event, Output) for event in events)
+    return last.text
 
 
 @pytest.mark.parametrize(
@@ -77,9 +83,7 @@ def whole(events):
 )
 async def test_the_answer_is_streamed(script, tools):
     events = await ask(adapt(make(*script, tools=tools)), "cats")
-    assert len(streamed(events)) > 3
-    assert "".join(streamed(events)).strip() == LONG
-    assert not any(isinstance(event, Output) for event in events)
+    assert answered(events).strip() == LONG
 
 
 @pytest.mark.parametrize(
@@ -96,29 +100,70 @@ async def test_reasoning_is_not_streamed(text, alone):
     events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
     assert len(streamed(events)) > 3
-    assert whole(events) == LONG
+    assert answer(events) == LONG
 
 
 @pytest.mark.parametrize("text", ["Hi.", "Thought: hmm\nFinal Answer: Hi.", "T", "Final"])
 async def test_a_short_answer_is_sent_once(text):
     events = await ask(adapt(make(text)), "cats")
-    assert whole(events) == text.rpartition("Final Answer: ")[2]
+    assert answer(events) == text.rpartition("Final Answer: ")[2]
+
+
+@pytest.mark.parametrize("fields", [{"output_json": Line}, {"output_pydantic": Line}])
+async def test_structured_output_is_not_streamed(fields):
+    events = await ask(adapt(make('{"line": "a line that is long enough"}', **fields)), "cats")
+    assert not streamed(events)
+    assert as_text(only(events, Output).parts) == '{"line":"a line that is long enough"}'
+
+
+def upper(output):
+    return True, output.raw.upper()
+
+
+def shout(result):
+    result.raw = result.raw.upper()
+    return result
+
+
+def with_callback():
+    target = make(LONG)
+    target.after_kickoff_callbacks = [shout]
+    return target
 
 
 @pytest.mark.parametrize(
-    "fields",
+    "make_target",
     [
-        {"stream": False},
-        {"output_json": Line},
-        {"output_pydantic": Line},
-        {"guardrail": lambda output: (True, output.raw.upper())},
-        {"guardrails": [lambda output: (True, output.raw.upper())]},
+        lambda: make(LONG, guardrail=upper),
+        lambda: make(LONG, guardrails=[upper]),
+        lambda: make(LONG, callback=shout),
+        with_callback,
+        lambda: speaker(LONG, guardrail=upper),
     ],
 )
-async def test_an_answer_that_may_change_later_is_not_streamed(fields):
-    events = await ask(adapt(make('{"line": "a line that is long enough"}', **fields)), "cats")
+async def test_text_that_may_change_is_held_back_by_the_server(make_target):
+    adapter = adapt(make_target())
+    assert adapter.holds_text
+    events = await ask(adapter, "cats")
+    assert len(streamed(events)) > 3
+    assert answer(events) == LONG.upper()
+
+
+async def test_a_hook_that_is_registered_later_prevents_streaming():
+    adapter = adapt(make(LONG))
+    assert not adapter.holds_text
+
+    def check(context):
+        return context.response.upper()
+
+    register_after_llm_call_hook(check)
+    try:
+        events = await ask(adapter, "cats")
+        assert adapt(make(LONG)).holds_text
+    finally:
+        unregister_after_llm_call_hook(check)
     assert not streamed(events)
-    assert sum(isinstance(event, Output) for event in events) == 1
+    assert answer(events) == LONG.upper()
 
 
 async def test_a_draft_is_shown_only_to_its_reviewer():
@@ -127,18 +172,6 @@ async def test_a_draft_is_shown_only_to_its_reviewer():
     events = [await run.asend(request("ok")), *[event async for event in run]]
     assert not streamed(events)
     assert answer(events) == LONG
-
-
-async def test_a_callback_after_the_kickoff_can_change_the_answer():
-    def sign(result):
-        result.raw += " Yours, crew"
-        return result
-
-    target = make(LONG)
-    target.after_kickoff_callbacks = [sign]
-    events = await ask(adapt(target), "cats")
-    assert not streamed(events)
-    assert answer(events) == f"{LONG} Yours, crew"
 
 
 async def test_the_manager_of_a_hierarchy_is_streamed():
@@ -150,57 +183,44 @@ async def test_the_manager_of_a_hierarchy_is_streamed():
     events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
     assert len(streamed(events)) > 3
-    assert whole(events) == LONG
+    assert answer(events) == LONG
 
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize(
-    ("script", "answered"),
+    "script",
     [
-        ([LONG], LONG),
-        ([Call("look"), LONG], LONG),
-        ([Call("look"), Call("look"), f"\n{LONG}\n"], LONG),
-        ([Call("look"), f"<think>a secret</think>{LONG}"], LONG),
-        ([Call("look", "I look it up. "), LONG], f"I look it up.\n\n{LONG}"),
-        ([Call("look", "Hm"), Call("look", "Ah"), LONG], f"Hm\n\nAh\n\n{LONG}"),
+        [LONG],
+        [Call("look"), LONG],
+        [Call("look"), f"<think>a secret</think>{LONG}"],
+        [Call("look", "I look it up. Wait until I have it."), LONG],
+        [Call("look", "I look it up. Wait until I have it."), Call("look", "Once more."), LONG],
     ],
 )
-async def test_an_agent_with_tools_of_the_model_api_is_streamed(alone, script, answered):
+async def test_an_agent_with_tools_of_the_model_api_is_streamed(alone, script):
     async with openai_model(*script) as model:
         talker = agent(model, tools=[Look()])
         target = talker if alone else Crew(agents=[talker], tasks=[task(talker)])
         events = await ask(adapt(target), "cats")
+    withdrawn = [event for event in events if event == AnswerText("")]
     assert "secret" not in str(events)
     assert len(streamed(events)) > 3
-    assert "".join(streamed(events)).strip() == answered
-    assert not any(isinstance(event, Output) for event in events)
+    assert len(withdrawn) == ("Wait" in str(script))
+    assert answer(events) == LONG
 
 
-async def test_the_result_of_a_tool_can_be_the_answer():
-    async with openai_model(Call("look", "I look it up.")) as model:
-        talker = agent(model, tools=[Look(result_as_answer=True)])
-        events = await ask(adapt(Crew(agents=[talker], tasks=[task(talker)])), "cats")
-    assert whole(events) == "I look it up.\n\nseen"
-
-
-async def test_an_answer_that_differs_from_its_stream_is_sent_whole():
-    def correct(output: TaskOutput):
-        output.raw = "Dogs bark."
-
-    events = await ask(adapt(make(LONG, callback=correct)), "cats")
-    assert answer(events) == "Dogs bark."
-
-
-async def test_a_model_that_fails_midway_repeats_nothing():
+async def test_the_text_of_a_failed_attempt_is_withdrawn():
     class Failing(Scripted):
         def _emit_call_completed_event(self, *args, **kwargs):
             if len(self.seen) == 1:
                 raise ConnectionError("lost")
             super()._emit_call_completed_event(*args, **kwargs)
 
-    talker = agent(Failing(LONG, stream=True))
+    talker = agent(Failing("Half an answer, which is long enough.", LONG, stream=True))
     events = await ask(adapt(Crew(agents=[talker], tasks=[task(talker)])), "cats")
-    assert whole(events) == LONG
+    withdrawal = events.index(AnswerText(""))
+    assert "".join(streamed(events[:withdrawal])).startswith("Half an")
+    assert answered(events[withdrawal:]) == LONG
 
 
 async def test_a_client_receives_the_stream_and_the_text_is_stored_once():
@@ -222,16 +242,7 @@ async def test_a_client_receives_the_stream_and_the_text_is_stored_once():
 )
 async def test_an_agent_outside_of_crews_is_streamed(script, tools):
     events = await ask(adapt(speaker(*script, tools=tools)), "cats")
-    assert len(streamed(events)) > 3
-    assert "".join(streamed(events)).strip() == LONG
-    assert not any(isinstance(event, Output) for event in events)
-
-
-async def test_an_agent_with_a_guardrail_is_not_streamed():
-    target = speaker(LONG, guardrail=lambda output: (True, output.raw.upper()))
-    events = await ask(adapt(target), "cats")
-    assert not streamed(events)
-    assert answer(events) == LONG.upper()
+    assert answered(events).strip() == LONG
 
 
 def plan(_):
@@ -277,7 +288,7 @@ async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)
     assert len(streamed(events)) > 3
-    assert whole(events) == LONG
+    assert answer(events) == LONG
 
 
 class Changed(Flow):
@@ -345,7 +356,7 @@ class Both(Flow):
 
 
 async def test_concurrent_methods_do_not_mix():
-    assert whole(await ask(adapt(Both), "cats")) == LONG
+    assert answer(await ask(adapt(Both), "cats")) == LONG
 
 
 async def test_streams_of_callers_are_isolated():
@@ -354,6 +365,6 @@ async def test_streams_of_callers_are_isolated():
 
     served = adapt(speaker(repeat))
     runs = await asyncio.gather(*(ask(served, f"text {n}") for n in range(8)))
-    assert [whole(events) for events in runs] == [
+    assert [answer(events) for events in runs] == [
         f"You said text {n}, I am sure." for n in range(8)
     ]

@@ -67,7 +67,8 @@ class AgentAdapter(RunsAdapter):
             run.answer.follow_agent(agent)
             if self._tokens:
                 enable_agent_streaming([agent])
-            if agent.mcps:  # connecting to their servers blocks
+            # Connecting to MCP servers blocks, and guardrails retry only outside of event loops.
+            if agent.mcps or agent.guardrail is not None:
                 kickoff = partial(agent.kickoff, messages, input_files=files)
                 return result_output(await asyncio.to_thread(kickoff))
             return result_output(await agent.akickoff(messages, input_files=files))

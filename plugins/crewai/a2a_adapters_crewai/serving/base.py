@@ -23,6 +23,7 @@ from a2a_adapters import (
     Rejected,
     ThreadPool,
 )
+from a2a_adapters_crewai.serving.guardrails import as_blocked, has_text_hooks, is_guarded
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents
 from a2a_adapters_crewai.serving.questions import install
@@ -86,6 +87,7 @@ class RunsAdapter(Adapter):
         on_task: OnTask | None = None,
     ) -> None:
         self.fetch = options.fetch
+        self.holds_text = is_guarded(target.example) or has_text_hooks()
         self.uses_history = not isinstance(read, RequestInputs) or bool(read.history_key)
         self._new = target.new
         self._tokens = options.tokens
@@ -116,7 +118,9 @@ class RunsAdapter(Adapter):
         if refuse is not None and (refusal := await refuse()):
             yield refusal
             return
-        events = RunEvents(request, tokens=self._tokens, on_task=self._on_task)
+        events = RunEvents(
+            request, is_held=self.holds_text, tokens=self._tokens, on_task=self._on_task
+        )
         run = Run(request, work, events, self._waiting)
         proceed = partial(self._start_run, run)
         try:
@@ -131,6 +135,8 @@ class RunsAdapter(Adapter):
         finally:
             run.cancel()
         if (error := item.error) is not None:
+            if blocked := as_blocked(error):
+                raise blocked from error
             # crewai raises the same class for an agent's `max_execution_time` and a slow model.
             if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
                 raise AgentFailedError("limit", "The agent reached its time limit.") from error

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crewai import Flow, Task, TaskOutput
+from crewai import Crew, Flow, Task, TaskOutput
 from crewai.flow.async_feedback.types import HumanFeedbackPending
 from crewai.flow.persistence.base import FlowPersistence
 from crewai.flow.persistence.factory import default_flow_persistence
@@ -199,8 +199,11 @@ class FlowAdapter(RunsAdapter):
             raise InvalidInputError.of(error) from error
 
 
-def _task_output(_: Task, output: TaskOutput) -> Output | None:
-    return task_output(output)
+def _task_output(task: Task, output: TaskOutput) -> Output | None:
+    """Return the output of a task, unless its crew's `after_kickoff` may still change it."""
+    crew = task.agent.crew if task.agent else None
+    is_changed = isinstance(crew, Crew) and task is crew.tasks[-1] and crew.after_kickoff_callbacks
+    return None if is_changed else task_output(output)
 
 
 def _keeps_questions(flow: Flow[Any]) -> bool:

@@ -7,12 +7,20 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from crewai import CrewOutput, Task, TaskOutput
-from crewai.events.types.agent_events import AgentExecutionStartedEvent
+from crewai.events.types.agent_events import (
+    AgentExecutionStartedEvent,
+    LiteAgentExecutionStartedEvent,
+)
+from crewai.events.types.crew_events import CrewKickoffStartedEvent
 from crewai.events.types.flow_events import (
     MethodExecutionFinishedEvent,
     MethodExecutionStartedEvent,
 )
-from crewai.events.types.llm_events import LLMCallCompletedEvent, LLMStreamChunkEvent
+from crewai.events.types.llm_events import (
+    LLMCallCompletedEvent,
+    LLMCallStartedEvent,
+    LLMStreamChunkEvent,
+)
 from crewai.events.types.task_events import TaskCompletedEvent, TaskStartedEvent
 from crewai.events.types.tool_usage_events import (
     ToolUsageErrorEvent,
@@ -37,6 +45,13 @@ from a2a_adapters import (
     as_json,
     as_output,
     tool_arguments,
+)
+from a2a_adapters_crewai.serving.guardrails import (
+    has_argument_hooks,
+    has_result_hooks,
+    has_run_hooks,
+    has_text_hooks,
+    is_guarded,
 )
 from a2a_adapters_crewai.serving.streaming import AnswerStream, is_internal
 
@@ -72,15 +87,19 @@ class RunEvents:
 
     Args:
         request: The request.
-        tokens: Whether the text of models is reported as progress, as it is produced.
-        on_task: Makes the artifact of a finished task.
+        is_held: Whether the server holds the answer's text back until the end of the run.
+        tokens: Whether the text of models is reported as progress, as it is produced, until
+            something starts that may change or block it.
+        on_task: Makes the artifact of a finished task, unless hooks may change or block it.
 
     Attributes:
         answer: Streams the answer.
     """
 
-    def __init__(self, request: AgentRequest, *, tokens: bool, on_task: OnTask | None) -> None:
-        self.answer = AnswerStream()
+    def __init__(
+        self, request: AgentRequest, *, is_held: bool, tokens: bool, on_task: OnTask | None
+    ) -> None:
+        self.answer = AnswerStream(is_held=is_held)
         self._wants_progress = request.wants_progress
         self._tokens = tokens
         self._on_task = on_task
@@ -93,8 +112,9 @@ class RunEvents:
             self._usages.append(event.usage)
         yield from self.answer.take(source, event)
         if self._wants_progress:
+            self._tokens = self._tokens and not _is_checked(source, event)
             yield from self._progress(source, event)
-        if self._on_task and isinstance(event, TaskCompletedEvent):
+        if self._on_task and isinstance(event, TaskCompletedEvent) and not has_run_hooks():
             yield from filter(None, [self._on_task(source, event.output)])
 
     def finish(self, result: Output | InputRequired | None) -> Iterator[AgentEvent]:
@@ -134,13 +154,26 @@ class RunEvents:
             case MethodExecutionFinishedEvent() if not is_internal(source):
                 yield Progress(f"finished: {event.method_name}", {"method": event.method_name})
             case ToolUsageStartedEvent():
-                yield ToolCall(event.event_id, event.tool_name, tool_arguments(event.tool_args))
+                # crewai may report arguments and results before its hooks have checked them.
+                arguments = None if has_argument_hooks() else tool_arguments(event.tool_args)
+                yield ToolCall(event.event_id, event.tool_name, arguments)
             case ToolUsageFinishedEvent(started_event_id=call_id):
-                yield ToolResult(call_id or "", event.tool_name, as_json(event.output))
+                result = None if has_result_hooks() else as_json(event.output)
+                yield ToolResult(call_id or "", event.tool_name, result)
             case ToolUsageErrorEvent(started_event_id=call_id):  # its text may be confidential
                 yield ToolResult(call_id or "", event.tool_name, is_error=True)
             case LLMStreamChunkEvent() if self._tokens and event.chunk:
                 yield Progress(event.chunk, {"token": event.chunk, "agent": event.agent_role})
+
+
+def _is_checked(source: object, event: object) -> bool:
+    """Whether something starts whose text may be changed or blocked when it is complete."""
+    match event:
+        case LLMCallStartedEvent():
+            return has_text_hooks()
+        case CrewKickoffStartedEvent() | TaskStartedEvent() | LiteAgentExecutionStartedEvent():
+            return is_guarded(source)
+    return False
 
 
 def _task_progress(change: str, task: Task) -> Progress:

@@ -10,22 +10,23 @@ nothing changes the text later:
 | a model outside of agents            | everything                                         |
 | an agent without tools               | everything, unless it begins with a thought        |
 | an agent with tools as text          | the text after "Final Answer:"                     |
-| an agent with tools of the model API | everything; text before a call becomes a paragraph |
+| an agent with tools of the model API | everything; text before a call is withdrawn         |
 | an agent that plans                  | nothing                                            |
 
-The task must have no guardrail, structured output or review, an agent outside of crews no
-guardrail, and the crew no callback after the kickoff. Reasoning is left out. An answer that was not
-streamed is sent whole at the end.
+The task must have no structured output and no review. If a guardrail, hook or callback may change
+the answer, the server has to hold its text back. Reasoning is left out.
+
+The text of an attempt that failed, was refused by a guardrail, or ended in a tool call is withdrawn
+when the next attempt starts. At the end, the answer is corrected to crewai's result.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from crewai import Agent, Crew, Process, Task
+from crewai import Agent, Crew, Process
 from crewai.events.types.agent_events import (
     AgentExecutionStartedEvent,
     LiteAgentExecutionStartedEvent,
@@ -41,21 +42,18 @@ from crewai.events.types.llm_events import (
     LLMCallType,
     LLMStreamChunkEvent,
 )
+from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.tasks.conditional_task import ConditionalTask
 from crewai.utilities.i18n import I18N_DEFAULT
 
-from a2a_adapters import AgentEvent, Output, ReasoningFilter, Text, TextDelta
-
-logger = logging.getLogger(__name__)
+from a2a_adapters import AgentEvent, AnswerText, Output, ReasoningFilter, Text, TextDelta
+from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
 
 _ANSWER = "Final Answer:"
 _TOOL = "Observation:"
 _THOUGHTS = ("Thought:", _ANSWER, "Action:")
 _HELD = max(len(_ANSWER), len(_TOOL))
 """Number of characters held back at the end, where one of the words above may begin."""
-
-_SEPARATOR = "\n\n"
-"""Separates text before a tool call from the text after it."""
 
 _FENCE = " \t\r\n`"
 """The characters that crewai strips from the end of an answer."""
@@ -83,37 +81,40 @@ def is_internal(source: object) -> bool:
 
 
 class AnswerStream:
-    """Streams the answer of one run. Events come from any of its threads, one at a time."""
+    """Streams the answer of one run. Events come from any of its threads, one at a time.
 
-    def __init__(self) -> None:
+    Args:
+        is_held: Whether the server holds the text back until the end of the run.
+    """
+
+    def __init__(self, *, is_held: bool = False) -> None:
+        self._is_held = is_held
         self._speaker: _Speaker | None = None
         self._reasoning = ReasoningFilter()
-        self._sent: list[str] = []
         self._text = ""
-        self._is_streaming = False
-        self._is_answer = False
-        self._is_verbatim = False
-        self._separator = ""
+        self._is_streaming = self._is_verbatim = False
+        self._is_answer = self._is_marked = False
+        self._is_sent = self._is_complete = False
         self._answering: Collection[str] = ()
         self._methods: list[str] = []
         self._awaits_speaker = False
 
     def follow_crew(self, crew: Crew) -> None:
-        """Stream the answer of a crew's last task, if nothing changes it later."""
-        if _streams_its_answer(crew):
+        """Stream the answer of a crew's last task, if that is safe."""
+        if self._is_safe(crew) and _speaks_its_answer(crew):
             self._speaker = _Speaker(task_id=str(crew.tasks[-1].id))
 
     def follow_agent(self, agent: Agent) -> None:
-        """Stream the answer of an agent outside of crews, if nothing changes it later."""
-        if agent.planning_config is None and agent.guardrail is None:
+        """Stream the answer of an agent outside of crews, if that is safe."""
+        if self._is_safe(agent) and agent.planning_config is None:
             self._speaker = _Speaker(agent_id=str(agent.id))
 
     def follow_flow(self, answering: Collection[str]) -> None:
         """Stream the first speaker in one of these methods, while no other method runs."""
         self._answering = answering
 
-    def take(self, source: Any, event: Any) -> Iterator[TextDelta]:
-        """Yield the text to send after an event."""
+    def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
+        """Yield the text to send after an event, or its withdrawal."""
         if self._answering:
             self._follow(source, event)
         speaker = self._speaker
@@ -122,35 +123,50 @@ class AnswerStream:
         match event:
             case LLMStreamChunkEvent() if self._is_streaming and speaker.emits(event):
                 if event.tool_call:
-                    yield from self._end_paragraph()
+                    self._is_streaming = False
                 else:
                     yield from self._add(speaker, self._reasoning.add(event.chunk))
             case LLMCallCompletedEvent() if self._is_streaming and speaker.emits(event):
-                if event.call_type is LLMCallType.TOOL_CALL:
-                    yield from self._end_paragraph()
+                self._is_streaming = False
+                self._is_complete = self._is_sent and event.call_type is not LLMCallType.TOOL_CALL
             case LLMCallStartedEvent() if speaker.emits(event):
-                # Sent text cannot be taken back if the model is called again after a failure.
-                self._is_streaming = not (self._sent or _is_summary(event))
-                self._is_verbatim = speaker.is_model or bool(event.tools)
-                self._text, self._is_answer = "", False
-                self._reasoning = ReasoningFilter()
+                yield from self._begin(speaker, event)
+            case LLMGuardrailCompletedEvent(success=False) if speaker.emits(event):
+                yield from self._withdraw()
             case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
                 speaker.has_tools = bool(event.tools)
             case LiteAgentExecutionStartedEvent() if str(source.id) == speaker.agent_id:
                 speaker.has_tools = bool(event.tools)
 
     def finish(self, output: Output | None) -> Iterator[AgentEvent]:
-        """Yield the part of the answer that was not streamed."""
-        sent = "".join(self._sent)
+        """Yield the answer; only what differs from its stream is sent."""
         match output:
-            case Output(parts=[Text(text)]) if sent and text.lstrip().startswith(sent):
-                yield TextDelta(text.lstrip()[len(sent) :])
-            case Output(parts=[Text(text)]) if self._separator and not sent:
-                yield TextDelta(self._separator + text.lstrip())
-            case Output():
-                if sent:
-                    logger.warning("the answer differs from its stream and is sent whole")
-                yield output
+            case Output(parts=[Text(text) as part]) if part == Text(text):
+                yield AnswerText(text)
+            case _:
+                yield from self._withdraw()
+                if output is not None:
+                    yield output
+
+    def _is_safe(self, target: Crew | Agent) -> bool:
+        return self._is_held or not is_guarded(target)
+
+    def _begin(self, speaker: _Speaker, event: LLMCallStartedEvent) -> Iterator[AgentEvent]:
+        """Start the speaker's next attempt at the answer, unless it was completed already."""
+        self._is_streaming = False
+        if self._is_complete or _is_summary(event):
+            return
+        yield from self._withdraw()
+        self._is_streaming = self._is_held or not has_text_hooks()
+        self._is_verbatim = speaker.is_model or bool(event.tools)
+        self._text, self._is_answer, self._is_marked = "", False, False
+        self._reasoning = ReasoningFilter()
+
+    def _withdraw(self) -> Iterator[AgentEvent]:
+        self._is_complete = False
+        if self._is_sent:
+            self._is_sent = False
+            yield AnswerText("")
 
     def _follow(self, source: Any, event: Any) -> None:
         """Find the speaker in a flow."""
@@ -181,32 +197,20 @@ class AnswerStream:
                 self._is_streaming = False
                 return
         ready = self._text[:-_HELD].rstrip(_FENCE)
-        if not self._sent:
+        if self._is_marked and not self._is_sent:
             ready = ready.lstrip()
         if ready:
             self._text = self._text[self._text.index(ready) + len(ready) :]
-            yield self._delta(ready)
-
-    def _delta(self, text: str) -> TextDelta:
-        separator = "" if self._sent else self._separator
-        self._sent.append(text)
-        return TextDelta(separator + text)
-
-    def _end_paragraph(self) -> Iterator[TextDelta]:
-        """Send the rest of the text before a tool call, as a paragraph of its own."""
-        self._is_streaming = False
-        if rest := self._text.strip() if not self._sent else self._text.rstrip():
-            yield self._delta(rest)
-        if self._sent:
-            self._sent.clear()
-            self._separator = _SEPARATOR
+            self._is_sent = True
+            yield TextDelta(ready)
 
     def _reaches_answer(self, speaker: _Speaker) -> bool:
         """Whether the text has reached the answer; the text before it is dropped."""
         before, mark, after = self._text.partition(_ANSWER)
         if mark:
             self._reasoning = ReasoningFilter()
-            self._text, self._is_answer = self._reasoning.add(after), True
+            self._text = self._reasoning.add(after)
+            self._is_answer = self._is_marked = True
         elif not speaker.has_tools:
             start = before.lstrip(_FENCE)
             self._is_answer = not any(
@@ -215,26 +219,22 @@ class AnswerStream:
         return self._is_answer
 
 
-def _streams_its_answer(crew: Crew) -> bool:
-    """Whether the text of the last task's agent is the crew's answer, word for word."""
+def _speaks_its_answer(crew: Crew) -> bool:
+    """Whether the answer of a crew is the text of its last task's agent."""
     task = crew.tasks[-1] if crew.tasks else None
-    if task is None or crew.after_kickoff_callbacks:
+    if task is None:
         return False
     # A hierarchy without a manager gets one that does not plan.
     is_hierarchy = crew.process is Process.hierarchical
     agent = crew.manager_agent if is_hierarchy else task.agent
     speaks = agent.planning_config is None if isinstance(agent, Agent) else agent is None
+    structure = task.output_json or task.output_pydantic or task.response_model
     return (
         speaks
         and (is_hierarchy or agent is not None)
         and not isinstance(task, ConditionalTask)
-        and not _is_changed(task)
+        and not (structure or task.human_input)
     )
-
-
-def _is_changed(task: Task) -> bool:
-    structure = task.output_json or task.output_pydantic or task.response_model
-    return bool(structure or task.guardrail or task.guardrails or task.human_input)
 
 
 def _is_summary(event: LLMCallStartedEvent) -> bool:

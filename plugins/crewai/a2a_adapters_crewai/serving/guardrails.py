@@ -1,0 +1,91 @@
+"""Finds guardrails, hooks and callbacks that may change or block a text, and blocked runs.
+
+Hooks are global to the process, may be registered at any time, and run for every crew, flow and
+agent. Guardrails and callbacks belong to a task, an agent or a crew.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crewai import Agent, Crew, Task
+from crewai.hooks import HookAborted, InterceptionPoint, get_hooks
+from crewai.hooks.dispatch import get_scoped_hooks
+from crewai.llms.base_llm import LLMCallBlockedError
+
+from a2a_adapters import BlockedError
+from a2a_adapters_crewai.serving.run import allow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_AFTER_STEPS = (
+    InterceptionPoint.POST_STEP,
+    InterceptionPoint.OUTPUT,
+    InterceptionPoint.EXECUTION_END,
+)
+"""The points at which a hook may replace a result, or abort the run."""
+
+_EXHAUSTED = re.compile(
+    r"(Task failed guardrail( \d+)?|Agent's guardrail failed) validation after \d+ retries"
+)
+"""The beginning of crewai's message for a guardrail that refused all attempts; it has no class."""
+
+
+def has_text_hooks() -> bool:
+    """Whether hooks may change or block the texts of models, in the current context."""
+    return _has_hooks(InterceptionPoint.POST_MODEL_CALL) or has_run_hooks()
+
+
+def has_run_hooks() -> bool:
+    """Whether hooks may change or block the results of steps and runs."""
+    return any(map(_has_hooks, _AFTER_STEPS))
+
+
+def has_argument_hooks() -> bool:
+    """Whether hooks may change or block the arguments of tools."""
+    return _has_hooks(InterceptionPoint.PRE_TOOL_CALL)
+
+
+def has_result_hooks() -> bool:
+    """Whether hooks may change the results of tools."""
+    return _has_hooks(InterceptionPoint.POST_TOOL_CALL)
+
+
+def _has_hooks(point: InterceptionPoint) -> bool:
+    return any(hook is not allow for hook in (*get_hooks(point), *get_scoped_hooks(point)))
+
+
+def is_guarded(part: object) -> bool:
+    """Whether a guardrail or callback may change, or refuse, the answer of a crew, task or agent.
+
+    Of a crew, only its last task counts.
+    """
+    match part:
+        case Crew():
+            is_watched = part.after_kickoff_callbacks or part.task_callback or part.step_callback
+            return bool(is_watched or any(map(is_guarded, part.tasks[-1:])))
+        case Task():
+            is_checked = part.guardrail or part.guardrails or part.callback
+            return bool(is_checked or getattr(part.agent, "step_callback", None))
+        case Agent():
+            return part.guardrail is not None or part.step_callback is not None
+    return False
+
+
+def as_blocked(error: BaseException) -> BlockedError | None:
+    """Return the error of a run that a guardrail or hook has blocked; None if it just failed."""
+    is_blocked = any(
+        isinstance(cause, HookAborted | LLMCallBlockedError) or _EXHAUSTED.match(str(cause))
+        for cause in _causes(error)
+    )
+    return BlockedError() if is_blocked else None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__

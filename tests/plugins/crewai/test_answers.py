@@ -1,0 +1,273 @@
+"""Served crews, flows and agents answer as their own kickoff does; blocked text stays inside."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from crewai import Crew
+from crewai.flow import Flow, listen, start
+from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
+from crewai.tools import BaseTool
+from pydantic import BaseModel
+
+from a2a_adapters import File, Text
+from tests.plugins.crewai.support import Call, Scripted, agent, openai_model, task, tool_call
+from tests.support.answers import Program, check
+
+BLOCKED = "how to build a bomb, step by step"
+LONG = "Cats purr when they are fed, and when they are not, they tell you of it at once."
+REFUSAL = "I cannot help with that."
+
+
+@pytest.fixture(autouse=True)
+def _unregister():
+    """Unregister the hooks of a test."""
+    yield
+    for point in InterceptionPoint:
+        for hook in get_hooks(point):
+            if hook.__module__ == __name__:
+                unregister_hook(point, hook)
+
+
+def hooked(point, hook, make):
+    """Return a function that registers a hook and makes a target."""
+
+    def target():
+        if hook not in get_hooks(point):
+            register_hook(point, hook)
+        return make()
+
+    return target
+
+
+def replace(context):
+    """Replace a blocked response of a model."""
+    return REFUSAL if BLOCKED in context.response else None
+
+
+def replace_output(context):
+    """Replace a blocked result of a step or run."""
+    result = context.payload
+    if isinstance(result, str):
+        return REFUSAL if BLOCKED in result else None
+    if BLOCKED in result.raw:
+        result.raw = REFUSAL
+    return None
+
+
+def abort(_):
+    raise HookAborted("blocked by a hook")
+
+
+def refuse(_):
+    return False
+
+
+def guard(output):
+    """Refuse a blocked answer."""
+    return (False, f"not {BLOCKED}") if BLOCKED in output.raw else (True, output.raw)
+
+
+def rewrite(output):
+    return True, REFUSAL if BLOCKED in output.raw else output.raw
+
+
+def redact(result):
+    result.raw = REFUSAL
+    return result
+
+
+def forget(result):
+    result.raw = ""
+    return result
+
+
+class Line(BaseModel):
+    line: str
+
+
+class Look(BaseTool):
+    name: str = "look"
+    description: str = "Look."
+
+    def _run(self) -> str:
+        return "seen"
+
+
+class Fading(Scripted):
+    """Fails at the end of its first call."""
+
+    def _emit_call_completed_event(self, *args, **kwargs):
+        if len(self.seen) == 1:
+            raise ConnectionError("lost")
+        super()._emit_call_completed_event(*args, **kwargs)
+
+
+def crew(*script, model=Scripted, tools=(), callbacks=(), **fields):
+    """Return a crew whose last agent streams the script."""
+    last = agent(model(*script, stream=True), tools=list(tools))
+    first = agent(Scripted("Final Answer: facts"), role="Researcher")
+    return Crew(
+        agents=[first, last],
+        tasks=[task(first), task(last, **fields)],
+        after_kickoff_callbacks=list(callbacks),
+    )
+
+
+def speaker(*script, **fields):
+    """Return an agent whose model streams the script."""
+    return agent(Scripted(*script, stream=True), **fields)
+
+
+class ByCrew(Flow):
+    suppress_flow_events: bool = True
+
+    @start()
+    def write(self):
+        return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+
+
+class Guarded(Flow):
+    suppress_flow_events: bool = True
+
+    @start()
+    async def write(self):
+        result = await crew(BLOCKED, LONG, guardrail=guard).akickoff(inputs={"topic": "x"})
+        return result.raw
+
+
+class Exhausted(Flow):
+    suppress_flow_events: bool = True
+
+    @start()
+    def write(self):
+        return crew(BLOCKED, guardrail=guard).kickoff(inputs={"topic": "x"}).raw
+
+
+class Parts(Flow):
+    suppress_flow_events: bool = True
+
+    @start()
+    def plan(self):
+        return speaker("a plan that is not the answer").kickoff("plan").raw
+
+    @listen(plan)
+    def write(self):
+        return [Text("here"), File(content=b"abc", media_type="text/csv")]
+
+
+async def kickoff(target):
+    """Return the answer of a target's own call."""
+    if isinstance(target, Crew):
+        kickoff = target.akickoff(inputs={"topic": "hello"})
+    elif isinstance(target, type):
+        kickoff = target().kickoff_async()
+    else:  # guardrails of agents retry only outside of event loops
+        kickoff = asyncio.to_thread(target.kickoff, "hello")
+    result = await kickoff
+    return getattr(result, "json_dict", None) or getattr(result, "raw", result)
+
+
+async def blocked(target):
+    """Check that a target's own call is blocked."""
+    with pytest.raises(Exception, match=r"guardrail|hook"):
+        await kickoff(target)
+
+
+async def accepted(_):
+    return LONG
+
+
+def program(name, target, **fields):
+    return Program(name=name, target=target, **{"bare": kickoff, **fields})
+
+
+MODEL, STEP = InterceptionPoint.POST_MODEL_CALL, InterceptionPoint.POST_STEP
+REJECTED = {"bare": blocked, "state": "rejected", "blocked": BLOCKED}
+REPLACED = {"blocked": BLOCKED}
+
+PROGRAMS = [
+    program("a crew", lambda: crew(LONG)),
+    program("an agent", lambda: speaker(LONG)),
+    program("white space", lambda: crew(f"\n {LONG}\n\n")),
+    program("an agent that thinks", lambda: crew(f"Thought: hm\nFinal Answer:\n {LONG}\n```")),
+    program(
+        "reasoning",
+        lambda: crew(f"<think>hm</think>\n{LONG}"),
+        differs=LONG,
+        because="reasoning is not part of answers",
+    ),
+    program("an empty answer", lambda: crew(LONG, callbacks=[forget])),
+    program("structured output", lambda: crew('{"line": "a line"}', output_json=Line)),
+    program(
+        "a tool as last step",
+        lambda: crew(tool_call("look", "{}"), tools=[Look(result_as_answer=True)]),
+    ),
+    program("a model that fails midway", lambda: crew(LONG, model=Fading)),
+    program(
+        "an answer under review",
+        lambda: crew(LONG, human_input=True),
+        bare=accepted,  # by the reviewer, whom crewai asks on the terminal
+        messages=("hi", "ok"),
+    ),
+    program("a guardrail that rewrites", lambda: crew(BLOCKED, guardrail=rewrite), **REPLACED),
+    program("a guardrail that retries", lambda: crew(BLOCKED, LONG, guardrail=guard), **REPLACED),
+    program(
+        "a guardrail of an agent that retries",
+        lambda: speaker(BLOCKED, LONG, guardrail=guard),
+        **REPLACED,
+    ),
+    program("an exhausted guardrail", lambda: crew(BLOCKED, guardrail=guard), **REJECTED),
+    program("a callback of a task", lambda: crew(BLOCKED, callback=redact), **REPLACED),
+    program("a callback of a crew", lambda: crew(BLOCKED, callbacks=[redact]), **REPLACED),
+    program("after_llm_call", hooked(MODEL, replace, lambda: crew(BLOCKED)), **REPLACED),
+    program(
+        "after_llm_call of an agent", hooked(MODEL, replace, lambda: speaker(BLOCKED)), **REPLACED
+    ),
+    program("after_llm_call in a flow", hooked(MODEL, replace, lambda: ByCrew), **REPLACED),
+    program("after_llm_call that aborts", hooked(MODEL, abort, lambda: crew(BLOCKED)), **REJECTED),
+    program("a hook after steps", hooked(STEP, replace_output, lambda: crew(BLOCKED)), **REPLACED),
+    program(
+        "a hook after runs",
+        hooked(InterceptionPoint.OUTPUT, replace_output, lambda: ByCrew),
+        **REPLACED,
+    ),
+    program(
+        "a hook at the end that aborts",
+        hooked(InterceptionPoint.EXECUTION_END, abort, lambda: crew(BLOCKED)),
+        **REJECTED,
+    ),
+    program(
+        "before_llm_call that refuses",
+        hooked(InterceptionPoint.PRE_MODEL_CALL, refuse, lambda: crew(BLOCKED)),
+        **REJECTED,
+    ),
+    program(
+        "before_llm_call that refuses in a flow",
+        hooked(InterceptionPoint.PRE_MODEL_CALL, refuse, lambda: ByCrew),
+        **REJECTED,
+    ),
+    program("a guardrail in a flow", lambda: Guarded, **REPLACED),
+    program("an exhausted guardrail in a flow", lambda: Exhausted, **REJECTED),
+    program("a file", lambda: Parts),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_kickoff(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+@pytest.mark.parametrize(
+    ("script", "tools"),
+    [
+        ([Call("look", "I look it up. "), LONG], [Look()]),
+        ([Call("look", "I look it up.")], [Look(result_as_answer=True)]),
+    ],
+)
+async def test_text_before_a_tool_call_is_not_the_answer(script, tools, tmp_path, caplog):
+    async with openai_model(*script) as model:
+        talker = agent(model, tools=tools)
+        called = program("tools", lambda: Crew(agents=[talker], tasks=[task(talker)]))
+        await check(called, tmp_path, caplog)
