@@ -17,7 +17,7 @@ from a2a_adapters.calling.json_http import JsonHttp, event_data
 from a2a_adapters.calling.transports import rpc_call, rpc_refusal
 from a2a_adapters.contract.dialects import DialectAgent, DialectRoutes, DialectServer, as_response
 from a2a_adapters.contract.hooks import lazy_names
-from a2a_adapters.contract.text import quote
+from a2a_adapters.contract.text import artifact_text, correction, is_corrected, quote
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
 from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.errors import is_busy
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer", "DialectAgent", "DialectRoutes", "DialectServer", "DialectTransport", "HttpClients",
     "JsonHttp", "PageRoute", "Room", "agent_message", "agent_url", "artifact_response",
-    "as_response", "event_data", "is_busy", "log_failure", "message_parts", "new_id", "one_line",
-    "quote", "read_json", "rpc_call", "rpc_refusal", "share_of_caller", "status_response",
-    "struct_to_dict", "to_protocol", "to_struct", "user_message",
+    "artifact_text", "as_response", "correction", "event_data", "is_busy", "is_corrected",
+    "log_failure", "message_parts", "new_id", "one_line", "quote", "read_json", "rpc_call",
+    "rpc_refusal", "share_of_caller", "status_response", "struct_to_dict", "to_protocol",
+    "to_struct", "user_message",
 ]  # fmt: skip
 
 # Loaded on first use: plugins that call a dialect do not need the server, and vice versa.

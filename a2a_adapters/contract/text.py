@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from pydantic_core import from_json, to_json, to_jsonable_python
 
-from a2a_adapters.contract.parts import JSON, Data, File, Part
+from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -138,6 +138,50 @@ def without_reasoning(text: str) -> str:
 
 BLANK_LINE = "\n\n"
 """Separates the messages of a text."""
+
+
+class _Artifact(Protocol):
+    @property
+    def parts(self) -> Iterable[Part]: ...
+
+
+def artifact_text(artifacts: Iterable[_Artifact]) -> str:
+    """Return the text of artifacts, each on its own line.
+
+    Of an `AgentReply.artifacts`, it is the answer without a question or the reason of a failure.
+    """
+    texts = (
+        "".join(part.text for part in each.parts if isinstance(part, Text)) for each in artifacts
+    )
+    return "\n".join(filter(None, texts))
+
+
+def is_corrected(said: str, text: str) -> bool:
+    """Return whether some text of a stream was withdrawn, or replaced by other text.
+
+    Args:
+        said: The text of the stream; it may have the answer's texts in another order.
+        text: The text of the answer.
+    """
+    return _size(said) > _size(text)
+
+
+def correction(said: str, text: str) -> str:
+    """Return what ends a stream whose reader cannot take back text.
+
+    Returns:
+        The text of the answer as a new paragraph; "" if the stream ends with it anyway, or if none
+        of its text was withdrawn.
+    """
+    if not text or said.endswith(text) or not is_corrected(said, text):
+        return ""
+    return BLANK_LINE + text
+
+
+def _size(text: str) -> int:
+    """Return the length without line ends, with which streams separate texts."""
+    return len(text) - text.count("\n")
+
 
 Speaker = TypeVar("Speaker", bound=Hashable)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters import (
+    HELD_TEXT_EXTENSION,
     JSON,
     Adapter,
     AgentDescription,
@@ -14,28 +16,41 @@ from a2a_adapters import (
     AgentFailedError,
     AgentReply,
     AgentRequest,
+    AnswerText,
     AuthRequired,
     BearerAuth,
+    Extension,
     InputRequired,
     Output,
     Question,
     Rejected,
     RemoteAgent,
+    RemoteAgentError,
     RemoteOptions,
     RemoteTaskError,
     StateStorage,
     TaskMetadata,
     Text,
     TextDelta,
+    as_json,
 )
+from a2a_adapters.dialects import artifact_text, struct_to_dict
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Iterator, Sequence
+
+    from a2a.types import AgentCard
 
 __all__ = ["RemoteA2AAgent"]
 
 _KIND = "remote"
+
+_HELD = Extension(
+    uri=HELD_TEXT_EXTENSION,
+    description="Text is sent after the guardrails of the remote agent have accepted it.",
+    params={"held": True},
+)
 
 
 class RemoteA2AAgent:
@@ -76,7 +91,8 @@ class RemoteA2AAgent:
         Raises:
             RemoteAgentError: The card cannot be read.
         """
-        return _RemoteAdapter(self._agent, await self._agent.describe())
+        about, card = await self._agent.describe(), await self._agent.card()
+        return _RemoteAdapter(self._agent, about, _is_held(card))
 
     async def __aexit__(self, *_: object) -> None:
         await self._agent.aclose()
@@ -88,12 +104,15 @@ class _RemoteAdapter(Adapter):
     Args:
         agent: The remote agent.
         about: The description from its card.
+        is_held: Whether the agent sends text after its guardrails have accepted it; None if its
+            card does not say.
     """
 
-    def __init__(self, agent: RemoteAgent, about: AgentDescription) -> None:
+    def __init__(self, agent: RemoteAgent, about: AgentDescription, is_held: bool | None) -> None:
         self._agent = agent
-        self._about = about
+        self._about = replace(about, extensions=[*about.extensions, _HELD]) if is_held else about
         self._storage: StateStorage | None = None
+        self.holds_text = is_held is False
 
     def describe(self) -> AgentDescription:
         """Return the description from the remote agent's card."""
@@ -113,6 +132,8 @@ class _RemoteAdapter(Adapter):
             RemoteAgentError: The remote agent cannot be called.
         """
         task_id = str(request.resume_metadata.get("task_id", ""))
+        earlier = _earlier(request)
+        has_said = False
         sending = self._agent.stream(
             request.parts,
             context_id=await self._context_of(request),
@@ -124,14 +145,18 @@ class _RemoteAdapter(Adapter):
                 async for event in events:
                     if isinstance(event, AgentReply):
                         await self._keep(request, event.context_id)
-                        for last in _last_events(event):
+                        yield await self._accepted(event, earlier)
+                        for last in _last_events(event, earlier):
                             yield last
                     elif isinstance(event, Question):
                         continue  # it is part of the reply
                     elif isinstance(event, TextDelta) or request.wants_progress:
+                        has_said = has_said or isinstance(event, TextDelta)
                         yield event
         except RemoteTaskError as error:
             await self._keep(request, error.context_id)
+            if has_said:
+                yield AnswerText(artifact_text(error.reply.artifacts))
             if error.state == "rejected":
                 yield Rejected(str(error))
             else:
@@ -141,6 +166,28 @@ class _RemoteAdapter(Adapter):
         """Cancel the remote task that waits for an answer."""
         if task_id := request.resume_metadata.get("task_id"):
             await self._agent.cancel(str(task_id))
+
+    async def _accepted(self, reply: AgentReply, earlier: Sequence[Sequence[str]]) -> AnswerText:
+        """Return the text of the answer; of all the task's messages if it may correct earlier ones.
+
+        Args:
+            reply: The answer to the last message.
+            earlier: The ids of the artifacts that answered each earlier message.
+        """
+        said = artifact_text(reply.artifacts)
+        text = said if reply.is_question else reply.text
+        if not earlier:
+            return AnswerText(text)
+        try:
+            task = await self._agent.get_task(reply.task_id)
+        except RemoteAgentError:  # some agents keep no tasks
+            return AnswerText(text)
+        found = {each.id: each for each in task.artifacts}
+        texts = [
+            artifact_text(found.pop(name) for name in names if name in found) for names in earlier
+        ]
+        texts.append(artifact_text(found.values()) if said else text)
+        return AnswerText("\n\n".join(filter(None, texts)), of_task=True)
 
     async def _context_of(self, request: AgentRequest) -> str:
         if self._storage is None:
@@ -154,7 +201,21 @@ class _RemoteAdapter(Adapter):
             await self._storage.write_state(request.owner, request.context_id, _KIND, body)
 
 
-def _last_events(reply: AgentReply) -> Iterator[AgentEvent]:
+def _is_held(card: AgentCard) -> bool | None:
+    for extension in card.capabilities.extensions:
+        if extension.uri == HELD_TEXT_EXTENSION:
+            return struct_to_dict(extension.params).get("held") is not False
+    return None
+
+
+def _earlier(request: AgentRequest) -> list[list[str]]:
+    """Return the ids of the artifacts with which the remote task answered each earlier message."""
+    found = request.resume_metadata.get("artifacts")
+    groups = found if isinstance(found, list) else []
+    return [[str(name) for name in group] for group in groups if isinstance(group, list)]
+
+
+def _last_events(reply: AgentReply, earlier: Sequence[Sequence[str]]) -> Iterator[AgentEvent]:
     """Yield an answer's data, files and question."""
     for artifact in reply.artifacts:
         if rest := [part for part in artifact.parts if not isinstance(part, Text)]:
@@ -170,5 +231,6 @@ def _last_events(reply: AgentReply) -> Iterator[AgentEvent]:
     if reply.is_question:
         kind = AuthRequired if reply.state == "auth-required" else InputRequired
         parts = [part for part in reply.status_parts if not isinstance(part, Text)]
-        metadata: dict[str, JSON] = {"task_id": reply.task_id}
+        artifacts = [*earlier, [artifact.id for artifact in reply.artifacts]]
+        metadata: dict[str, JSON] = {"task_id": reply.task_id, "artifacts": as_json(artifacts)}
         yield kind(reply.question, parts, metadata=metadata, durable=True)

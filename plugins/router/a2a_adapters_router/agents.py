@@ -18,8 +18,10 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
+from a2a_adapters.dialects import artifact_text, is_corrected
 from a2a_adapters_router.calls import (
     Chunk,
+    Corrected,
     Ended,
     FailedCallError,
     OtherParts,
@@ -78,16 +80,24 @@ class Agent:
         """
         sent: list[Part] = [Text(_text(prompt.messages)), *prompt.files]
         news = self._agent.stream(sent, metadata=self._metadata)
+        said = ""
         try:
             async with aclosing(news) as events:
                 async for event in events:
                     if isinstance(event, TextDelta) and not isinstance(event, Question):
+                        said += event.text
                         yield Chunk(event.text)
                     elif isinstance(event, AgentReply):
                         await self._give_up(event)
+                        if is_corrected(said, event.text):
+                            yield Corrected(event.text)
                         for each in _end(event):
                             yield each
         except RemoteAgentError as error:
+            if isinstance(error, RemoteTaskError):
+                text = artifact_text(error.reply.artifacts)
+                if is_corrected(said, text):
+                    yield Corrected(text)
             raise _failure(error, self._timeout) from error
 
     async def _give_up(self, reply: AgentReply) -> None:
@@ -126,7 +136,10 @@ def _failure(error: RemoteAgentError, timeout: float) -> FailedCallError:
             return FailedCallError(f"no answer within {timeout:g} s", is_passing=True)
         case RemoteConnectionError():
             return FailedCallError("the connection failed", is_passing=True)
+        case RemoteTaskError(state="rejected"):
+            reason = "its task ended as rejected"
+            return FailedCallError(reason, is_callers=True, rejection=str(error))
         case RemoteTaskError(state=state):
-            return FailedCallError(f"its task ended as {state}", is_callers=state == "rejected")
+            return FailedCallError(f"its task ended as {state}")
         case _:
             return FailedCallError(f"it refused ({type(error).__name__.removesuffix('Error')})")

@@ -106,6 +106,13 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrected:
+    """The text of an answer so far, in place of all its chunks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class OtherParts:
     """Parts of an answer other than text."""
 
@@ -126,7 +133,7 @@ class Ended:
     reason: str
 
 
-News: TypeAlias = Chunk | OtherParts | Used | Ended
+News: TypeAlias = Chunk | Corrected | OtherParts | Used | Ended
 """Items yielded by a call."""
 
 
@@ -138,6 +145,7 @@ class FailedCallError(A2AAdaptersError):
         is_passing: Whether a retry may succeed.
         is_callers: Whether the caller's input caused it, so the deployment needs no cooldown.
         wait: Seconds until the deployment accepts calls again, if it said so.
+        rejection: The reason for the caller if an agent rejected the task, such as by a guardrail.
     """
 
     def __init__(
@@ -147,12 +155,14 @@ class FailedCallError(A2AAdaptersError):
         is_passing: bool = False,
         is_callers: bool = False,
         wait: float | None = None,
+        rejection: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.is_passing = is_passing
         self.is_callers = is_callers
         self.wait = wait
+        self.rejection = rejection
 
 
 class Callee(Protocol):

@@ -37,6 +37,11 @@ class Joiner:
             return ""
         return self.end()
 
+    def restart(self, text: str) -> str:
+        """Replace all pieces by a text, and return the joined answer."""
+        self._held, self._is_decided = text, not self._sent
+        return self._sent + (self.end() if self._sent else text)
+
     def end(self) -> str:
         """Return the withheld text without repetitions."""
         if self._is_decided:

@@ -11,6 +11,7 @@ from a2a_adapters import (
     A2UI_EXTENSION,
     AgentEvent,
     AgentFailedError,
+    AnswerText,
     Data,
     Output,
     Progress,
@@ -23,7 +24,7 @@ from a2a_adapters import (
     as_json,
     tool_arguments,
 )
-from a2a_adapters.dialects import quote
+from a2a_adapters.dialects import is_corrected, quote
 from a2a_adapters_ag_ui.front_end import STATE
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class ReceivedRun:
         self._calls: dict[str, dict[str, Any]] = {}
         self._open_calls: set[str] = set()
         self._last_id = ""
+        self._said: list[str] = []
         self._usage = TokenUsage()
         self._conversions: dict[str, Callable[[dict[str, Any]], Iterator[AgentEvent]]] = {
             "TEXT_MESSAGE_START": self._text,
@@ -102,15 +104,20 @@ class ReceivedRun:
         if not self.is_ended:
             raise AgentFailedError("model_unavailable") from RuntimeError("the stream was cut")
         if not self._texts:
-            for message in self._conversation.messages:
-                content = message.get("content")
-                is_new = message.get("role") == "assistant" and message["id"] not in self._known
-                if is_new and content and isinstance(content, str):
-                    yield from self._say(message["id"], content)
+            for message_id, text in self._new_texts():
+                yield from self._say(message_id, text)
         if self._conversation.state != self._state_before:
             yield Output([Data(self._conversation.state)], STATE)
         if self._usage != TokenUsage():
             yield TaskMetadata(self._usage.as_metadata())
+
+    def _new_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the ids and texts of the run's messages in the conversation."""
+        for message in self._conversation.messages:
+            content = message.get("content")
+            is_new = message.get("role") == "assistant" and message["id"] not in self._known
+            if is_new and content and isinstance(content, str):
+                yield message["id"], content
 
     def _text(self, event: dict[str, Any]) -> Iterator[AgentEvent]:
         if event.get("role", "assistant") != "assistant":
@@ -127,7 +134,8 @@ class ReceivedRun:
 
     def _say(self, message_id: str, text: str) -> Iterator[AgentEvent]:
         before, self._last_id = self._last_id, message_id
-        yield TextDelta(f"\n{text}" if before not in {"", message_id} else text)
+        self._said.append(f"\n{text}" if before not in {"", message_id} else text)
+        yield TextDelta(self._said[-1])
 
     def _thought(self, event: dict[str, Any]) -> Iterator[AgentEvent]:
         if delta := str(event.get("delta") or ""):
@@ -193,7 +201,10 @@ class ReceivedRun:
         self._conversation.messages[:] = messages
         # Unfinished texts continue in the messages of the snapshot.
         self._texts = {name: by_id.get(name, text) for name, text in self._texts.items()}
-        return iter(())
+        text = "\n".join(text for _, text in self._new_texts())
+        if is_corrected("".join(self._said), text):
+            self._said = [text]
+            yield AnswerText(text)
 
     def _activity(self, event: dict[str, Any]) -> Iterator[AgentEvent]:
         content = event["content"]

@@ -15,6 +15,7 @@ from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text
 from a2a_adapters.dialects import (
     agent_message,
     artifact_response,
+    is_corrected,
     new_id,
     status_response,
     to_protocol,
@@ -71,7 +72,7 @@ class StreamReader:
     def __init__(self) -> None:
         self._task_id = ""
         self._context_id = ""
-        self._begun: set[str] = set()
+        self._begun: dict[str, None] = {}
         self._streamed: list[Part] = []
         self._final: TaskState | None = None
         self._is_over = False
@@ -131,8 +132,12 @@ class StreamReader:
         state, said = _state(event.get("status")), _said(event.get("history"))
         self._task_id = str(event.get("id") or self._task_id)
         self._context_id = str(event.get("contextId") or self._context_id)
+        before, text = _text(self._streamed), _text(said)
         if state != _COMPLETED:
-            return [self._status(state, agent_message(said) if said else None)]
+            withdrawn = self._replaced([]) if before not in text else []
+            return [*withdrawn, self._status(state, agent_message(said) if said else None)]
+        if before and is_corrected(before, text):
+            return [*self._replaced(said), self._status(state)]
         has_text = any(isinstance(part, Text) for part in self._streamed)
         late = [
             part
@@ -160,9 +165,19 @@ class StreamReader:
             said = [*said, Text(str(error.get("message", "")))]
         return [self._status(state, agent_message(said) if said else None)]
 
+    def _replaced(self, parts: Sequence[Part]) -> list[StreamResponse]:
+        """Return the events that replace what was streamed."""
+        first, *others = self._begun
+        kept = {first: to_protocol(parts)} if parts else {}
+        nothing = to_protocol([Text("")])
+        return [
+            self._whole(Artifact(artifact_id=name, parts=kept.get(name, nothing)))
+            for name in (first, *others)
+        ]
+
     def _chunk(self, artifact_id: str, parts: Sequence[Part]) -> StreamResponse:
         append = artifact_id in self._begun
-        self._begun.add(artifact_id)
+        self._begun[artifact_id] = None
         artifact = Artifact(artifact_id=artifact_id, parts=to_protocol(parts))
         return artifact_response(self._task_id, self._context_id, artifact, append=append)
 
@@ -198,6 +213,10 @@ def _parts(message: Mapping[str, Any]) -> list[Part]:
     except ValueError as error:
         raise RemoteAnswerError(f"the agent's message cannot be read: {error}") from error
     return [part for part in parts if not isinstance(part, Text) or part.text]
+
+
+def _text(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _artifact(artifact: Mapping[str, Any]) -> Artifact:

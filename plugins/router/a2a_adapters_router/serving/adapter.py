@@ -11,6 +11,8 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentFailedError,
+    AnswerText,
+    BlockedError,
     Data,
     Output,
     Rejected,
@@ -18,7 +20,7 @@ from a2a_adapters import (
     TaskMetadata,
     TextDelta,
 )
-from a2a_adapters_router.calls import Chunk
+from a2a_adapters_router.calls import Chunk, Corrected, OtherParts
 from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
 from a2a_adapters_router.serving.attempt import Attempts, NoAnswerError
 from a2a_adapters_router.serving.prompt import prompt_of
@@ -111,9 +113,18 @@ class RouterAdapter(Adapter):
         try:
             async with aclosing(attempts.answer()) as news:
                 async for each in news:
-                    yield TextDelta(each.text) if isinstance(each, Chunk) else Output(each.parts)
+                    match each:
+                        case Chunk(text=text):
+                            yield TextDelta(text)
+                        case Corrected(text=text):
+                            yield AnswerText(text)
+                        case OtherParts(parts=parts):
+                            yield Output(parts)
         except NoAnswerError as error:
             metadata = attempts.metadata()
+            if attempts.rejection:
+                yield TaskMetadata(metadata)
+                raise BlockedError(attempts.rejection) from error
             if not attempts.trace.is_declined:
                 yield TaskMetadata({**metadata, "error_code": NO_PROVIDER})
                 raise AgentFailedError("model_unavailable") from error

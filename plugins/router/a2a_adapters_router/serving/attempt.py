@@ -7,13 +7,14 @@ import logging
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from a2a_adapters import A2AAdaptersError, Data, as_text
 from a2a_adapters_router.book import Refusal
 from a2a_adapters_router.cache import Answer
 from a2a_adapters_router.calls import (
     Chunk,
+    Corrected,
     Ended,
     FailedCallError,
     OtherParts,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from a2a_adapters import JSON, Part
-    from a2a_adapters_router.calls import Message
+    from a2a_adapters_router.calls import Message, News
     from a2a_adapters_router.choice import Choice
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Reservation
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_News: TypeAlias = Chunk | Corrected | OtherParts
 
 _GO_ON: Message = {
     "role": "user",
@@ -74,6 +77,7 @@ class Attempts:
         trace: Record of the decisions.
         usage: Total usage of all attempts.
         used: The deployment that answered, if any.
+        rejection: The reason with which the last agent rejected the message; "" if it did not.
         calls: Each call's model, provider, outcome, seconds, tokens and USD, for the history.
     """
 
@@ -92,9 +96,10 @@ class Attempts:
         self.trace = Trace(route.rule)
         self.usage = Usage()
         self.used: Deployment | None = None
+        self.rejection = ""
         self.calls: list[dict[str, JSON]] = []
 
-    async def answer(self) -> AsyncGenerator[Chunk | OtherParts]:
+    async def answer(self) -> AsyncGenerator[_News]:
         """Yield the answer of the first deployment that gives one; nothing if all were empty.
 
         Raises:
@@ -119,7 +124,7 @@ class Attempts:
             raise NoAnswerError("no deployment of the route answered")
         self.used = self._empty
 
-    async def _try(self, deployment: Deployment) -> AsyncGenerator[Chunk | OtherParts]:
+    async def _try(self, deployment: Deployment) -> AsyncGenerator[_News]:
         """Call a deployment, with retries, until it answers or is given up."""
         retries = _either(deployment.retries, self._router.config.retries)
         for attempt in range(1 + retries):
@@ -134,7 +139,7 @@ class Attempts:
                 self._empty = self._empty or deployment
                 return
             except FailedCallError as error:
-                self._has_failed = True
+                self._has_failed, self.rejection = True, error.rejection
                 if attempt == retries or not error.is_passing or error.wait:
                     await self._leave(deployment, error)
                     return
@@ -142,9 +147,7 @@ class Attempts:
                 self.used = deployment
                 return
 
-    def _cached(
-        self, deployment: Deployment, allowed: Sequence[Deployment]
-    ) -> Sequence[Chunk | OtherParts]:
+    def _cached(self, deployment: Deployment, allowed: Sequence[Deployment]) -> Sequence[_News]:
         """Return the cached answer of a deployment's group, empty without one."""
         cache, question = self._router.cache, self._question
         if cache is None or question is None or self._sent or not self._choice.cache:
@@ -235,9 +238,7 @@ class Attempts:
         sent: Message = {"role": "assistant", "content": self._sent}
         return replace(self._prompt, messages=[*self._prompt.messages, sent, _GO_ON])
 
-    async def _ask(
-        self, deployment: Deployment, admitted: _Admitted
-    ) -> AsyncGenerator[Chunk | OtherParts]:
+    async def _ask(self, deployment: Deployment, admitted: _Admitted) -> AsyncGenerator[_News]:
         """Call a deployment, yield the new text of its answer, and settle its cost."""
         callee, call = self._router.callees[deployment.id], _Call()
         joiner, pace = Joiner(self._sent), self._router.pace
@@ -245,17 +246,8 @@ class Attempts:
         try:
             async with aclosing(callee.call(admitted.prompt, admitted.worst.output)) as news:
                 async for each in news:
-                    if isinstance(each, Chunk):
-                        if not call.received:
-                            pace.note(deployment.id, call.seconds)
-                        call.received += each.text
-                        if new := self._new(joiner.add(each.text)):
-                            yield new
-                    elif isinstance(each, OtherParts):
-                        call.others += each.parts
-                        yield each
-                    else:
-                        call.note(each)
+                    if new := self._read(each, deployment, call, joiner):
+                        yield new
             if not call.received and not call.others:
                 raise _EmptyAnswerError(call.finish_reason)
             if new := self._new(joiner.end()):
@@ -273,6 +265,27 @@ class Attempts:
         finally:
             pace.running[deployment.id] -= 1
             await self._pay(deployment, admitted, call)
+
+    def _read(
+        self, news: News, deployment: Deployment, call: _Call, joiner: Joiner
+    ) -> _News | None:
+        """Note the news of a call, and return what is new in the answer."""
+        match news:
+            case Chunk(text=text):
+                if not call.received:
+                    self._router.pace.note(deployment.id, call.seconds)
+                call.received += text
+                return self._new(joiner.add(text))
+            case Corrected(text=text):
+                call.received = text
+                self._sent = joiner.restart(text)
+                return Corrected(self._sent)
+            case OtherParts(parts=parts):
+                call.others += parts
+                return news
+            case _:
+                call.note(news)
+                return None
 
     def _new(self, text: str) -> Chunk | None:
         self._sent += text
