@@ -73,7 +73,7 @@ async def check(program: Program, folder: Path, caplog: pytest.LogCaptureFixture
     for way, storage in ((_send, ""), (_stream, "file"), (_subscribe, ""), (_stream_v03, "file")):
         url = f"sqlite:///{folder}/{way.__name__}.db" if storage else "memory:"
         options = ServerOptions(storage=url)
-        app = _Recorded(build_app(program.target(), name="program", options=options))
+        app = Recorded(build_app(program.target(), name="program", options=options))
         async with running(app) as address, httpx.AsyncClient(base_url=address, timeout=60) as http:
             task = await _dialogue(http, way, program.messages)
         found = _artifacts(task)
@@ -88,7 +88,7 @@ async def check(program: Program, folder: Path, caplog: pytest.LogCaptureFixture
         assert program.is_kept is (program.blocked.encode() in _content(folder))
 
 
-class _Recorded:
+class Recorded:
     """An app with all bytes that it has sent."""
 
     def __init__(self, app: ASGIApp) -> None:

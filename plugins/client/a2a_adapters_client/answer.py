@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
 
-from a2a_adapters import AgentReply
-from a2a_adapters.cli.terminal import echo, escaped, one_line, visible
+from a2a_adapters import AgentReply, RemoteTaskError
+from a2a_adapters.cli.terminal import echo, escaped, one_line
 from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
+from a2a_adapters.contract.text import artifact_text, is_corrected
 from a2a_adapters_client.results import keep_files, print_data
 
 if TYPE_CHECKING:
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
     from a2a_adapters import RemoteEvent
 
 
+CORRECTED = "the agent corrected its answer:"
+WITHDRAWN = "the agent withdrew its answer"
+
+
 class AnswerPrinter:
     """Prints the answer to standard output and progress to standard error.
+
+    Files and pipes cannot take back text that the agent corrects: they get it at the end.
 
     Args:
         folder: Folder for received files; None names them only.
@@ -29,22 +36,31 @@ class AnswerPrinter:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._is_within_line = False
+        self._said: list[str] = []
 
     async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
-        """Print events as they arrive; return the whole answer."""
+        """Print events as they arrive; return the whole answer.
+
+        Raises:
+            RemoteAgentError: The call failed.
+        """
         reply = AgentReply(text="")
         self._wait()
-        async with aclosing(events):
-            async for event in events:
-                match event:
-                    case AgentReply():
-                        reply = event
-                    case TextDelta():
-                        self._write(visible(event.text))
-                    case _:
-                        self._step(one_line(_line(event)))
-        self.end_line()
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    match event:
+                        case AgentReply():
+                            reply = event
+                        case TextDelta():
+                            self._said.append(event.text)
+                            self._write(event.text)
+                        case _:
+                            self._step(one_line(_line(event)))
+        except RemoteTaskError as error:
+            self._end(artifact_text(error.reply.artifacts))
+            raise
+        self._end(reply.text)
         print_data(self._shown_data(reply))
         keep_files(reply, self._folder)
         names = [each.name for each in reply.artifacts if each.name]
@@ -63,14 +79,22 @@ class AnswerPrinter:
         echo(f"· {line}", err=True, dim=True)
 
     def _write(self, text: str) -> None:
-        self._is_within_line = True
-        echo(text, nl=False)
+        """Show a piece of the answer."""
+
+    def _end(self, text: str) -> None:
+        if is_corrected("".join(self._said), text):
+            self._correct(text)
+        self.end_line()
+
+    def _correct(self, text: str) -> None:
+        """Replace the text of the answer."""
+        self._said = [text] if text else []
 
     def end_line(self) -> None:
-        """End the line of an interrupted answer."""
-        if self._is_within_line:
-            self._is_within_line = False
-            echo()
+        """Print the rest of an answer, which may have been interrupted."""
+        if self._said:
+            echo("".join(self._said))
+            self._said.clear()
 
     def print_json(self, reply: AgentReply) -> None:
         """Print a whole answer as JSON."""

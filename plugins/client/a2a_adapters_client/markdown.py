@@ -11,7 +11,8 @@ from rich.markdown import Markdown
 from rich.segment import Segment
 from rich.text import Text as RichText
 
-from a2a_adapters_client.answer import AnswerPrinter
+from a2a_adapters.cli.terminal import visible
+from a2a_adapters_client.answer import CORRECTED, WITHDRAWN, AnswerPrinter
 from a2a_adapters_client.forms import shown_data
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 class MarkdownPrinter(AnswerPrinter):
     """Renders the current paragraph live and freezes it when the next one starts.
 
-    Until the first one, a spinner shows the agent's current step.
+    Until the first one, a spinner shows the agent's current step. A correction replaces the
+    current paragraph, or follows the frozen ones.
 
     Args:
         folder: Folder for received files; None discards them.
@@ -39,6 +41,7 @@ class MarkdownPrinter(AnswerPrinter):
         self._console = Console()
         self._live: Live | None = None
         self._growing = ""
+        self._has_frozen = False
         self._status: Status | None = None
 
     def _shown_data(self, reply: AgentReply) -> Iterable[object]:
@@ -66,14 +69,25 @@ class MarkdownPrinter(AnswerPrinter):
         if self._live is None:
             self._live = Live(console=self._console, transient=True)
             self._live.start()
-        complete, self._growing = _split(self._growing + text)
+        complete, self._growing = _split(self._growing + visible(text))
         if complete.strip():
             self._live.console.print(_formatted(complete))
+            self._has_frozen = True
         self._live.update(_End(_formatted(self._growing)))
+
+    def _correct(self, text: str) -> None:
+        if not self._has_frozen:
+            self._growing = visible(text)
+            return
+        self.end_line()
+        self._console.print(RichText(CORRECTED if text else WITHDRAWN, style="dim"))
+        self._write(text)
 
     def end_line(self) -> None:
         """Print the remaining text."""
         self._stop_waiting()
+        self._said.clear()
+        self._has_frozen = False
         if self._live is not None:
             self._live.stop()
             self._live = None

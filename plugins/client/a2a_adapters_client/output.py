@@ -132,6 +132,7 @@ class Formatter:
     def __init__(self, *, verbose: bool, history: bool = False) -> None:
         self._verbose = verbose
         self._has_history = verbose or history
+        self._known: set[str] = set()
 
     def response(self, response: StreamResponse) -> Iterator[str]:
         """Yield the lines of an event."""
@@ -167,6 +168,9 @@ class Formatter:
 
     def _artifact_update(self, update: TaskArtifactUpdateEvent) -> Iterator[str]:
         yield from _ids(update.task_id, update.context_id)
+        artifact_id = update.artifact.artifact_id
+        if artifact_id in self._known and not update.append:
+            yield field("Replaces", artifact_id)
         yield from self._artifact(update.artifact)
 
     def _status(self, status: TaskStatus) -> Iterator[str]:
@@ -182,6 +186,7 @@ class Formatter:
         yield from self._metadata(message.metadata)
 
     def _artifact(self, artifact: Artifact) -> Iterator[str]:
+        self._known.add(artifact.artifact_id)
         yield field("Artifact", artifact.name or artifact.artifact_id)
         if self._verbose and artifact.description:
             yield field("Description", artifact.description)

@@ -10,6 +10,8 @@ from a2a.types import SendMessageResponse
 from a2a_adapters.cli.terminal import echo, note
 from a2a_adapters.contract.events import TextDelta
 from a2a_adapters.contract.parts import join_text
+from a2a_adapters.contract.text import artifact_text, is_corrected
+from a2a_adapters_client.answer import CORRECTED, WITHDRAWN
 from a2a_adapters_client.output import Output, heading
 from a2a_adapters_client.results import keep_files, print_data
 
@@ -115,16 +117,18 @@ class _Whole:
 
 
 class _Plain:
-    """Prints text as it arrives, then data as JSON; files are saved, or named in notes.
+    """Prints text, then data as JSON; files are saved, or named in notes.
 
-    `is_labelled` adds the ids and the state of the task.
+    A terminal shows the text as it arrives. Files and pipes, which cannot take back text that the
+    agent corrects, get it at the end. `is_labelled` adds the ids and the state of the task.
     """
 
     def __init__(self, output: Output, folder: Path | None, *, is_labelled: bool) -> None:
         self._is_labelled = is_labelled
         self._output = output
         self._folder = folder
-        self._is_within_line = False
+        self._is_shown = sys.stdout.isatty()
+        self._said: list[str] = []
 
     def event(self, response: StreamResponse, news: Iterable[object]) -> None:  # noqa: ARG002
         self._write(news)
@@ -136,11 +140,14 @@ class _Plain:
         late: Iterable[object],
         reply: AgentReply,
     ) -> None:
-        if reply.state not in _FAILED:
+        text = reply.text
+        if reply.state in _FAILED:
+            text = artifact_text(reply.artifacts)
+        else:
             self._write(late)
+        if is_corrected("".join(self._said), text):
+            self._correct(text)
         self.end_line()
-        if reply.is_corrected:
-            note("the agent corrected its answer: the last text replaces the text before it")
         print_data(reply.data)
         keep_files(reply, self._folder)
         if reply.state in _FAILED and (reason := join_text(reply.status_parts)):
@@ -152,10 +159,21 @@ class _Plain:
     def _write(self, news: Iterable[object]) -> None:
         for each in news:
             if isinstance(each, TextDelta):
-                echo(each.text, nl=False)
-                self._is_within_line = not each.text.endswith("\n")
+                self._said.append(each.text)
+                if self._is_shown:
+                    echo(each.text, nl=False)
+
+    def _correct(self, text: str) -> None:
+        if self._is_shown:
+            self.end_line()
+            note(CORRECTED if text else WITHDRAWN)
+            echo(text, nl=False)
+        self._said = [text]
 
     def end_line(self) -> None:
-        if self._is_within_line:
-            self._is_within_line = False
+        said = "".join(self._said)
+        self._said.clear()
+        if not self._is_shown:
+            echo(said, nl=False)
+        if said and not said.endswith("\n"):
             echo()

@@ -114,8 +114,7 @@ class ChatShape:
     async def end(self) -> bytes:
         """Return the last chunks of an answer."""
         news, reply = finish(self._run.answer)
-        has_text = bool(self._texts)
-        rest = remaining(news, reply, is_json=self._is_json, has_text=has_text)
+        rest = remaining(news, reply, is_json=self._is_json, said="".join(self._texts))
         chunks = self._content(rest) if rest else b""
         await self._turn.keep(self._run, "".join(self._texts), is_question=reply.is_question)
         chunks += data(self._completion.chunk({}, "stop"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import TextDelta
 from a2a_adapters.dialects import one_line
-from a2a_adapters_openai.output import finish, progress_text, remaining, whole
+from a2a_adapters_openai.output import finish, progress_text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -95,7 +95,7 @@ class Frame:
 
 
 class ResponseShape:
-    """Builds the events of a stream.
+    """Builds the events of a stream. Its last events have the whole text, as it was corrected.
 
     Args:
         frame: The fields that all objects of the response share.
@@ -147,10 +147,11 @@ class ResponseShape:
 
     async def end(self) -> bytes:
         """Return the last events of an answer."""
-        news, reply = finish(self._run.answer)
-        rest = remaining(news, reply, is_json=self._is_json, has_text=bool(self._texts))
+        reply = finish(self._run.answer)[1]
+        text, said = whole(reply, is_json=self._is_json), "".join(self._texts or ())
+        rest = text.removeprefix(said) if text.startswith(said) else ""
         events = self._text(rest) if rest or self._texts is None else b""
-        text = "".join(self._texts or ())
+        self._catch_up()
         if self._keep is not None:
             await self._keep(text, reply)
         events += self._end_message(text)
@@ -174,9 +175,15 @@ class ResponseShape:
 
     def fail(self, error: ApiError) -> bytes:
         """Return the event that makes clients raise an error."""
+        self._catch_up()
         status = "cancelled" if error.code == "cancelled" else "failed"
         response = self._frame.response(status, self._output, error=error)
         return self._event("response.failed", response=response)
+
+    def _catch_up(self) -> None:
+        """Let the next events reach a client that has received more text: some was withdrawn."""
+        if self._after // STEP > self._characters:
+            self._number = max(self._number, self._after)
 
     def _event(self, kind: str, **values: object) -> bytes:
         self._number += 1

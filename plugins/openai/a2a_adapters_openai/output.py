@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pydantic_core import from_json, to_json
 
 from a2a_adapters import Data, File, Part, TextDelta, ToolCall, ToolResult, as_text
+from a2a_adapters.dialects import correction
 from a2a_adapters_openai.errors import ApiError, failure
 
 if TYPE_CHECKING:
@@ -65,25 +66,27 @@ def json_of(reply: AgentReply) -> str:
     return reply.text
 
 
-def remaining(
-    news: Sequence[object], reply: AgentReply, *, is_json: bool, has_text: bool = False
-) -> str:
+def remaining(news: Sequence[object], reply: AgentReply, *, is_json: bool, said: str = "") -> str:
     """Return the part of a finished answer that is not sent yet.
+
+    An answer that was corrected is repeated, because clients append what they receive.
 
     Args:
         news: The last changes of the answer.
         reply: The whole answer.
         is_json: Whether it must be JSON, of which nothing has been sent yet.
-        has_text: Whether text has been sent.
+        said: The text that has been sent.
 
     Raises:
         ApiError: It must be JSON and is not.
     """
     if is_json and not reply.is_question:
         return json_of(reply)
-    texts = (each.text for each in news if isinstance(each, TextDelta))
-    text = reply.text if is_json else "".join(texts)
-    return text + rest_of(reply, has_text=has_text or bool(text))
+    text = reply.text
+    if not is_json:
+        text = "".join(each.text for each in news if isinstance(each, TextDelta))
+        text += correction(said + text, reply.text)
+    return text + rest_of(reply, has_text=bool(said or text))
 
 
 def whole(reply: AgentReply, *, is_json: bool) -> str:

@@ -34,10 +34,9 @@ from a2a_adapters import (
     RemoteAgentError,
     RemoteAuthError,
     RemoteTaskError,
-    TextDelta,
     as_text,
 )
-from a2a_adapters.dialects import quote
+from a2a_adapters.dialects import artifact_text, quote
 from a2a_adapters_acp.offering.content import parts_of
 from a2a_adapters_acp.offering.reports import Reports, is_permission
 from a2a_adapters_acp.offering.sessions import SessionFiles, Transcript
@@ -183,18 +182,33 @@ class EditorAgent:
 async def _exchange(
     conversation: Conversation, message: Sequence[Part], reports: Reports
 ) -> AgentReply:
-    """Send a message, report the events as they arrive, and return the whole answer."""
-    reply, has_text = None, False
-    async with aclosing(conversation.stream(message)) as events:
-        async for event in events:
-            if isinstance(event, AgentReply):
-                reply = event
-            elif not isinstance(event, Question):
-                has_text = has_text or isinstance(event, TextDelta)
-                await reports.report(event)
+    """Send a message, report the events as they arrive, and return the whole answer.
+
+    Raises:
+        RemoteAgentError: The call failed.
+    """
+    reply: AgentReply | None = None
+    question: Question | None = None
+    start = len(reports.said)
+    try:
+        async with aclosing(conversation.stream(message)) as events:
+            async for event in events:
+                match event:
+                    case AgentReply():
+                        reply = event
+                    case Question():
+                        question = event
+                    case _:
+                        await reports.report(event)
+    except RemoteTaskError as error:
+        await reports.correct(start, artifact_text(error.reply.artifacts))
+        raise
     assert reply is not None  # noqa: S101 - a stream without one raises
-    if reply.text and not has_text and not is_permission(reply):
-        await reports.say(reply.text)
+    await reports.correct(
+        start, artifact_text(reply.artifacts) if reply.is_question else reply.text
+    )
+    if question is not None and not is_permission(reply):
+        await reports.report(question)
     is_shown = File if reply.is_question else (File, Data)
     await reports.show([part for part in reply.parts if isinstance(part, is_shown)])
     return reply

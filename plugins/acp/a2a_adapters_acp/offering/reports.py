@@ -35,7 +35,7 @@ from a2a_adapters import (
     ToolResult,
     as_text,
 )
-from a2a_adapters.dialects import quote
+from a2a_adapters.dialects import correction, is_corrected, quote
 
 if TYPE_CHECKING:
     from acp.interfaces import Client
@@ -66,7 +66,7 @@ class Reports:
         session_id: The session.
 
     Attributes:
-        said: The answer's text so far.
+        said: The answer's text so far, as it was corrected.
     """
 
     def __init__(self, client: Client, session_id: str) -> None:
@@ -80,6 +80,19 @@ class Reports:
         self.said += text
         for start in range(0, len(text), _PIECE):
             await self._update(update_agent_message_text(text[start : start + _PIECE]))
+
+    async def correct(self, start: int, text: str) -> None:
+        """Repeat an answer if it was corrected: editors cannot take back text.
+
+        Args:
+            start: The number of characters said before the answer.
+            text: The text of the answer.
+        """
+        before, said = self.said[:start], self.said[start:]
+        text = text.translate(_CONTROLS)
+        if is_corrected(said, text):
+            await self.say(correction(said, text))
+            self.said = before + text
 
     async def replay(self, messages: Sequence[tuple[str, str]]) -> None:
         """Show the messages of an earlier conversation."""

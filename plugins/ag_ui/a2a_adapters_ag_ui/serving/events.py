@@ -103,6 +103,22 @@ class RunEvents:
             ActivitySnapshotEvent(message_id=activity_id, activity_type=_INTERFACE, content=content)
         )
 
+    @property
+    def said(self) -> str:
+        """The text of all messages, the open one included."""
+        texts = [each.content for each in self.messages if isinstance(each, AssistantMessage)]
+        return "".join([*filter(None, texts), *(self._said if self._text_id else ())])
+
+    def correct(self, text: str) -> bytes:
+        """Replace the text of all messages by one, and return the events before the snapshot."""
+        closed = self.close()
+        self.messages = [
+            each for each in self.messages if isinstance(each, ToolMessage) or each.tool_calls
+        ]
+        if text:
+            self.messages.append(AssistantMessage(id=self._next_id(), content=text))
+        return closed
+
     def close(self) -> bytes:
         """Return the events that close the open message."""
         if self._text_id:

@@ -110,17 +110,21 @@ class Asked:
         """The names of the front end's tools."""
         return {tool.name for tool in self.input.tools or ()}
 
-    def earlier(self) -> list[Message]:
+    def earlier(self, withdrawn: Sequence[str] = ()) -> list[Message]:
         """Return the messages from before the run that a snapshot repeats.
 
         Clients keep their own reasoning and activities only if a snapshot has none.
+
+        Args:
+            withdrawn: Texts of earlier answers that the run corrected; they are left out.
         """
-        return [
-            message
+        messages = (
+            _without(message, withdrawn)
             for message in self.input.messages
             if not message.id.startswith(f"{self.key}:")
             and not isinstance(message, ReasoningMessage | ActivityMessage)
-        ]
+        )
+        return [message for message in messages if message is not None]
 
     def history(self) -> list[ChatMessage]:
         """Return the texts of the conversation, with the files of the user.
@@ -195,6 +199,18 @@ class Asked:
     def _context(self) -> list[Context]:
         """Return the context without A2UI's schemas, which agents get in another way."""
         return [e for e in self.input.context or () if not e.description.startswith(_A2UI)]
+
+
+def _without(message: Message, withdrawn: Sequence[str]) -> Message | None:
+    """Return a message without withdrawn texts, None if nothing is left of it."""
+    if not isinstance(message, AssistantMessage) or not message.id.startswith(PREFIX):
+        return message
+    lines = f"{message.content or ''}\n"
+    for text in withdrawn:
+        if lines.startswith(f"{text}\n"):
+            rest = lines.removeprefix(f"{text}\n").strip("\n")
+            return message.model_copy(update={"content": rest}) if rest else None
+    return message
 
 
 def _parts(content: str | Sequence[ContentPart], where: str) -> list[Part]:

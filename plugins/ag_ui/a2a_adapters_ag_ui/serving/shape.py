@@ -19,6 +19,7 @@ from ag_ui.core import (
 )
 
 from a2a_adapters import RemoteArtifact, TextDelta
+from a2a_adapters.dialects import artifact_text, is_corrected
 from a2a_adapters_ag_ui.serving.events import RunEvents, custom, encoded
 from a2a_adapters_ag_ui.serving.fold import is_followed
 from a2a_adapters_ag_ui.serving.questions import interrupt, tool_use
@@ -51,6 +52,7 @@ class RunShape:
         self._turn = turn
         self._events = RunEvents(asked.key)
         self._names_task = True
+        self._withdrawn: Sequence[str] = ()
 
     def begin(self) -> bytes:
         """Return the first events; a client that reconnects drops its part of the answer."""
@@ -72,14 +74,17 @@ class RunShape:
             ApiError: The task failed.
         """
         await self._turn.note(self._run)
+        self._withdrawn = await self._turn.withdrawn(self._run)
         news, reply = finish(self._run.answer)
         asking = await self._turn.question(self._run) if reply.is_question else None
         use = tool_use(asking) if asking is not None else None
         if use is not None and use.name in self._asked.tools:
             pending = [use.id] if self._asked.is_current else None
             outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=pending)
-            return self._events.finish() + self._events.call(use) + self._finish(outcome, reply)
-        events = self.add(news) + self._rest(reply) + self._events.finish()
+            events = self._corrected(artifact_text(reply.artifacts)) + self._events.finish()
+            return events + self._events.call(use) + self._finish(outcome, reply)
+        events = self.add(news) + self._corrected(reply.text) + self._rest(reply)
+        events += self._events.finish()
         if asking is None:
             return events + self._finish(RunFinishedSuccessOutcome(), reply)
         asked = RunFinishedInterruptOutcome(interrupts=[interrupt(asking, reply)])
@@ -87,10 +92,17 @@ class RunShape:
 
     def fail(self, error: ApiError) -> bytes:
         """Return the last events of a run that failed or was cancelled."""
+        events = self._corrected(artifact_text(self._run.answer.finish()[1].artifacts))
         if error.code == "cancelled" and self._asked.is_current:
             outcome = RunFinishedCancelledOutcome()
-            return self._events.finish() + finished(self._asked, outcome)
-        return failed(error)
+            return events + self._events.finish() + finished(self._asked, outcome)
+        return events + failed(error)
+
+    def _corrected(self, text: str) -> bytes:
+        """Return the messages as they are now, if some of their text was withdrawn."""
+        if is_corrected(self._events.said, text):
+            return self._events.correct(text) + self._snapshot()
+        return self._events.close() + self._snapshot() if self._withdrawn else b""
 
     def _other(self, event: ProgressEvent | RemoteArtifact) -> bytes:
         if isinstance(event, RemoteArtifact):
@@ -116,9 +128,9 @@ class RunShape:
         return events + (self._events.text(rest) if rest else b"")
 
     def _snapshot(self) -> bytes:
-        """Return the messages, which a client needs to answer a question."""
-        messages = [*self._asked.earlier(), *self._events.messages]
-        return encoded(MessagesSnapshotEvent(messages=messages))
+        """Return the messages: as corrected, or as a client needs them to answer a question."""
+        earlier = self._asked.earlier(self._withdrawn)
+        return encoded(MessagesSnapshotEvent(messages=[*earlier, *self._events.messages]))
 
     def _finish(self, outcome: RunFinishedOutcome, reply: AgentReply) -> bytes:
         data = [] if reply.is_question else _without_followed(reply).data

@@ -22,7 +22,7 @@ from a2a_adapters_ag_ui.serving.threads import KnownRun, Thread, Threads, digest
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
-    from a2a.types import Task
+    from a2a.types import Artifact, Task
 
     from a2a_adapters import Part
     from a2a_adapters.dialects import DialectAgent
@@ -100,6 +100,19 @@ class Turn:
         """Return the task of a run if it waits for an answer."""
         task = await find_task(self._agent, run.answer.task_id, self._context)
         return task if task is not None and is_waiting(task) else None
+
+    async def withdrawn(self, run: AgentRun) -> list[str]:
+        """Return the texts of answers to the task's earlier messages that a run has corrected."""
+        if self._before is None:
+            return []
+        task = await find_task(self._agent, run.answer.task_id, self._context)
+        now = {each.artifact_id: _text(each) for each in task.artifacts} if task else {}
+        before = {each.artifact_id: _text(each) for each in self._before.artifacts}
+        return [
+            text
+            for name, text in before.items()
+            if text and not now.get(name, text).startswith(text)
+        ]
 
     async def _waiting(self) -> Task | None:
         if not self._thread.runs or not (task_id := self._thread.runs[-1].task_id):
@@ -185,3 +198,7 @@ class Turn:
             run = Run(self._agent, self._context, before)
             await run.begin(ended(self._agent, task, self._context, Fold(run.answer).fold))
         return run
+
+
+def _text(artifact: Artifact) -> str:
+    return "".join(part.text for part in artifact.parts)

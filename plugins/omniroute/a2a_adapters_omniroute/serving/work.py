@@ -12,7 +12,7 @@ from a2a.types import CancelTaskRequest
 from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
 
 from a2a_adapters import Data, File, Part, Text, TextDelta, as_text
-from a2a_adapters.dialects import Answer, is_busy
+from a2a_adapters.dialects import Answer, correction, is_busy
 from a2a_adapters_omniroute.serving.refusals import (
     FAILED,
     INVALID_PARAMS,
@@ -52,6 +52,7 @@ class Work:
         self._task = task
         self._context = context
         self._answer = Answer()
+        self._said: list[str] = []
 
     async def run(self, request: SendMessageRequest) -> None:
         """Run the task until it ends."""
@@ -94,6 +95,8 @@ class Work:
     async def _say(self, news: Sequence[object]) -> None:
         for each in news:
             if isinstance(each, TextDelta):
+                if self._task.is_read:
+                    self._said.append(each.text)
                 await self._task.say(_text(each.text))
 
     async def _finish(self, news: Sequence[object], reply: AgentReply) -> None:
@@ -101,6 +104,8 @@ class Work:
         match reply.state:
             case "completed":
                 await self._say(news)
+                if corrected := correction("".join(self._said), reply.text):
+                    await task.say(_text(corrected))
                 for artifact in _artifacts([p for p in reply.parts if not isinstance(p, Text)]):
                     await task.say(artifact)
                 task.complete(_artifacts_of(reply), call_metadata(reply.metadata))
