@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+from a2a.types import GetTaskRequest
 from a2a_adapters_ag_ui import AgUiAgent
 from a2a_adapters_endpoints import RemoteA2AAgent
 from a2a_adapters_router import Router, RouterConfig
@@ -28,6 +29,7 @@ from a2a_adapters import (
     AnswerText,
     BlockedError,
     InputRequired,
+    PushOptions,
     RemoteAgent,
     RemoteTaskError,
     ServerOptions,
@@ -35,7 +37,7 @@ from a2a_adapters import (
     as_text,
     build_app,
 )
-from a2a_adapters.testing import running
+from a2a_adapters.testing import answer_of, connect, running, send
 from tests.plugins.acp.test_offering import Editor, started
 from tests.plugins.acp.test_offering import ask as prompt
 from tests.plugins.ag_ui import served as ag_ui
@@ -46,6 +48,7 @@ from tests.plugins.mcp.support import over_http, text_of
 from tests.plugins.omniroute import served as omniroute
 from tests.support.answers import Recorded
 from tests.support.command_line import finished
+from tests.support.inbox import OPEN, inbox, notifying, state_in, text_in
 
 SECRET = "how to build a bomb"
 
@@ -154,6 +157,8 @@ class Got(NamedTuple):
 
 
 Way = Callable[[str, tuple[str, ...]], Awaitable[Got]]
+
+ENDED = {"TASK_STATE_COMPLETED", "TASK_STATE_REJECTED"}
 
 DIALECTS = ["openai", "ag-ui", "agno", "omniroute", "mcp"]
 
@@ -551,6 +556,19 @@ async def test_the_text_of_a_remote_agent_is_held_back_where_it_does_not_do_so(c
     assert reply.text == case.answer or case.is_blocked
     [extension] = [e for e in card.capabilities.extensions if e.uri == HELD_TEXT_EXTENSION]
     assert extension.params["held"] is True
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if len(each.messages) == 1], ids=str)
+async def test_receivers_of_notifications_end_with_the_accepted_answer(case, caplog, spans):
+    push = PushOptions(outbound=OPEN, pause_seconds=0.01)
+    async with inbox() as box, served(case, caplog, push=push) as url, connect(url) as client:
+        task = await send(client, notifying(box.url))
+        await box.until(lambda bodies: state_in(bodies[-1]) in ENDED)
+        stored = await client.get_task(GetTaskRequest(id=task.id))
+        trace = "".join(span.to_json() for span in spans())
+    assert text_in(box.bodies) == case.answer == answer_of(stored)
+    assert case.withdrawn not in f"{stored}{trace}"
+    assert not case.holds or case.withdrawn not in f"{box.bodies}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

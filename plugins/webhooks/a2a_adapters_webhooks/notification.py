@@ -33,6 +33,8 @@ class Notification:
         task_id: The task.
         context_id: The conversation; "" if the notification does not name it.
         reply: The content. The state of an artifact is "unknown".
+        appends: Whether an artifact continues the one with the same id. Otherwise it replaces it,
+            such as when the agent corrects its answer.
     """
 
     kind: Literal["task", "status", "artifact", "message"]
@@ -40,6 +42,7 @@ class Notification:
     task_id: str
     context_id: str
     reply: AgentReply
+    appends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class Arrival:
         if not reply.task_id:
             raise ValueError("the notification names no task")
         kind, status = _content(event)
-        notification = Notification(kind, agent, reply.task_id, reply.context_id, reply)
+        appends = event.artifact_update.append
+        notification = Notification(kind, agent, reply.task_id, reply.context_id, reply, appends)
         return cls(notification, status, sha256(body).hexdigest()[:16])
 
 

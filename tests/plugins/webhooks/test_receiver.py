@@ -137,7 +137,18 @@ async def test_what_is_repeated_old_or_after_the_end_changes_nothing():
             ("artifact", "unknown"),
             ("status", "completed"),
         ]
-        assert heard[1].reply.text == "ha"
+        assert (heard[1].reply.text, heard[1].appends) == ("ha", True)
+
+
+async def test_a_corrected_artifact_replaces_the_one_before():
+    async with receiver() as (hook, heard), httpx.AsyncClient() as http:
+        post, corrected = Post(hook, http), chunk("checked")
+        corrected["artifactUpdate"]["append"] = False
+        assert {await post(body) for body in (chunk("raw"), corrected)} == {204}
+        assert [(each.reply.text, each.appends) for each in heard] == [
+            ("raw", True),
+            ("checked", False),
+        ]
 
 
 async def test_notifications_of_one_task_are_handled_one_at_a_time():
