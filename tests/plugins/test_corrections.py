@@ -49,6 +49,7 @@ from tests.plugins.omniroute import served as omniroute
 from tests.support.answers import Recorded
 from tests.support.command_line import finished
 from tests.support.inbox import OPEN, inbox, notifying, state_in, text_in
+from tests.support.terminal import on_terminal
 
 SECRET = "how to build a bomb"
 
@@ -569,6 +570,25 @@ async def test_receivers_of_notifications_end_with_the_accepted_answer(case, cap
     assert text_in(box.bodies) == case.answer == answer_of(stored)
     assert case.withdrawn not in f"{stored}{trace}"
     assert not case.holds or case.withdrawn not in f"{box.bodies}"
+
+
+async def test_terminals_show_corrections(caplog):
+    async with served(CASES[0], caplog) as url:
+
+        def shown(*options):
+            with on_terminal("send", url, "go", *options) as terminal:
+                return terminal.ended()
+
+        plain = await asyncio.to_thread(shown, "-q")
+        task = await asyncio.to_thread(shown)
+        events = await asyncio.to_thread(shown, "--stream")
+    assert plain.endswith("the agent corrected its answer:\nThe checked answer.\n")
+    assert "The checked answer." in task
+    assert "raw" not in task
+    *_, last = events.split("Replaces: ")
+    assert "raw" in events
+    assert "The checked answer." in last
+    assert "raw" not in last
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from a2a_adapters import AgentRequest, Data, File, InputRequired, build_app
+from a2a_adapters import AgentRequest, AnswerText, Data, File, InputRequired, build_app
 from a2a_adapters.testing import running
 from tests.support.processes import PATIENCE
 from tests.support.servers.guarded import api_key
@@ -63,6 +63,14 @@ async def waiter(request: AgentRequest):
         answer = yield InputRequired("Tell me more.", [Data({"response_schema": SCHEMA})])
         data = [part.value for part in answer.parts if isinstance(part, Data)]
         yield repr(data or answer.text)
+        return
+    if "correct" in request.text:
+        yield "A raw answer."
+        yield AnswerText("A checked answer.")
+        return
+    if "rewrite" in request.text:
+        yield "One raw.\n\nTwo"
+        yield AnswerText("One checked.\n\nTwo")
         return
     if "\n" in request.text:
         yield f"{request.text.count(chr(10)) + 1} lines"
@@ -403,3 +411,21 @@ async def test_a_conversation_is_resumed_with_its_lines(url, settings):
     hint, shown = await asyncio.to_thread(use)
     assert "resume: a2a-adapters chat --context " in hint
     assert "waiter: Bring something to drink." in shown
+
+
+async def test_a_corrected_answer_replaces_the_paragraph_that_grows(url):
+    def talk():
+        with terminal(url) as person:
+            person.see(">")
+            person.type("correct it\r")
+            person.see("raw")
+            person.see(">")
+            kept = person.raw.rpartition("\x1b[2K")[2]
+            person.type("rewrite it\r")
+            for text in ("One raw.", "the agent corrected its answer:", "One checked.", "Two"):
+                person.see(text)
+            return kept
+
+    kept = await asyncio.to_thread(talk)
+    assert "A checked answer." in kept
+    assert "raw" not in kept
