@@ -24,6 +24,9 @@ __all__ = ["FORMATS", "render"]
 
 _INDENT = " " * 9
 
+_HELD = "text is held back until the agent's guardrails have accepted it"
+_UNCHECKED = "text is streamed before the agent's guardrails have checked it, and corrected later"
+
 _REMEDIES = {
     NEVER_SENT: " (enable with --send)",
     UNAUTHENTICATED: " (pass them with --bearer or --header)",
@@ -50,6 +53,8 @@ def to_text(report: Report) -> str:
     """Return a report as plain text."""
     reasons = Counter(report.skipped.values())
     lines = [_headline(report)]
+    if report.holds_text is not None:
+        lines.append(_HELD if report.holds_text else _UNCHECKED)
     if old := reasons.pop(ONLY_OLD, 0):
         applies = f"{old} of {len(CHECKS)} checks do" if old > 1 else "a check does"
         lines += ["", f"{ONLY_OLD}: {applies} not apply."]

@@ -71,6 +71,8 @@ class Report:
         figures: Measurements in milliseconds: `latency` of a small request, and
             `first_token`, the time from a message to the first text of its answer.
         seconds: Duration of the checks.
+        holds_text: Whether text is sent after the agent's guardrails have accepted it. If false,
+            it is sent before they have checked it. None if the card does not say.
     """
 
     url: str
@@ -80,6 +82,7 @@ class Report:
     skipped: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0
+    holds_text: bool | None = None
 
     def at_least(self, severity: Severity) -> list[Finding]:
         """Return the findings of at least this severity."""

@@ -190,6 +190,7 @@ async def _report(subject: Subject, began: float, *, send: bool) -> Report:
         skipped=skipped,
         figures=subject.figures,
         seconds=time.monotonic() - began,
+        holds_text=subject.holds_text,
     )
 
 

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import uuid4
 
-from a2a_adapters_check.interfaces import GET, GRPC, REST, RPC, SEND, interfaces_of
+from a2a_adapters.contract.events import HELD_TEXT_EXTENSION
+from a2a_adapters_check.interfaces import GET, GRPC, REST, RPC, SEND, interfaces_of, listed
 from a2a_adapters_check.operations import Outcome, call, outcome
 from a2a_adapters_check.report import ONLY_OLD, UNAUTHENTICATED, UNREACHABLE, UncheckedError
 
@@ -76,6 +77,17 @@ class Subject:
         """Return whether the card declares a capability."""
         capabilities = self.card.get("capabilities")
         return isinstance(capabilities, dict) and capabilities.get(capability) is True
+
+    @property
+    def holds_text(self) -> bool | None:
+        """Whether text is held back for the agent's guardrails; None if the card does not say."""
+        capabilities = self.card.get("capabilities")
+        named = listed(capabilities.get("extensions")) if isinstance(capabilities, dict) else []
+        for extension in named:
+            match extension:
+                case {"uri": uri, "params": {"held": bool(is_held)}} if uri == HELD_TEXT_EXTENSION:
+                    return is_held
+        return None
 
     @property
     def seconds_left(self) -> float:

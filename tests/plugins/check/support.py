@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AnswerText,
     BearerTokens,
     Limits,
     OutboundPolicy,
@@ -22,6 +25,18 @@ async def echo(text: str):
     yield text
     if "count slowly" in text:
         await asyncio.Event().wait()
+
+
+class Guardrails(Adapter):
+    """Says what its guardrails have accepted."""
+
+    holds_text = True
+
+    def describe(self):
+        return AgentDescription(name="guarded", description="Has guardrails.")
+
+    async def stream(self, request):
+        yield AnswerText(request.text)
 
 
 def sound(**options):

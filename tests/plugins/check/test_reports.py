@@ -59,6 +59,23 @@ def test_for_people():
     )
 
 
+@pytest.mark.parametrize(
+    ("holds_text", "line"),
+    [
+        (True, "text is held back until the agent's guardrails have accepted it"),
+        (
+            False,
+            "text is streamed before the agent's guardrails have checked it, and corrected later",
+        ),
+        (None, ""),
+    ],
+)
+def test_the_report_says_whether_text_waits_for_guardrails(holds_text, line):
+    report = replace(REPORT, holds_text=holds_text)
+    assert render(report).splitlines()[2] == line
+    assert json.loads(render(report, "json"))["holds_text"] is holds_text
+
+
 def test_as_json():
     output = json.loads(render(REPORT, "json"))
     assert output["findings"][0] == {

@@ -20,7 +20,16 @@ from a2a_adapters import BearerTokens, ServerOptions, Severity, Skill, build_app
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_card
 from tests.plugins.check.fasta2a_agent import fasta2a
-from tests.plugins.check.support import HEADERS, TOKEN, echo, guarded, plain, pushing, sound
+from tests.plugins.check.support import (
+    HEADERS,
+    TOKEN,
+    Guardrails,
+    echo,
+    guarded,
+    plain,
+    pushing,
+    sound,
+)
 from tests.support.requests import grpc_port
 from tests.support.servers.bindings import rest_only
 from tests.support.servers.sdk import Scripted, sdk_app, text
@@ -44,6 +53,14 @@ async def test_ours(app, send):
     assert {each.id for each in CHECKS} == {*report.passed, *report.skipped}
     assert {each.id for each in CHECKS if each.sends and not send} == set(report.skipped)
     assert ("first_token" in report.figures) == send
+
+
+@pytest.mark.parametrize("holds", [True, False])
+async def test_one_with_guardrails(holds):
+    async with running(build_app(Guardrails(), options=ServerOptions(hold_text=holds))) as url:
+        report = await check(url)
+    assert ids(report) == NOTHING, report
+    assert report.holds_text is holds
 
 
 async def test_one_that_asks_for_credentials():
