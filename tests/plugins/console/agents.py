@@ -9,6 +9,7 @@ import zlib
 
 from a2a_adapters import (
     AgentRequest,
+    AnswerText,
     Data,
     File,
     InputRequired,
@@ -125,6 +126,14 @@ async def reviewer(request: AgentRequest):
     yield f"You said {json.dumps(answer.data)}"
 
 
+async def drafter(request: AgentRequest):
+    """Corrects what it has said, also before it asked."""
+    yield TextDelta("A raw draft.")
+    yield AnswerText("A draft.")
+    yield InputRequired("Send it?")
+    yield AnswerText("An edit.\n\nSent.", of_task=True)
+
+
 ANALYSIS = r'''The demand falls with the price; the **best price** follows from
 the elasticity $\epsilon$:
 
@@ -228,6 +237,7 @@ AGENTS = {
     for agent in (
         travel,
         clerk,
+        drafter,
         approver,
         chooser,
         reviewer,

@@ -91,6 +91,16 @@ async def test_a_question_is_answered_in_place(open_page, url):
         await expect(page.get_by_text("Hello Ada!")).to_be_visible()
 
 
+async def test_corrected_text_is_shown_once(open_page, url):
+    async with open_page(url, "drafter") as page:
+        await say(page, "write")
+        await expect(page.locator(".artifact")).to_have_text("A draft.")
+        await say(page, "yes")
+        await expect(page.locator(".state.good")).to_have_count(1)
+        await expect(page.locator(".artifact")).to_have_text("An edit.Sent.")
+        await expect(page.get_by_text("Send it?")).to_be_visible()
+
+
 async def test_a_decision_is_a_button(open_page, url):
     async with open_page(url, "approver") as page:
         await say(page, "clean up")

@@ -212,6 +212,7 @@ export class Session {
 				for await (const event of open(signal)) {
 					if (signal.aborted) return;
 					turn.fold(event);
+					if (event.task || event.artifactUpdate) this.#correctEarlier(turn, event.artifactUpdate);
 					this.surfaces.take(turn);
 					turn.trouble = "";
 					if (!event.task) pause = FIRST_PAUSE; // who can only be asked is asked more and more seldom
@@ -235,6 +236,11 @@ export class Session {
 		if (this.abort !== abort) return;
 		this.set({ abort: null });
 		if (turn.isDone) this.#sendNext();
+	}
+
+	#correctEarlier(turn, { append } = {}) {
+		if (append) return;
+		for (const each of this.turns) if (each !== turn && each.taskId === turn.taskId) each.dropCorrected(turn.artifacts);
 	}
 
 	#sendNext() {

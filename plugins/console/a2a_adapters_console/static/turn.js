@@ -15,7 +15,14 @@ export class Turn {
 
 	get fresh() {
 		const known = new Set(this.known?.map((artifact) => JSON.stringify(artifact)));
-		return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)));
+		const isWithdrawn = ({ parts }) => parts.every(({ text }) => text === "");
+		return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)) && !isWithdrawn(artifact));
+	}
+
+	/** Drop what a later turn of the task has corrected: it is shown there. */
+	dropCorrected(artifacts) {
+		const now = new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]));
+		this.artifacts = this.artifacts.filter(({ artifactId, parts }) => now.get(artifactId)?.startsWith(textOf(parts)) ?? true);
 	}
 
 	get asks() {
