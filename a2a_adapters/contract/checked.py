@@ -39,7 +39,8 @@ class CheckedSpeech(Generic[Speaker]):
 
     def add(self, speaker: Speaker, chunk: str) -> Iterator[TextDelta]:
         """Yield what can be streamed after a chunk of a speaker's message."""
-        yield from self._delta(self._speech.add(speaker, chunk))
+        if (text := self._speech.add(speaker, chunk)) and self._streams:
+            yield TextDelta(text)
 
     def accept(self, speaker: Speaker, text: str) -> Iterator[TextDelta | AnswerText]:
         """End a speaker's message with the text that the framework accepted; "" withdraws it."""

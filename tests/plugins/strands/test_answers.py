@@ -15,7 +15,7 @@ from strands.hooks import (
     MessageAddedEvent,
 )
 from strands.middleware import InvokeModelStage
-from strands.multiagent import Swarm
+from strands.multiagent import GraphBuilder, Swarm
 from strands.multiagent.base import MultiAgentResult
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
@@ -105,7 +105,7 @@ async def bare(target):
     """Return the text and the files of the message of the result, and the structured output."""
     made = target() if isinstance(target, type(retrying)) else target
     result = await made.invoke_async("hello")
-    if isinstance(result, MultiAgentResult):
+    while isinstance(result, MultiAgentResult):
         [*_, last] = result.results.values()
         result = last.result
     images = [block["image"] for block in result.message["content"] if "image" in block]
@@ -116,6 +116,21 @@ async def bare(target):
 
 async def nothing(_):
     """Return nothing: the run ends with an exception, or for a reason that is no answer."""
+
+
+def delegating(member, **options):
+    """Return an agent that answers with what another one says."""
+    call = calling("desk", input="go")
+    return agent(["Over to the desk.", call], tools=[member.as_tool(delegate=True)], **options)
+
+
+def nested(member):
+    """Return a graph of a graph of an agent."""
+    builder = GraphBuilder()
+    builder.set_max_node_executions(10)
+    builder.add_node(team(member), "inner")
+    builder.set_entry_point("inner")
+    return builder.build()
 
 
 class Weather(BaseModel):
@@ -253,6 +268,32 @@ PROGRAMS = [
             lambda: team(agent("a draft", name="writer"), agent(BOMB, name="end", hooks=[rewrite]))
         ),
         bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a graph in a graph",
+        target=lambda: lambda: nested(agent(BOMB, name="writer", hooks=[rewrite])),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="an agent delegates",
+        target=lambda: delegating(agent(BOMB, name="desk", hooks=[rewrite])),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a hook rewrites what another agent has said",
+        target=lambda: delegating(agent(BOMB, name="desk"), hooks=[rewrite]),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a message is too long",
+        target=lambda: agent([BOMB, ("max_tokens",)], hooks=[rewrite]),
+        bare=nothing,
+        state="failed",
         blocked=BOMB,
     ),
     Program(

@@ -85,8 +85,8 @@ class RunEvents:
             case {"init_event_loop": True}:
                 self._files.clear()
                 yield from self._spoken.take("", event)
-            case {"message": {"role": "assistant", "content": content}}:
-                yield from self._end_of_thought(content)
+            case {"message": {"role": "assistant", "content": content} as message}:
+                yield from self._end_of_thought(content if "tracking_id" in message else ())
                 yield from self._spoken.take("", event)
                 yield from self._responded(content)
             case {"message": {"role": "user", "content": content}}:

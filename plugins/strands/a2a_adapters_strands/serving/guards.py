@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from strands import Agent
@@ -17,7 +19,7 @@ from strands.middleware import ExecuteToolStage, InvokeModelStage
 from strands.multiagent.base import MultiAgentBase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _HARMLESS = (
     "strands._context_manager.context_manager",
@@ -63,12 +65,17 @@ def guards_of(target: object) -> Guards:
         AfterModelCallEvent(agent=target),
     )
     hooks, stages = target.hooks, _stages(target)
+    tools: Iterable[Any] = target.tool_registry.registry.values()
+    delegates = [guards_of(tool.agent) for tool in tools if getattr(tool, "delegate", False)]
     callbacks = (each for event in events for each in hooks.get_callbacks_for(event))
     last = hooks.get_callbacks_for(AfterInvocationEvent(agent=target))
-    return Guards(
+    own = Guards(
         any(map(_may_change, callbacks)) or InvokeModelStage in stages or _checks_later(target),
         any(map(_may_change, last)) or bool(stages - {ExecuteToolStage, InvokeModelStage}),
     )
+    if delegates:  # what they have said becomes another message, which hooks may change
+        own = Guards(own.messages, bool(own))
+    return reduce(or_, delegates, own)
 
 
 def _may_change(callback: Callable[..., Any]) -> bool:
