@@ -13,7 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
-from google.adk.workflow import Workflow
+from google.adk.workflow import RetryConfig, Workflow
 from google.genai.types import Blob, FinishReason, Part
 from pydantic import BaseModel
 
@@ -212,6 +212,24 @@ PROGRAMS = [
         blocked=BOMB,
     ),
     Program(name="the model is asked again", target=retrying, bare=bare),
+    Program(
+        name="a node is run again",
+        target=lambda: Workflow(
+            name="flow",
+            edges=[
+                (
+                    "START",
+                    agent(
+                        ["half an ", RuntimeError()],
+                        "an answer",
+                        name="writer",
+                        retry_config=RetryConfig(initial_delay=0),
+                    ),
+                )
+            ],
+        ),
+        bare=bare,
+    ),
     Program(
         name="a callback recovers a failure",
         target=lambda: agent(["half an ", RuntimeError()], on_model_error_callback=recover),

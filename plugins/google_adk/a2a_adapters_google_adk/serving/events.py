@@ -67,6 +67,7 @@ class RunEvents:
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
         self._speech = CheckedSpeech[_Speaker](holds=is_guarded, streams=streams)
+        self._failed: set[_Speaker] = set()
         self._last: AgentEvent | None = None
         self._has_output = False
         self._usage = [0, 0, 0]
@@ -108,12 +109,19 @@ class RunEvents:
 
     def _chunk(self, event: Event, text: str) -> Iterator[AgentEvent]:
         if text and event.author in self._speakers:
-            yield from self._speech.add(_speaker(event), text)
+            speaker = _speaker(event)
+            if speaker in self._failed:  # it is run again
+                self._failed.remove(speaker)
+                yield from self._speech.accept(speaker, "")
+            yield from self._speech.add(speaker, text)
 
     def _message(self, event: Event, text: str) -> Iterator[AgentEvent]:
         """Yield the end of a message, whose text may differ from what was streamed."""
         if event.author in self._speakers:
-            yield from self._speech.accept(_speaker(event), text)
+            if event.error_code and not event.content:
+                self._failed.add(_speaker(event))  # what it said so far ends with the run
+            else:
+                yield from self._speech.accept(_speaker(event), text)
         elif not text:
             return
         elif schema := self._schemas.get(event.author):
