@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from a2a_adapters.testing import OnSqlite
+from agent_framework import (
+    AgentResponse,
+    Message,
+    MiddlewareFailure,
+    agent_middleware,
+    chat_middleware,
+)
+
+from a2a_adapters.testing import AnswerContract, OnSqlite
 from tests.plugins.agent_framework import support
 from tests.plugins.agent_framework.support import tool
 from tests.plugins.functions.test_contract import OnTheSdk
@@ -38,6 +46,37 @@ class TestAsking(Asking):
 
 class TestWithTools(contracts.Tools):
     support = support
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        @agent_middleware
+        async def replace(context, call_next):
+            await call_next()
+            if self.blocked in context.result.text:
+                refusal = Message("assistant", ["I cannot help."])
+                context.result = AgentResponse(messages=[refusal])
+
+        return support.agent(self.blocked, middleware=[replace])
+
+    def blocking(self):
+        @chat_middleware
+        async def block(context, call_next):
+            await call_next()
+            raise MiddlewareFailure(self.blocked)
+
+        return support.agent(self.blocked, middleware=[block])
+
+    def retrying(self):
+        @chat_middleware
+        async def again(context, call_next):
+            try:
+                await call_next()
+            except RuntimeError:
+                await call_next()
+
+        answers = [["half an ", RuntimeError("it died")], "an answer"]
+        return support.made(support.script(*answers), middleware=[again])
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

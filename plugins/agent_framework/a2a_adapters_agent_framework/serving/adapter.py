@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent_framework import Agent, AgentSession, Message
+from agent_framework import Agent, AgentResponse, AgentSession, Message
 
 from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentEvent,
     AgentRequest,
+    BlockedError,
     Factory,
     InputRequired,
     Limits,
@@ -24,7 +26,15 @@ from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
 from a2a_adapters_agent_framework.serving.card import describe_agent
 from a2a_adapters_agent_framework.serving.events import RunEvents, RunItem
-from a2a_adapters_agent_framework.serving.failures import failure, filtered, limited, rejection
+from a2a_adapters_agent_framework.serving.failures import (
+    FILTERED,
+    blocked,
+    failure,
+    filtered,
+    is_filtered,
+    limited,
+)
+from a2a_adapters_agent_framework.serving.guards import changes_answers
 from a2a_adapters_agent_framework.serving.input import as_message
 from a2a_adapters_agent_framework.serving.memory import KIND, AnyTurn
 from a2a_adapters_agent_framework.serving.questions import Paused, question, rejections, responses
@@ -73,6 +83,11 @@ class AgentFrameworkAdapter(Adapter):
         self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
         self._turns = StoredTurns(KIND, limits)
 
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]  # middleware may be added later
+        """Whether middleware may change the answer, which is then not streamed."""
+        return changes_answers(self._example)
+
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
         return describe_agent(self._example)
@@ -104,19 +119,19 @@ class AgentFrameworkAdapter(Adapter):
         events = RunEvents(
             agent.default_options.get("response_format"), wants_progress=request.wants_progress
         )
+        is_whole = changes_answers(agent)
         try:
             async with aclosing(_run(agent, message, request, turn, session)) as run:
                 async for item in run:
                     for each in events.take(item):
                         yield each
-        except Exception as error:
-            rejected = rejection(error)
-            for each in rejected:
+            for each in events.whole() if is_whole else ():
                 yield each
-            if rejected:
-                return
-            if failed := failure(error):
-                raise failed from error
+        except Exception as error:
+            if is_filtered(error):
+                yield FILTERED
+            if found := blocked(error) or failure(error):
+                raise found from error
             raise
         async for each in self._ending(request, turn, session, events):
             yield each
@@ -131,8 +146,11 @@ class AgentFrameworkAdapter(Adapter):
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         for event in events.end():
             yield event
-        if events.is_limited or events.is_filtered:
-            for event in limited() if events.is_limited else filtered():
+        if events.is_filtered:
+            yield FILTERED
+            raise filtered()
+        if events.is_limited:
+            for event in limited():
                 yield event
             return
         requests = events.response.user_input_requests
@@ -172,13 +190,21 @@ def _run(
     rejected = rejections(paused) if paused else {}
 
     async def produce(put: Callable[[RunItem], Awaitable[None]]) -> None:
-        stream = agent.run(
+        run: Any = partial(  # whose result depends on `stream`
+            agent.run,
             responses(paused) if paused else message,
-            stream=True,
             session=session,
             middleware=[ToolWatch(put, rejected)],
             function_invocation_kwargs={REQUEST_KEY: request},
         )
+        if changes_answers(agent):
+            # Most middleware cannot replace the results of streams.
+            response: AgentResponse[Any] | None = await run(stream=False)
+            if response is None:  # middleware has ended the run without a result
+                raise BlockedError
+            await put(response)
+            return
+        stream = run(stream=True)
         async for update in stream:
             await put(update)
         await put(await stream.get_final_response())

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from a2a_adapters import (
     AgentEvent,
     AgentFailedError,
+    AnswerText,
     File,
     Output,
     Progress,
@@ -79,10 +80,20 @@ class RunEvents:
                     )
             case AgentResponse():
                 self.response = item
+                self.is_filtered |= item.finish_reason == "content_filter"
+
+    def whole(self) -> Iterator[AgentEvent]:
+        """Yield the content of a response that was not streamed."""
+        for message in self.response.messages:
+            for content in message.contents if message.role == "assistant" else ():
+                yield from self.content(content)
+            yield from self.end_of_response()
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the metadata of a run that waits or has ended."""
         yield from self.end_of_response()
+        if self._format is None:
+            yield self._answer()
         if self._format is not None and not self.response.user_input_requests:
             yield from self._value()
         usage = self.response.usage_details or {}
@@ -105,6 +116,20 @@ class RunEvents:
             case "error":  # its text may hold anything, so that it is only for the log
                 cause = ChatClientException(f"{content.error_code}: {content.message}")
                 raise AgentFailedError("model_unavailable") from cause
+
+    def _answer(self) -> AnswerText:
+        """Return the text of the response, which may have been corrected since it was streamed."""
+        speech, number, texts = Speech[int](), 0, list[str]()
+        for message in self.response.messages:
+            for content in message.contents if message.role == "assistant" else ():
+                if content.type == "text" and content.text != LIMIT_TEXT:
+                    texts.append(speech.add(number, content.text or ""))
+                elif content.type in {"function_call", "function_result"}:
+                    texts.append(speech.end(number))
+                    number += 1
+            texts.append(speech.end(number))
+            number += 1
+        return AnswerText("".join(texts))
 
     def _text(self, text: str) -> Iterator[AgentEvent]:
         if text == LIMIT_TEXT:

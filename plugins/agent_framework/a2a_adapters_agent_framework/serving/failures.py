@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_framework import MiddlewareFailure
 from agent_framework.exceptions import (
     AgentContentFilterException,
     AgentInvalidAuthException,
@@ -14,10 +15,10 @@ from agent_framework.exceptions import (
     ChatClientInvalidRequestException,
 )
 
-from a2a_adapters import AgentFailedError, Rejected, TaskMetadata, model_failure
+from a2a_adapters import AgentFailedError, BlockedError, Rejected, TaskMetadata, model_failure
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentEvent, ErrorCategory
+    from a2a_adapters import AgentEvent
 
 LIMIT_TEXT = "Function invocation limit reached before a final answer could be produced."
 """The framework's answer of an agent that calls tools without an end."""
@@ -30,19 +31,37 @@ _REFUSED = (
 )
 
 
-def filtered() -> list[AgentEvent]:
+FILTERED = TaskMetadata({"error": {"category": "model_refused"}})
+"""The category of an answer that a content filter stopped."""
+
+
+def filtered() -> BlockedError:
     """Return the rejection of an answer that a content filter stopped."""
-    return _rejection("The content filter of the model stopped the answer.", "model_refused")
+    return BlockedError("The content filter of the model stopped the answer.")
 
 
 def limited(reason: str = "The agent reached its limit of tool calls.") -> list[AgentEvent]:
     """Return the rejection of a run that reached a limit."""
-    return _rejection(reason, "limit")
+    return [TaskMetadata({"error": {"category": "limit"}}), Rejected(reason)]
 
 
-def rejection(error: Exception) -> list[AgentEvent]:
-    """Return the rejection if a filter ended the run."""
-    return filtered() if isinstance(error, _FILTERED) else []
+def is_filtered(error: Exception) -> bool:
+    """Whether a content filter ended the run."""
+    return isinstance(error, _FILTERED)
+
+
+def blocked(error: Exception) -> BlockedError | None:
+    """Return the rejection if a filter, or middleware that enforces a policy, ended the run."""
+    if is_filtered(error):
+        return filtered()
+    # The exception of the package agent-hooks, which the framework does not require.
+    is_policy = isinstance(error, MiddlewareFailure) or _is_interception(error)
+    return BlockedError() if is_policy else None
+
+
+def _is_interception(error: Exception) -> bool:
+    kind = type(error)
+    return kind.__name__ == "InterceptionBlocked" and kind.__module__.startswith("agent_hooks")
 
 
 def failure(error: Exception) -> AgentFailedError | None:
@@ -52,7 +71,3 @@ def failure(error: Exception) -> AgentFailedError | None:
     if known := model_failure(error):
         return known
     return AgentFailedError("model_unavailable") if isinstance(error, ChatClientException) else None
-
-
-def _rejection(reason: str, category: ErrorCategory) -> list[AgentEvent]:
-    return [TaskMetadata({"error": {"category": category}}), Rejected(reason)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from agent_framework import (
@@ -33,9 +34,17 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import Remembered, StoredTurns, TurnKind
+from a2a_adapters.conversing import Remembered, StoredTurn, StoredTurns, TurnKind
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
-from a2a_adapters_agent_framework.serving.failures import failure, filtered, limited, rejection
+from a2a_adapters_agent_framework.serving.failures import (
+    FILTERED,
+    blocked,
+    failure,
+    filtered,
+    is_filtered,
+    limited,
+)
+from a2a_adapters_agent_framework.serving.guards import changes_outputs
 from a2a_adapters_agent_framework.serving.input import as_message, as_object
 from a2a_adapters_agent_framework.serving.requests import (
     PausedWorkflow,
@@ -88,6 +97,11 @@ class WorkflowAdapter(Adapter):
         self._turns = StoredTurns(_KIND, limits)
         register_types(workflow.example)
 
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]  # middleware may be added later
+        """Whether middleware of an agent may change its answer, which is then not streamed."""
+        return changes_outputs(self._make.example)
+
     def describe(self) -> AgentDescription:
         """Describe the workflow by its name and its description."""
         name = self._make.example.name
@@ -135,15 +149,27 @@ class WorkflowAdapter(Adapter):
             return
         for event in events.end():
             yield event
+        if events.is_filtered:
+            yield FILTERED
+            raise filtered()
         rejected = _rejections(events)
         for event in rejected:
             yield event
         if events.requests and not rejected:
             checkpoint = await checkpoints.load(workflow.get_last_checkpoint_id() or "")
-            self._check_graph(checkpoint)
-            waiting = PausedWorkflow(request.task_id, encoded(checkpoint), events.requests)
-            await turn.pause(waiting)
-            yield question(waiting)
+            yield await self._asking(request, turn, checkpoint, events)
+
+    async def _asking(
+        self,
+        request: AgentRequest,
+        turn: StoredTurn[str, PausedWorkflow],
+        checkpoint: WorkflowCheckpoint,
+        events: WorkflowEvents,
+    ) -> InputRequired:
+        self._check_graph(checkpoint)
+        waiting = PausedWorkflow(request.task_id, encoded(checkpoint), events.requests)
+        await turn.pause(waiting)
+        return question(waiting)
 
     def _check_graph(self, checkpoint: WorkflowCheckpoint) -> None:
         """Check that another workflow of the function can continue from a checkpoint.
@@ -159,31 +185,31 @@ class WorkflowAdapter(Adapter):
 
 
 def _rejections(events: WorkflowEvents) -> list[AgentEvent]:
-    """Return the rejection of a run that a limit or a filter ended, or that cannot be answered."""
+    """Return the rejection of a run that a limit ended, or that cannot be answered."""
     if events.is_limited:
         return limited()
-    if events.is_filtered:
-        return filtered()
     text = f"The agent needs something that it cannot ask for here: {events.unknown}."
     return [Rejected(text)] if events.unknown else []
 
 
-def _rejection(error: Exception) -> list[AgentEvent]:
-    """Return the rejection if a limit or a filter ended the run, or a change of the workflow.
+def _rejection(error: Exception) -> Iterator[AgentEvent]:
+    """Yield the rejection if a limit or a change of the workflow ended the run.
 
     Raises:
+        BlockedError: A filter or a policy ended the run.
         AgentFailedError: The model caused the error.
         Exception: Any other error.
     """
     if isinstance(error, WorkflowConvergenceException):
-        return limited("The workflow reached its limit of steps.")
-    if isinstance(error, WorkflowCheckpointException):
-        return [Rejected("The workflow has changed since it asked; please start a new task.")]
-    if rejected := rejection(error):
-        return rejected
-    if failed := failure(error):
-        raise failed from error
-    raise error
+        yield from limited("The workflow reached its limit of steps.")
+    elif isinstance(error, WorkflowCheckpointException):
+        yield Rejected("The workflow has changed since it asked; please start a new task.")
+    else:
+        if is_filtered(error):
+            yield FILTERED
+        if found := blocked(error) or failure(error):
+            raise found from error
+        raise error
 
 
 def _input(workflow: Workflow, request: AgentRequest) -> object:
@@ -224,15 +250,19 @@ def _run(
     """Run the workflow in a task of its own, whose cancellation stops all executors."""
 
     async def produce(put: Callable[[WorkflowEvent[Any]], Awaitable[None]]) -> None:
-        stream = workflow.run(
+        run = partial(
+            workflow.run,
             message,
-            stream=True,
             responses=responses(paused) if paused else None,
             checkpoint_id=await checkpoints.save(decoded(paused.checkpoint)) if paused else None,
             checkpoint_storage=checkpoints,
             function_invocation_kwargs={REQUEST_KEY: _ids(request)},
         )
-        async for event in stream:
+        if changes_outputs(workflow):
+            for event in await run(stream=False):
+                await put(event)
+            return
+        async for event in run(stream=True):
             await put(event)
 
     return produced(produce)

@@ -1,0 +1,253 @@
+"""Agents and workflows answer as they do when they are run."""
+
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_agent_framework import adapt
+from agent_framework import (
+    AgentResponse,
+    ChatMiddleware,
+    ChatResponse,
+    Content,
+    Message,
+    MiddlewareFailure,
+    MiddlewareTermination,
+    WorkflowBuilder,
+    agent_middleware,
+    chat_middleware,
+    function_middleware,
+    tool,
+)
+from pydantic import BaseModel
+
+from a2a_adapters import Data, File, Text
+from tests.plugins.agent_framework.support import Fake, agent, book, calling, made, script
+from tests.support.adapters import ask, deltas
+from tests.support.answers import Program, check
+
+BOMB = "how to build a bomb"
+REFUSAL = "I cannot help."
+
+
+class Weather(BaseModel):
+    city: str
+
+
+async def run(served):
+    """Return the text of what the framework's own call returns."""
+    return (await served.run("hello")).text
+
+
+async def run_value(served):
+    return Data((await served.run("hello")).value.model_dump())
+
+
+async def run_approved(served):
+    session = served.create_session()
+    asked = await served.run("hello", session=session)
+    [request] = asked.user_input_requests
+    reply = Message("user", [request.to_function_approval_response(True)])
+    return (await served.run(reply, session=session)).text
+
+
+async def run_workflow(make):
+    [output] = (await make().run("hello")).get_outputs()
+    return output.text
+
+
+async def nothing(_):
+    """Return no answer: the run raises, or is ended."""
+
+
+@agent_middleware
+async def replace(context, call_next):
+    await call_next()
+    if BOMB in context.result.text:
+        context.result = AgentResponse(messages=[Message("assistant", [REFUSAL])])
+
+
+@agent_middleware
+async def block(context, call_next):
+    await call_next()
+    if BOMB in context.result.text:
+        raise MiddlewareFailure(f"denied: {BOMB}")
+
+
+@agent_middleware
+async def end(context, call_next):
+    raise MiddlewareTermination(BOMB)
+
+
+@agent_middleware
+async def answer_at_once(context, call_next):
+    context.result = AgentResponse(messages=[Message("assistant", [REFUSAL])])
+    raise MiddlewareTermination
+
+
+class ReplaceResponses(ChatMiddleware):
+    async def process(self, context, call_next):
+        await call_next()
+        if BOMB in context.result.text:
+            context.result = ChatResponse(messages=[Message("assistant", [REFUSAL])])
+
+
+@chat_middleware
+async def again(context, call_next):
+    try:
+        await call_next()
+    except RuntimeError:
+        await call_next()
+
+
+@function_middleware
+async def watch(context, call_next):
+    await call_next()
+
+
+@tool
+def look_up() -> str:
+    """Look up the weather."""
+    return "rain"
+
+
+def guarded(*answers, by=replace, **options):
+    return agent(*(answers or [f"this is {BOMB}"]), middleware=[by], **options)
+
+
+def workflow(**options):
+    """Return a function that makes a workflow of one agent."""
+
+    def team():
+        member = agent(f"this is {BOMB}", **options)
+        return WorkflowBuilder(start_executor=member, name="team").build()
+
+    return team
+
+
+def with_client(*answers):
+    client = script(*answers)
+    client.chat_middleware = [ReplaceResponses()]
+    return made(client)
+
+
+def nested():
+    inner = guarded()
+    return agent(calling("inner", task="hello"), "It says no.", tools=[inner.as_tool(name="inner")])
+
+
+BESIDE = "The text beside a tool call is part of the answer, and a blank line follows it."
+FILE = Content.from_data(b"png", "image/png")
+
+PROGRAMS = [
+    Program(name="a text", target=lambda: agent("one two three"), bare=run),
+    Program(name="no text", target=lambda: agent(" "), bare=nothing),
+    Program(name="middleware replaces", target=guarded, bare=run, blocked=BOMB, is_kept=True),
+    Program(
+        name="middleware blocks",
+        target=lambda: guarded(by=block),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware ends the run",
+        target=lambda: guarded(by=end),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware answers at once",
+        target=lambda: guarded(by=answer_at_once),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="chat middleware replaces",
+        target=lambda: guarded(by=ReplaceResponses()),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="chat middleware of the client replaces",
+        target=lambda: with_client(f"this is {BOMB}"),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="chat middleware tries again",
+        target=lambda: guarded(["half an ", RuntimeError("hunter2")], "an answer", by=again),
+        bare=run,
+    ),
+    Program(
+        name="a file beside replaced text",
+        target=lambda: guarded([FILE, f"this is {BOMB}"], by=ReplaceResponses()),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a file",
+        target=lambda: agent([FILE, "There."]),
+        bare=lambda _: both(File(content=b"png", media_type="image/png"), Text("There.")),
+    ),
+    Program(
+        name="a tool",
+        target=lambda: agent(["Let me see.", calling("look_up")], "It rains.", tools=[look_up]),
+        bare=run,
+        differs="Let me see.\n\nIt rains.",
+        because=BESIDE,
+    ),
+    Program(
+        name="a tool between checked responses",
+        target=lambda: guarded(
+            ["Let me see.", calling("look_up")], BOMB, by=ReplaceResponses(), tools=[look_up]
+        ),
+        bare=run,
+        differs=f"Let me see.\n\n{REFUSAL}",
+        because=BESIDE,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a structured output",
+        target=lambda: agent('{"city":"Rome"}', default_options={"response_format": Weather}),
+        bare=run_value,
+    ),
+    Program(name="a nested agent", target=nested, bare=run, blocked=BOMB),
+    Program(
+        name="middleware replaces after an approval",
+        target=lambda: guarded(
+            calling("book", city="Rome"), BOMB, by=ReplaceResponses(), tools=[book([])]
+        ),
+        bare=run_approved,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware of a member replaces",
+        target=lambda: workflow(middleware=[replace]),
+        bare=run_workflow,
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware of a member blocks",
+        target=lambda: workflow(middleware=[block]),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+]
+
+
+async def both(*parts):
+    return list(parts)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+async def test_text_is_streamed_with_middleware_for_tools_only():
+    adapter = adapt(made(Fake(lambda _: "one two"), middleware=[watch]))
+    assert not adapter.holds_text
+    assert deltas(await ask(adapter, "hi")) == ["one", " two"]
