@@ -16,6 +16,7 @@ from autogen_core.models import CreateResult, ModelInfo, RequestUsage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from tests.support import adapters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,8 +128,8 @@ def deltas(events: list[AgentEvent]) -> list[str]:
 
 
 def answer(events: list[AgentEvent]) -> str:
-    """Return the final task's text: streamed chunks, and text artifacts on lines of their own."""
-    texts = ["".join(deltas(events))]
+    """Return the final task's text: the answer, and text artifacts on lines of their own."""
+    texts = [adapters.answer(events)]
     for event in events:
         if isinstance(event, Output):
             texts += [part.text for part in event.parts if isinstance(part, Text)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -26,8 +27,10 @@ from a2a_adapters import (
     AgentDescription,
     AgentOptions,
     AgentReply,
+    Part,
     Question,
     RemoteAgent,
+    RemoteAgentError,
     RemoteEvent,
     Text,
     TextDelta,
@@ -45,9 +48,12 @@ from a2a_adapters_autogen.calling.messages import (
     saved,
     usage_of,
 )
+from a2a_adapters_autogen.serving.runners import current_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+
+logger = logging.getLogger(__name__)
 
 _GO_ON = Text("Please go on.")
 
@@ -65,8 +71,11 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
     It has one conversation with the remote agent, whose id is part of its state, and sends the
     messages since its last turn. Text is streamed; an answer with images is a
-    `MultiModalMessage`; data and the names of other files become text. A question of the remote
-    agent is a `HandoffMessage` to the user, and the next message answers it.
+    `MultiModalMessage`; data and the names of other files become text.
+
+    A question of the remote agent is sent to the caller of a served team, whichever kind of team it
+    is, and the reply continues this agent's turn. Elsewhere it is a `HandoffMessage` to the user,
+    and the next message answers it.
 
     Args:
         name: Its name in the team, a Python identifier.
@@ -133,18 +142,34 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
             RemoteAgentError: The agent does not answer.
         """
         message_id = str(uuid4())
-        parts = chat_parts(messages) or [_GO_ON]
+        parts: Sequence[Part] = chat_parts(messages) or [_GO_ON]
         inner: list[BaseAgentEvent | BaseChatMessage] = []
-        answer = answer_events(self._conversation, parts, cancellation_token)
-        async with aclosing(answer):
-            async for event in answer:
-                for news in self._news(event, message_id):
-                    if not isinstance(news, ModelClientStreamingChunkEvent):
-                        inner.append(news)
-                    yield news
-                if isinstance(event, AgentReply):
-                    message = self._message(event, message_id)
-                    yield Response(chat_message=message, inner_messages=inner)
+        reply: RemoteEvent | None = None
+        while parts:
+            answer = answer_events(self._conversation, parts, cancellation_token)
+            parts = ()
+            async with aclosing(answer):
+                async for reply in answer:
+                    for news in self._news(reply, message_id):
+                        if not isinstance(news, ModelClientStreamingChunkEvent):
+                            inner.append(news)
+                        yield news
+            assert isinstance(reply, AgentReply)  # noqa: S101 - every stream ends with one
+            if reply.is_question and (relay := current_relay.get()):
+                others = [part for part in reply.status_parts if not isinstance(part, Text)]
+                parts = await relay(self.name, reply.text, others, self.withdraw)
+        assert isinstance(reply, AgentReply)  # noqa: S101 - there was a message
+        message = self._message(reply, message_id)
+        yield Response(chat_message=message, inner_messages=inner)
+
+    async def withdraw(self) -> None:
+        """Cancel the remote task that waits for an answer; a failure is logged."""
+        if task_id := self._conversation.task_id:
+            self._conversation.task_id = ""
+            try:
+                await self._agent.cancel(task_id)
+            except RemoteAgentError as error:
+                logger.warning("remote task %s could not be cancelled: %s", task_id, error)
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:  # noqa: ARG002
         """Begin a new conversation."""

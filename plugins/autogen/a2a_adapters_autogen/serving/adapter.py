@@ -26,10 +26,11 @@ from a2a_adapters import (
     Rejected,
     TargetError,
 )
+from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
-from a2a_adapters_autogen.serving.input import answer_text, check_images, hand_back, read_task
+from a2a_adapters_autogen.serving.input import USER, answer_text, check_images, hand_back, read_task
 from a2a_adapters_autogen.serving.memory import (
     Memory,
     MemoryStateStore,
@@ -44,6 +45,7 @@ from a2a_adapters_autogen.serving.run import (
     Run,
     Task,
     proxy_message,
+    relaying_state,
     suspended_state,
 )
 from a2a_adapters_autogen.serving.runners import messages_since, replay_to_termination, runners_in
@@ -155,8 +157,18 @@ class AutoGenAdapter(Adapter):
         """Restore the state from before the task of the question."""
         key = _key(request)
         known = await self._memory.recall(key)
-        if known.question and known.question.task_id == request.task_id:
+        question = known.question
+        if question and question.task_id == request.task_id:
             await self._memory.keep(key, known.state)
+            if question.is_relayed:
+                await self._withdraw(question)
+
+    async def _withdraw(self, question: Question) -> None:
+        """Cancel the remote task that waits for the answer."""
+        async with self._source.use(question.state) as runner:
+            for member in runners_in(runner):
+                if isinstance(member, A2AAgent) and member.name == question.asker:
+                    await member.withdraw()
 
     async def aclose(self) -> None:
         """Wait until the resources of all runs are closed."""
@@ -203,7 +215,7 @@ class AutoGenAdapter(Adapter):
         question = known.question
         if question is None or question.task_id != request.task_id:
             return QUESTION_CLOSED
-        if question.prompt:
+        if question.is_of_proxy:
             try:
                 messages = [proxy_message(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
@@ -227,7 +239,7 @@ class AutoGenAdapter(Adapter):
         known, messages, question = turn.known, turn.messages, turn.known.question
         check_images(messages, runner)
         said: Sequence[BaseAgentEvent | BaseChatMessage] = ()
-        if question and question.prompt:  # the team was suspended for a user proxy
+        if question and question.prompt and isinstance(runner, Team):  # it was suspended
             said = messages_since(runner, known.state, question.state)
         await replay_to_termination(runner, said)
         ending = None
@@ -242,7 +254,7 @@ class AutoGenAdapter(Adapter):
             usage=question.usage if question else (0, 0),
         )
         turn.translator.catch_up(said)
-        if question and not question.prompt and isinstance(runner, Swarm):
+        if question and not question.is_of_proxy and isinstance(runner, Swarm):
             return hand_back(messages, question)
         return messages
 
@@ -257,17 +269,23 @@ class AutoGenAdapter(Adapter):
     async def _suspend(
         self, turn: _Turn, run: Run, pending: PendingQuestion
     ) -> InputRequired | None:
-        """Store a run that waits for a user proxy, and return its question; None if it cannot."""
+        """Store a run that waits for its caller, and return the question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks
-        found = await suspended_state(run.runner, pending.asker) if self._suspends else None
-        if found is None:
+        asker, addressee, state = pending.asker, USER, None
+        is_relayed = pending.withdraw is not None
+        if is_relayed:
+            state = await relaying_state(run.runner, asker)
+        elif self._suspends and (found := await suspended_state(run.runner, asker)):
+            addressee = asker
+            state, asker = found
+        if state is None:
             return None
-        state, asker = found
         event, usage = turn.translator.question(pending), turn.translator.usage
         question = Question(
-            turn.request.task_id, asker, pending.asker, state, usage, prompt=event.prompt
+            turn.request.task_id, asker, addressee, state, usage, event.prompt, is_relayed
         )
         await self._memory.ask(_key(turn.request), question)
+        pending.is_stored = True
         return replace(event, durable=True)
 
     @contextmanager

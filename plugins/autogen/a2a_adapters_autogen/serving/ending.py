@@ -31,6 +31,7 @@ from a2a_adapters_autogen.serving.runners import (
     conditions_in,
     ending_of,
     graph_of,
+    is_sequential,
     manager_state,
     participants,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from autogen_agentchat.base import TerminationCondition
     from autogen_agentchat.messages import BaseAgentEvent
-    from autogen_agentchat.teams import DiGraph, DiGraphEdge
+    from autogen_agentchat.teams import DiGraph
 
     from a2a_adapters_autogen.serving.memory import State
     from a2a_adapters_autogen.serving.runners import Runner
@@ -101,15 +102,9 @@ class Ending:
 def _last_in_graph(graph: DiGraph) -> set[str]:
     """Return the agents after which nothing else can run."""
     leaves = graph.get_leaf_nodes()
-    forks = [node for node in graph.nodes.values() if len(node.edges) > 1]
-    # Conditions select one of several edges; without conditions all of them are followed.
-    if len(graph.get_start_nodes()) == 1 and all(_is_conditional(fork.edges[0]) for fork in forks):
+    if is_sequential(graph):
         return leaves
     edges = [edge for node in graph.nodes.values() for edge in node.edges if edge.target in leaves]
     groups = {(edge.activation_group, edge.activation_condition) for edge in edges}
     is_joined = len(groups) == 1 and groups.pop()[1] == "all" and not graph.get_has_cycles()
     return leaves if len(leaves) == 1 and is_joined else set()
-
-
-def _is_conditional(edge: DiGraphEdge) -> bool:
-    return edge.condition is not None or edge.condition_function is not None

@@ -23,6 +23,7 @@ from autogen_agentchat.messages import (
 from a2a_adapters import (
     JSON,
     AgentEvent,
+    AnswerText,
     InputRequired,
     Progress,
     ProgressEvent,
@@ -135,10 +136,12 @@ class Translator:
         } - self._inner
         voices = ending.speakers() if ending else self._named or self._speakers
         self._voices = voices & self._speakers
+        self._new_filter = TerminateFilter if strip_terminate else ReasoningFilter
         self._speech = Speech[str](
             labelled=self._says_all or len(self._named) > 1,
-            new_filter=TerminateFilter if strip_terminate else ReasoningFilter,
+            new_filter=self._new_filter,
         )
+        self._whole: str | None = None
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
         self._source = ""
@@ -172,6 +175,8 @@ class Translator:
     def question(self, pending: PendingQuestion) -> InputRequired:
         """Return an agent's question, with the message before it; the answer is another text."""
         self._speech.begin_anew()
+        if pending.withdraw is not None:  # a remote agent's question is complete
+            return InputRequired(pending.prompt, pending.parts)
         said = text_of(self._last) if self._last else ""
         output = output_of(self._last) if self._last else None
         prompt = "\n\n".join(filter(None, (pending.complaint, said, pending.prompt.strip())))
@@ -189,6 +194,8 @@ class Translator:
         if last is not None:
             is_answer = not (self._named and self._source)
             yield from self._answer(last) if is_answer else self._progress(last)
+        if self._whole is not None and not (self._says_all or self._named):
+            yield AnswerText(self._whole)  # without what was said before a tool call
         yield from self.metadata()
 
     def metadata(self) -> Iterator[AgentEvent]:
@@ -234,7 +241,9 @@ class Translator:
 
     def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self._source = message.source
-        yield from _delta(self._speech.end(message.source, text_of(message)))
+        text, ended = text_of(message), self._new_filter()
+        self._whole = ended.add(text) + ended.rest()
+        yield from _delta(self._speech.end(message.source, text))
         if output := output_of(message):
             yield output
 

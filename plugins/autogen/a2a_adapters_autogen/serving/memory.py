@@ -114,15 +114,16 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A handoff to the user that ended a run, or the suspended turn of a user proxy.
+    """A handoff to the user that ended a run, or the suspended turn of a user proxy or member.
 
     Attributes:
         task_id: The task that waits.
-        asker: The agent that gets the answer.
+        asker: The agent that gets the answer; "" if there is none.
         addressee: The target of the question.
         state: The state from which the run continues.
         usage: The tokens used so far, input and output.
-        prompt: The question of a user proxy; "" for a handoff.
+        prompt: The question of a user proxy or member; "" for a handoff.
+        is_relayed: Whether a remote agent asks through its member of the team.
     """
 
     task_id: str
@@ -131,6 +132,12 @@ class Question:
     state: State
     usage: tuple[int, int]
     prompt: str = ""
+    is_relayed: bool = False
+
+    @property
+    def is_of_proxy(self) -> bool:
+        """Whether a user proxy asks."""
+        return bool(self.prompt) and not self.is_relayed
 
 
 @dataclass(frozen=True, slots=True)

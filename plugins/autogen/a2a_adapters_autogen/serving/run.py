@@ -17,14 +17,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage, TextMessage
+from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, Swarm
 from autogen_core import CancellationToken
 
-from a2a_adapters import AgentRequest, InvalidInputError, model_failure
+from a2a_adapters import AgentRequest, InvalidInputError, Part, model_failure
 from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.runners import (
     TURN_TAKING,
     Runner,
+    Withdraw,
     current_ask,
+    current_relay,
+    graph_of,
+    is_sequential,
     manager_state,
     participants,
     running_tasks,
@@ -47,19 +52,39 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class PendingQuestion:
-    """An agent's pending question; `complaint` is the fault of the last reply."""
+    """The pending question of a user proxy, or one that a member relays from a remote agent.
+
+    Attributes:
+        asker: The agent that asks.
+        prompt: The question.
+        answer: The text of the reply; for a member, its parts.
+        complaint: The fault of the last reply.
+        parts: What else the question consists of.
+        withdraw: Cancels the remote task that asks; None for user proxies.
+        is_stored: Whether the question outlives its run.
+    """
 
     asker: str
     prompt: str
-    answer: asyncio.Future[str] = field(default_factory=asyncio.Future)
+    answer: asyncio.Future[Any] = field(default_factory=asyncio.Future)
     complaint: str = ""
+    parts: Sequence[Part] = ()
+    withdraw: Withdraw | None = None
+    is_stored: bool = False
 
     def take(self, reply: AgentRequest | None) -> None:
         """Pass the caller's reply to the agent, if it is valid."""
+        parts = reply.parts if reply else ()
         try:
-            self.answer.set_result(answer_text(reply.parts if reply else ()))
+            self.answer.set_result(parts if self.withdraw else answer_text(parts))
         except InvalidInputError as error:
             self.complaint = str(error)
+
+    async def drop(self) -> None:
+        """Withdraw the question of a stopped run, unless it was answered or stored."""
+        is_answered = self.answer.done() and not self.answer.cancelled()
+        if self.withdraw and not (is_answered or self.is_stored):
+            await self.withdraw()
 
 
 class _Token(CancellationToken):
@@ -93,6 +118,7 @@ class Run:
         self._source = source
         self._make_task = task
         self._token = _Token()
+        self._relayed: list[PendingQuestion] = []
         self._queue: asyncio.Queue[RunEvent | PendingQuestion | None] = asyncio.Queue()
         self._work = asyncio.create_task(self._run())
         self._work.add_done_callback(lambda _: self._queue.put_nowait(None))
@@ -132,6 +158,8 @@ class Run:
             logger.warning("a cancelled run is still running: its code ignores the cancellation")
         if self._work.done() and not self._work.cancelled():
             self._work.exception()  # `next` has raised it already
+        for pending in self._relayed:
+            await pending.drop()
 
     def _cancel(self) -> None:
         tasks = running_tasks(self.runner) if self.runner else []
@@ -142,6 +170,7 @@ class Run:
 
     async def _run(self) -> None:
         current_ask.set(self._ask)
+        current_relay.set(self._relay)
         async with self._source.use(self.state) as runner:
             self.runner = runner
             events = runner.run_stream(
@@ -155,10 +184,49 @@ class Run:
             self.state = await state_of(runner)
 
     async def _ask(self, asker: str, prompt: str) -> str:
-        pending = PendingQuestion(asker, prompt)
+        answer: str = await self._put(PendingQuestion(asker, prompt))
+        return answer
+
+    async def _relay(
+        self, asker: str, prompt: str, parts: Sequence[Part], withdraw: Withdraw
+    ) -> Sequence[Part]:
+        pending = PendingQuestion(asker, prompt, parts=parts, withdraw=withdraw)
+        self._relayed.append(pending)
+        answer: Sequence[Part] = await self._put(pending)
+        return answer
+
+    async def _put(self, pending: PendingQuestion) -> Any:
         self._token.link_future(pending.answer)
         self._queue.put_nowait(pending)
         return await pending.answer
+
+
+async def relaying_state(runner: Runner, asker: str) -> State | None:
+    """Return the state of a runner that waits for the reply to a remote agent's question.
+
+    With the reply as its next message, the member that asked takes its turn again.
+
+    Returns:
+        The state; None if the runner cannot continue with this member.
+    """
+    state = await state_of(runner)
+    if runner.name == asker:
+        return state
+    names = [member.name for member in participants(runner)]
+    manager = manager_state(state)
+    if asker not in names:
+        return None
+    match runner:
+        case RoundRobinGroupChat():
+            manager["next_speaker_index"] = names.index(asker)
+        case Swarm():
+            manager["current_speaker"] = asker
+        case GraphFlow() if is_sequential(graph_of(runner)):
+            manager["ready"] = [asker]
+        case _:
+            return None
+    state["state"]["agent_states"][asker]["message_buffer"] = []  # the remote agent has them
+    return state
 
 
 async def suspended_state(runner: Runner, proxy: str) -> tuple[State, str] | None:

@@ -7,7 +7,7 @@ read here, and only here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,10 +28,10 @@ from autogen_core import CancellationToken, SingleThreadedAgentRuntime
 from autogen_core.models import ChatCompletionClient
 from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
-from a2a_adapters import TargetError
+from a2a_adapters import Part, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from autogen_agentchat.base import TerminationCondition
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
@@ -41,10 +41,21 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen.serving.memory import State
 
 
+Withdraw: TypeAlias = Callable[[], Awaitable[None]]
 Ask: TypeAlias = Callable[[str, str], Awaitable[str]]
 
 current_ask: ContextVar[Ask] = ContextVar("current_ask")
 """Asks the caller of the current run, given the asking agent's name and its question."""
+
+
+Relay: TypeAlias = Callable[[str, str, Sequence[Part], Withdraw], Awaitable[Sequence[Part]]]
+
+current_relay: ContextVar[Relay | None] = ContextVar("current_relay", default=None)
+"""Passes the question of a member, such as a remote agent, to the caller of the current run.
+
+Takes the member's name, the question's text and other parts, and what withdraws the question;
+returns the parts of the reply.
+"""
 
 
 def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaitable[str]]:
@@ -242,6 +253,19 @@ def conditions_in(part: object) -> Sequence[TerminationCondition]:
 def graph_of(team: GraphFlow) -> DiGraph:
     """Return the graph of a flow."""
     return team._graph  # noqa: SLF001
+
+
+def is_sequential(graph: DiGraph) -> bool:
+    """Whether the agents of a graph run one at a time.
+
+    Conditions select one of several edges; without conditions all of them are followed.
+    """
+    forks = [node for node in graph.nodes.values() if len(node.edges) > 1]
+    is_selecting = all(
+        fork.edges[0].condition is not None or fork.edges[0].condition_function is not None
+        for fork in forks
+    )
+    return is_selecting and len(graph.get_start_nodes()) == 1
 
 
 def manager_state(state: State | None) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import asyncio
 import json
 
 import pytest
-from a2a_adapters_autogen import A2AAgent, adapt
+from a2a.types import CancelTaskRequest, TaskState
+from a2a_adapters_autogen import A2AAgent, MemoryStateStore, adapt
 from autogen_agentchat.base import TaskResult
 from autogen_agentchat.conditions import HandoffTermination
 from autogen_agentchat.messages import (
@@ -16,12 +17,26 @@ from autogen_agentchat.messages import (
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
 )
-from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+from autogen_agentchat.teams import (
+    DiGraphBuilder,
+    GraphFlow,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
 from autogen_core import CancellationToken
 from autogen_core.models import RequestUsage
 from pydantic import BaseModel
 
-from a2a_adapters import InputRequired, RemoteAgent, RemoteTaskError, build_app
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    InputRequired,
+    RemoteAgent,
+    RemoteTaskError,
+    ServerOptions,
+    build_app,
+)
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.calling.support import (
     Endless,
@@ -32,7 +47,17 @@ from tests.plugins.autogen.calling.support import (
     remembering,
     remote,
 )
-from tests.plugins.autogen.support import agent, answer, ask, deltas, only, reply, round_robin
+from tests.plugins.autogen.support import (
+    Custom,
+    agent,
+    answer,
+    ask,
+    deltas,
+    model,
+    only,
+    reply,
+    round_robin,
+)
 
 
 async def events_of(runner, task, **options):
@@ -154,6 +179,123 @@ async def test_a_question_reaches_the_caller_when_it_is_served(kind, is_shared):
             assert question.prompt == "Which city?"
             assert deltas(events) == []
             assert answer(await reply(adapter, question, owner, owner=owner)) == f"Booked {owner}."
+
+
+def round_robin_with_others(far):
+    return RoundRobinGroupChat([agent("a draft", name="writer"), far, echoing()], max_turns=3)
+
+
+def round_robin_that_ends_at_handoffs(far):
+    ends = HandoffTermination("user")
+    return RoundRobinGroupChat([far, echoing()], termination_condition=ends, max_turns=2)
+
+
+def graph(far):
+    builder = DiGraphBuilder()
+    after = echoing()
+    builder.add_node(far).add_node(after).add_edge(far, after)
+    return GraphFlow([far, after], graph=builder.build())
+
+
+def forked_graph(far):
+    builder = DiGraphBuilder()
+    first, beside, after = agent("go", name="first"), agent("well", name="beside"), echoing()
+    for node in (first, far, beside, after):
+        builder.add_node(node)
+    builder.add_edge(first, far).add_edge(first, beside)
+    builder.add_edge(far, after).add_edge(beside, after)
+    return GraphFlow([first, far, beside, after], graph=builder.build())
+
+
+def selector(far):
+    def choose(thread):
+        return "far" if len(thread) < 2 else "echo"
+
+    return SelectorGroupChat(
+        [far, echoing()], model_client=model("none"), selector_func=choose, max_turns=2
+    )
+
+
+def nested(far):
+    return round_robin(round_robin(far, name="inner"), echoing())
+
+
+def echoing():
+    return Custom(lambda heard: f"{heard[-1]} Bye." if "Booked" in heard[-1] else "?", "echo")
+
+
+TEAMS = [
+    round_robin_with_others,
+    round_robin_that_ends_at_handoffs,
+    graph,
+    forked_graph,
+    selector,
+    nested,
+]
+
+
+@pytest.mark.parametrize("kind", TEAMS)
+@pytest.mark.parametrize("storage", ["memory:", "sqlite"])
+async def test_the_reply_goes_to_the_member_that_asked(kind, storage, tmp_path):
+    if storage == "sqlite":
+        storage = f"sqlite:///{tmp_path}/tasks.db"
+    async with remote(booking) as elsewhere:
+        options = ServerOptions(storage=storage)
+        app = build_app(lambda: kind(A2AAgent("far", elsewhere)), name="team", options=options)
+        async with running(app) as url, connect(url) as client:
+            waiting = await send(client, user_message("book"))
+            assert waiting.status.message.parts[0].text == "Which city?"
+            done = await send(client, user_message("Rome", task_id=waiting.id))
+    assert answer_of(done) == "Booked Rome. Bye."
+    assert done.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+@pytest.mark.parametrize("kind", [round_robin_with_others, swarm, graph])
+async def test_the_reply_goes_to_the_member_that_asked_after_a_restart(kind):
+    async with remote(booking) as elsewhere:
+        store = MemoryStateStore()
+        adapters = [adapt(lambda: kind(A2AAgent("far", elsewhere)), store=store) for _ in "12"]
+        question = only(await ask(adapters[0], "book"), InputRequired)
+        events = await reply(adapters[1], question, "Rome")
+    assert answer(events).startswith("Booked Rome.")
+
+
+@pytest.mark.parametrize("kind", [alone, swarm, *TEAMS])
+@pytest.mark.parametrize("is_shared", [True, False])
+async def test_cancelling_a_task_cancels_the_one_that_asked(kind, is_shared):
+    was_left = asyncio.Event()
+
+    async def booking(request: AgentRequest):
+        try:
+            yield InputRequired("Which city?")
+        finally:
+            was_left.set()
+
+    async with remote(booking) as elsewhere:
+
+        def make():
+            return kind(A2AAgent("far", elsewhere))
+
+        app = build_app(make() if is_shared else make, name="team")
+        async with running(app) as url, connect(url) as client:
+            waiting = await send(client, user_message("book"))
+            assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+            assert not was_left.is_set()
+            await client.cancel_task(CancelTaskRequest(id=waiting.id))
+            await was_left.wait()
+
+
+async def test_the_parts_of_questions_and_replies_are_passed_on():
+    async def asking(request: AgentRequest):
+        reply = yield InputRequired("Which?", (Data({"options": [1, 2]}),))
+        yield f"Got {reply.text}."
+
+    async with remote(asking) as elsewhere:
+        adapter = adapt(lambda: round_robin_with_others(A2AAgent("far", elsewhere)), final=["far"])
+        question = only(await ask(adapter, "book"), InputRequired)
+        assert [part.value for part in question.parts] == [{"options": [1, 2]}]
+        events = await reply(adapter, question, Data({"choice": 2}))
+    assert answer(events) == 'Got {"choice":2}.'
 
 
 async def test_it_works_over_the_wire_both_ways():
