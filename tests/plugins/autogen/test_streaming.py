@@ -91,35 +91,6 @@ async def test_text_before_a_tool_call_is_part_of_the_answer():
     assert answer(await ask(adapter, "hi")) == "it is 42"
 
 
-async def test_text_before_a_tool_call_is_a_separate_paragraph():
-    call = calling("lookup")
-
-    client = model("the answer is 42")
-    replay = client.create_stream
-    calls = []
-
-    async def create_stream(messages, **options):
-        calls.append(messages)
-        if len(calls) == 1:
-            yield "let me see "
-            yield call
-            return
-        async for chunk in replay(messages, **options):
-            yield chunk
-
-    client.create_stream = create_stream
-
-    def lookup() -> str:
-        """Look it up."""
-        return "42"
-
-    made = AssistantAgent(
-        "helper", client, tools=[lookup], model_client_stream=True, max_tool_iterations=2
-    )
-    adapter = adapt(made)
-    assert answer(await ask(adapter, "hi")) == "let me see \n\nthe answer is 42"
-
-
 @pytest.mark.parametrize(
     ("chunks", "text"),
     [

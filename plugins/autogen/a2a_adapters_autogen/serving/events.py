@@ -131,6 +131,7 @@ class Translator:
         is_team = isinstance(runner, Team)
         self._says_all = is_team and final == "all"
         self._named = set(final) if is_team and not isinstance(final, str) else set()
+        self._is_single = not (self._says_all or self._named)
         self._speakers = {
             member.name for member in runners_in(runner) if not returns_data(member)
         } - self._inner
@@ -194,8 +195,8 @@ class Translator:
         if last is not None:
             is_answer = not (self._named and self._source)
             yield from self._answer(last) if is_answer else self._progress(last)
-        if self._whole is not None and not (self._says_all or self._named):
-            yield AnswerText(self._whole)  # without what was said before a tool call
+        if self._whole is not None and self._is_single:
+            yield AnswerText(self._whole)
         yield from self.metadata()
 
     def metadata(self) -> Iterator[AgentEvent]:
@@ -216,9 +217,19 @@ class Translator:
                 yield from _delta(self._speech.add(event.source, event.content))
             return
         if isinstance(event, ToolCallRequestEvent):
-            yield from _delta(self._speech.end(event.source))
+            yield from self._before_call(event.source)
         if self._wants_progress:
             yield from progress_events(event)
+
+    def _before_call(self, source: str) -> Iterator[AgentEvent]:
+        """End the text before a tool call; it is not part of a single message."""
+        is_withdrawn = self._is_single and self._speech.is_speaking(source)
+        said = self._speech.end(source)
+        if is_withdrawn:
+            self._speech.begin_anew()
+            yield AnswerText("")
+        else:
+            yield from _delta(said)
 
     def _message(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self.handoff = None

@@ -1,0 +1,138 @@
+"""Served agents and teams answer with the last message of their own run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
+from autogen_agentchat.conditions import TextMentionTermination
+from autogen_agentchat.messages import (
+    ModelClientStreamingChunkEvent,
+    MultiModalMessage,
+    StructuredMessage,
+)
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_core import Image
+from PIL import Image as Picture
+from pydantic import BaseModel
+
+from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
+from tests.support.answers import Program, check
+
+LONG = "Cats purr when they are fed, and when they are not, they tell you."
+
+
+class Correcting(Custom):
+    """Streams a text, and then answers with another one."""
+
+    def __init__(self, said: str, answer: str, name: str = "correcting") -> None:
+        super().__init__(lambda _: answer, name)
+        self._said = said
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        for word in self._said.split(" "):
+            yield ModelClientStreamingChunkEvent(content=f"{word} ", source=self.name)
+        yield await self.on_messages(messages, cancellation_token)
+
+
+class Line(BaseModel):
+    line: str
+
+
+def look() -> str:
+    """Look around."""
+    return "rain"
+
+
+def picture(_):
+    return MultiModalMessage(content=["here", Image(Picture.new("RGB", (1, 1)))], source="custom")
+
+
+def thinking_aloud(**options):
+    """Return an agent whose model streams a text before it calls a tool."""
+    client = model(LONG)
+    replay = client.create_stream
+    calls = []
+
+    async def create_stream(messages, **options):
+        calls.append(messages)
+        if len(calls) == 1:
+            yield "let me see "
+            yield calling("look")
+            return
+        async for chunk in replay(messages, **options):
+            yield chunk
+
+    client.create_stream = create_stream
+    return AssistantAgent("helper", client, tools=[look], model_client_stream=True, **options)
+
+
+def structured():
+    return agent('{"line": "a line"}', output_content_type=Line)
+
+
+def chat(*members, ends="APPROVE", **options):
+    ends = TextMentionTermination(ends)
+    return RoundRobinGroupChat([*members], termination_condition=ends, max_turns=6, **options)
+
+
+async def bare(target):
+    """Return the last message of a run."""
+    message = (await target().run(task="hello")).messages[-1]
+    match message:
+        case StructuredMessage():
+            return message.content.model_dump()
+        case MultiModalMessage(content=[text, image]):
+            return [text, {"file": image.to_base64(), "type": "image/png"}]
+    return message.to_text()
+
+
+def program(name, make, **fields):
+    return Program(name=name, target=lambda: make, **{"bare": bare, **fields})
+
+
+def returns(value):
+    async def answered(_):
+        return value
+
+    return answered
+
+
+PROGRAMS = [
+    program("an agent", partial(agent, LONG)),
+    program("a team", lambda: round_robin(agent("a draft", name="one"), agent(LONG, name="two"))),
+    program("a team in a team", lambda: round_robin(round_robin(agent(LONG), name="inner"))),
+    program("a team that ends by text", lambda: chat(agent("no", "I APPROVE"))),
+    program("an empty answer", lambda: Custom(lambda _: "")),
+    program("structured output", structured),
+    program("an image", lambda: Custom(picture, produces=[MultiModalMessage])),
+    program("a tool as last step", lambda: agent(calling("look"), tools=[look])),
+    program("text before a tool call", partial(thinking_aloud, max_tool_iterations=2)),
+    program("text before the last tool call", thinking_aloud),
+    program("a correction", lambda: Correcting("half an", "an answer")),
+    program("a correction in a team", lambda: round_robin(Correcting("half an", "an answer"))),
+    program(
+        "a user proxy",
+        lambda: round_robin(agent("Go?"), UserProxyAgent("human"), agent(LONG, name="last")),
+        bare=returns(LONG),
+        messages=("hello", "yes"),
+    ),
+    program(
+        "the word that ends a team",
+        lambda: chat(agent("done TERMINATE"), ends="TERMINATE"),
+        differs="done",
+        because="TERMINATE is for the team, see strip_terminate",
+    ),
+    program(
+        "reasoning",
+        partial(agent, f"<think>hm</think>{LONG}"),
+        differs=LONG,
+        because="reasoning is not part of answers",
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
