@@ -19,6 +19,8 @@ ENVIRONMENTS = ROOT / ".venv-platforms"
 UV = Path(sys.executable).with_name("uv")
 BEGIN, END = "<!-- make platforms -->\n", "<!-- end -->\n"
 _SECONDS = 600
+_RAN = "ran: "
+"""The beginning of the line that says what was run; packages print lines, too."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def environment(package: Package) -> Path:
 
 
 def run(package: Package, python: Path) -> str:
-    """Return what a package's module says in its last line.
+    """Return what a package's module says that it ran.
 
     Raises:
         subprocess.SubprocessError: It failed.
@@ -77,7 +79,8 @@ def run(package: Package, python: Path) -> str:
             [*command, *arguments], env=variables, stdout=subprocess.PIPE, text=True,
             check=True, timeout=_SECONDS,
         )  # fmt: skip
-        return done.stdout.strip().splitlines()[-1]
+        lines = [line for line in done.stdout.splitlines() if line.startswith(_RAN)]
+        return lines[-1].removeprefix(_RAN)
 
     if not package.is_apart:
         return said()

@@ -46,7 +46,7 @@ def main() -> None:
             task = place.rpc("SendMessage", message("hello"))["task"]
             assert task["contextId"] == SESSION
             _check_busy(place)
-    print("the same answer to /ping, and the same address in the card:", url)
+    print("ran: its A2A server and ours, with the same answer to /ping and address in the card")
 
 
 def _places(card: dict[str, Any]) -> set[tuple[str, str]]:

@@ -40,7 +40,7 @@ def main(ours: str) -> None:
         ):
             for version in ("1.0", "0.3.0"):
                 _call(http, ours, version)
-    print("messages of A2A 1.0 and 0.3 through the gateway")
+    print("ran: messages of A2A 1.0 and 0.3 through the gateway")
 
 
 def _call(http: httpx.Client, ours: str, version: str) -> None:

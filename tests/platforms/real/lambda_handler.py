@@ -30,7 +30,7 @@ def main() -> None:
         asked = rpc(message("ask"))["task"]
         assert asked["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
         assert rpc({"id": asked["id"]}, "GetTask")["id"] == asked["id"]
-    print("started for each of three events, on SQLite; streams arrive in one piece")
+    print("ran: started for each of three events, on SQLite; streams arrive in one piece")
 
 
 def event(body: object) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _call(url: str) -> None:
         place.check_calls()
     agent = RemoteAgent(url, auth=BearerAuth(KEY))
     assert agent.send_sync("hello").text == "hello"
-    print("calls, a question, a stream and a RemoteAgent through the gateway")
+    print("ran: calls, a question, a stream and a RemoteAgent through the gateway")
 
 
 if __name__ == "__main__":

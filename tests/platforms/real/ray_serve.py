@@ -37,7 +37,7 @@ def main() -> None:
         with Place(f"http://127.0.0.1:{port}/team") as place:
             assert place.card()["url"] == f"{place.url}/"
             place.check_calls()
-        print("calls, a question and streams below a route prefix")
+        print("ran: calls, a question and streams below a route prefix")
     finally:
         serve.shutdown()
         ray.shutdown()

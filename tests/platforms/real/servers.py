@@ -41,7 +41,7 @@ def main(name: str) -> None:
                 pipe.write_text("")
                 assert stream.rest() == "begun done"
         process.wait(30)
-    print("calls, a question, streams, and a run that ends after SIGTERM")
+    print("ran: calls, a question, streams, and a run that ends after SIGTERM")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def main() -> None:
         assert text_of(send(json=reply).json()["task"]) == "Hello, Ann!"
         with http.stream("POST", f"{root}/message:stream", json=message("streamed")) as stream:
             assert "streamed" in "".join(stream.iter_lines())
-    print("calls, a question and a stream at", root)
+    print("ran: calls, a question and a stream in A2aAgent, cloned and pickled")
 
 
 if __name__ == "__main__":
