@@ -46,6 +46,7 @@ PACKAGES = [
     Package("ray", "ray_serve", ("ray[serve]",)),
     Package("litellm", "litellm_proxy", ("litellm[proxy]",)),
     Package("mcp-contextforge-gateway", "contextforge", is_apart=True),
+    Package("google-adk", "adk", ("google-adk[a2a]",)),
     Package("mangum", "lambda_handler"),
     Package("gunicorn", "servers gunicorn", ("uvicorn-worker",)),
     Package("hypercorn", "servers hypercorn"),
