@@ -19,7 +19,7 @@ _ARN = re.compile(r"arn:[\w-]+:elasticloadbalancing:([a-z0-9-]+):\d+:loadbalance
 _KEY_ID = re.compile(r"[\w-]{1,64}", re.ASCII)
 _LEEWAY_SECONDS = 10
 _TIMEOUT_SECONDS = 5.0
-_PAUSE_SECONDS = 1.0
+_PAUSE_SECONDS = 10.0
 """Minimum time between fetches, since any caller can name a key."""
 _MOST_KEYS = 16
 _MOST_BYTES = 16 * 1024

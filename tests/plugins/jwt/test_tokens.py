@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import time
+from contextlib import suppress
 
 import httpx
 import jwt
@@ -269,16 +270,16 @@ async def test_keys_are_fetched_again_after_an_event_loop_was_closed_meanwhile(p
     def elsewhere():
         loop = asyncio.new_event_loop()
         loop.run_until_complete(give_up())
-        left = asyncio.all_tasks(loop)
         loop.close()
-        for each in left:
-            each._log_destroy_pending = False
 
     provider.may_answer.clear()
     await asyncio.to_thread(elsewhere)
     provider.may_answer.set()
-    tokens._keys._asked_at = float("-inf")
-    assert await tokens.authenticate(headers) == "ann"
+    user = None
+    while user is None:  # it waits a second between two attempts
+        with suppress(ConnectionError):
+            user = await tokens.authenticate(headers)
+    assert user == "ann"
 
 
 async def test_an_unavailable_provider_affects_only_its_own_users(provider):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from contextlib import suppress
 
 import pytest
 from a2a_adapters_oauth import GoogleAccessTokens, TokenIntrospection
@@ -99,7 +100,10 @@ async def test_an_answer_counts_no_longer_than_the_token(server):
     tokens = asking(server)
     assert await tokens.authenticate(bearer("short")) == "ann"
     server.tokens["short"]["exp"] = 1
-    assert tokens._known.popitem()[1][0] <= time.time() + 0.3
+    asked = server.asked
+    while server.asked == asked:
+        with suppress(UnauthenticatedError):
+            await tokens.authenticate(bearer("short"))
     revoked = asking(server, cache_seconds=0)
     assert await revoked.authenticate(bearer("opaque")) == "ann"
     del server.tokens["opaque"]
