@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ForwardedUser(Authenticator):
-    """Accepts the user whom a front names in a header, without a proof.
+    """Accepts the user named by a front in a header, without proof.
 
     So the front has to be the only way to the server, and to replace what clients send in this
     header. It needs `ServerOptions(trust_forwarded=True)`. The card names no scheme, because

@@ -1,4 +1,4 @@
-"""Users whom a front names in a header."""
+"""Users named by a front in a header."""
 
 from __future__ import annotations
 
