@@ -17,7 +17,7 @@ from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters_sql.alarm import Alarm, fair_timeout
 from a2a_adapters_sql.bulk import locking, take_locks
-from a2a_adapters_sql.engine import STATEMENT_SECONDS, is_away
+from a2a_adapters_sql.engine import STATEMENT_SECONDS, is_away, is_full
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -87,6 +87,9 @@ class Write(ABC):
     attempts = 0
     """Number of timeouts in its own transaction."""
 
+    can_be_refused = False
+    """Whether its caller waits for a limited time only."""
+
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[Any]) -> Sequence[Rows] | None:  # noqa: ARG003
         """Return all rows to write in bulk; None falls back to `execute`.
@@ -141,6 +144,8 @@ class GroupCommit:
         self._worker: asyncio.Task[None] | None = None
         self._most = _MOST
         self._is_closed = False
+        self._is_full = False
+        """Whether the last failure was a full disk, for which each write is tried alone."""
         self._apart: dict[tuple[str, ...], asyncio.Task[None]] = {}
         """Large or slow writes in separate transactions, by key."""
         self._apart_at_once = asyncio.Semaphore(_APART)
@@ -198,6 +203,7 @@ class GroupCommit:
         self._wake.set()
         if patience is None:
             return await future
+        write.can_be_refused = True
         alarm = Alarm(patience + _seconds(write), partial(self._give_up, future))
         try:
             return await future
@@ -229,8 +235,8 @@ class GroupCommit:
                     failures = 0
                     self._most = min(_MOST, 2 * self._most)
                     continue
-                # The batch may have been too large for the time limit.
-                self._most = max(1, len(batch) // 2)
+                if not self._is_full:  # the batch may have been too large for the time limit
+                    self._most = max(1, len(batch) // 2)
                 self._waiting.extendleft(reversed(left))
                 await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                 failures += 1
@@ -297,7 +303,10 @@ class GroupCommit:
             async with fair_timeout(_limit(writes)):
                 results = await self._transaction(writes)
         except Exception as error:
-            if is_away(error):
+            if is_away(error) and not (is_full(error) and len(batch) > 1):
+                self._is_full = is_full(error)
+                if self._is_full:
+                    self._refuse_at_once(batch[0])
                 if isinstance(error, TimeoutError) and len(batch) == 1:
                     writes[0].attempts += not writes[0].is_urgent
                 self._health.failed(error)
@@ -315,6 +324,13 @@ class GroupCommit:
             _resolve(future, result)
         return []
 
+    def _refuse_at_once(self, one: tuple[Write, asyncio.Future[Any]]) -> None:
+        """Refuse a write for which there is no space, because waiting would not help."""
+        self._health.suspect("it is full")
+        write, future = one
+        if write.can_be_refused:
+            _refuse(future)
+
     async def _transaction(self, writes: Sequence[Write]) -> list[object]:
         kinds: dict[type[Write], list[Write]] = {}
         for write in writes:
@@ -327,6 +343,9 @@ class GroupCommit:
         locks = locking(lock for write in writes for lock in write.locks)
         if not await self._in_bulk([locks, *rows]):
             async with self._engine.begin() as connection:
+                if self._dialect == "sqlite":
+                    # Otherwise a write that finds nothing to change would succeed on a locked file.
+                    await connection.exec_driver_sql("BEGIN IMMEDIATE")
                 await take_locks(connection, locks)
                 for kind in ordered:
                     values = await kind.execute(connection, kinds[kind])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import NullPool, create_engine, event
@@ -156,6 +157,13 @@ def is_data_error(error: BaseException) -> bool:
         or isinstance(cause, (OverflowError, UnicodeError))
         or state.startswith(("22", "54"))
     )
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error says that the disk is full."""
+    cause = error.orig if isinstance(error, StatementError) else error
+    is_full_disk = getattr(cause, "sqlstate", None) == "53100" or "disk is full" in str(cause)
+    return is_full_disk or (isinstance(cause, OSError) and cause.errno == ENOSPC)
 
 
 def is_away(error: BaseException) -> bool:

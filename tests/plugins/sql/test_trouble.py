@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+import time
+from contextlib import closing
 
 import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
 from a2a_adapters_sql.alarm import Alarm, fair_timeout
+from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.tasks import SqlPage
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from tests.plugins.sql.conftest import before_statements, opened
 from tests.plugins.sql.test_contract import store_of
 from tests.plugins.sql.test_messages import message, runtime_of
@@ -42,6 +47,47 @@ class Outage:
 async def storage(database_url):
     async with opened(database_url) as storage:
         yield storage
+
+
+class Look(Write):
+    """Finds nothing to change."""
+
+    key = ("look",)
+
+    async def execute_one(self, connection):
+        return (await connection.execute(text("SELECT 1"))).scalar()
+
+
+async def test_a_locked_file_is_away_even_for_writes_that_find_nothing_to_change(tmp_path):
+    async with opened(f"sqlite:///{tmp_path}/agents.db") as storage:
+        database = storage.database
+        with closing(sqlite3.connect(tmp_path / "agents.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            database.health.suspect("it is locked")
+            with pytest.raises(StorageUnavailableError):
+                await database.write(Look(), 0.1)
+            assert database.away == "storage"
+            other.execute("ROLLBACK")
+        assert await database.write(Look()) == 1
+        assert database.away == ""
+
+
+async def test_a_full_disk_is_refused_at_once(storage):
+    def work(text: str) -> str:
+        return text
+
+    runtime = runtime_of(work, storage)
+    outage = Outage(storage)
+    outage.is_on = True
+    began = time.monotonic()
+    for number in range(5):
+        with pytest.raises(StorageUnavailableError):
+            await runtime.on_message_send(message(str(number), uuid(number)), CALLER)
+    assert time.monotonic() - began < PATIENCE_SECONDS
+    assert storage.away == "storage"
+    outage.is_on = False
+    answered = await runtime.on_message_send(message("x", uuid(9)), CALLER)
+    assert answered.status.state == COMPLETED
 
 
 async def test_messages_are_refused_and_nothing_starts(storage, caplog):
