@@ -16,7 +16,9 @@ class Recalling(Adapter):
     """Repeats the history, also when resuming tasks of dead processes."""
 
     uses_history = True
-    resumes = True
+
+    def __init__(self, *, resumes):
+        self.resumes = resumes
 
     def describe(self):
         return AgentDescription(name="recalling", description="Tells what was said.")
@@ -49,4 +51,5 @@ if __name__ == "__main__":
     if when and not (mark := Path(when[1])).exists():
         mark.touch()
         die(when[0])
-    serve(Recalling(), port=0, options=ServerOptions(storage=storage))
+    resumes = "no-resume" not in when
+    serve(Recalling(resumes=resumes), port=0, options=ServerOptions(storage=storage))

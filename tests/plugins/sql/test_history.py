@@ -187,6 +187,21 @@ async def test_a_crash_leaves_whole_turns_in_order(database_url):
     assert len(pairs) <= len(answered) + 1
 
 
+async def test_a_turn_that_fails_with_its_process_leaves_no_trace(database_url, tmp_path):
+    module, killed = "tests.plugins.sql.served_history", tmp_path / "killed"
+    command = warm("-m", module, database_url, "before", str(killed), "no-resume")
+    with launched(command) as (process, url):
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            with pytest.raises(httpx.HTTPError):
+                await said(http, "lost")
+        assert process.wait() == 9
+    rows(database_url, "UPDATE a2a_processes SET lease_until = 0")
+    with launched(command) as (_, url):
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            assert json.loads(spoken(await said(http, "first"))) == []
+            assert json.loads(spoken(await said(http, "?"))) == [["user", "first"], ["agent", "[]"]]
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_the_end_repeats_no_turn(database_url, tmp_path, when):
     module, answered = "tests.plugins.sql.served_history", tmp_path / "answered"
