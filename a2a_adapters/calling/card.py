@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
 
 import httpx
 from a2a.client.card_resolver import parse_agent_card
@@ -12,17 +14,23 @@ from a2a.types import SecurityScheme
 from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
-from a2a_adapters.calling.errors import RemoteAnswerError, RemoteAuthError, RemoteTimeoutError
-from a2a_adapters.calling.failures import UNAUTHORIZED
+from a2a_adapters.calling.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteTimeoutError,
+)
+from a2a_adapters.calling.failures import UNAUTHORIZED, reason_of
 from a2a_adapters.calling.http import get
 from a2a_adapters.contract.adapter import AgentDescription, Skill
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.parts import Data
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.contract.text import quote
+from a2a_adapters.contract.text import as_text, quote
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from a2a.types import AgentCard
 
@@ -34,6 +42,8 @@ _NAME_LENGTH = 100
 _TEXT_LENGTH = 1_000
 _SKILLS = 50
 _REASON_LENGTH = 200
+_SHOWN_LENGTH = 60
+_INTERFACES = "supportedInterfaces"
 
 
 def agent_url(url: str) -> httpx.URL:
@@ -72,25 +82,78 @@ async def fetch_card_json(
     client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
 ) -> bytes:
     """Fetch the body of a card as `fetch_card` does, without parsing it."""
+    failure: RemoteAgentError | None = None
     try:
         async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
-            for address in _addresses(url):
+            for address, is_card in _addresses(url):
                 response = await get(client, address, options.card_bytes)
-                if response.status_code != httpx.codes.NOT_FOUND:
-                    return _content(response, address)
+                if response.status_code == httpx.codes.NOT_FOUND:
+                    continue
+                try:
+                    content = _content(response, address)
+                    if is_card(content):
+                        return content
+                except RemoteAgentError as error:  # others may have the card
+                    failure = failure or error
     except TimeoutError as error:
         raise RemoteTimeoutError(f"{url} did not send its card in time") from error
+    if failure is not None:
+        raise failure
     hints = installed_plugins().card_hints(str(url))
     raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
 
 
-def _addresses(url: httpx.URL) -> Iterator[str]:
+_IsCard: TypeAlias = "Callable[[bytes], bool]"
+
+
+def _addresses(url: httpx.URL) -> Iterator[tuple[str, _IsCard]]:
+    """Yield the addresses at which the card may be, each with a test of what is found there.
+
+    They are: the URL itself if it ends in `.json`, or else its well-known paths, the URL itself,
+    and the well-known paths of its origin, whose card must name an interface at the URL's path.
+    """
     if url.path.endswith(".json"):
-        yield str(url)
+        yield str(url), _is_anything
     else:
-        base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-        yield from (base + path for path in WELL_KNOWN_PATHS)
-    yield from installed_plugins().card_addresses(str(url))  # last, as it loads the plugins
+        bare = url.copy_with(query=None, fragment=None)
+        path = bare.path.rstrip("/")
+        for each in WELL_KNOWN_PATHS:
+            yield str(bare).rstrip("/") + each, _is_anything
+        if path:
+            yield str(url.copy_with(fragment=None)), _is_card
+            origin = str(bare.copy_with(path="/")).rstrip("/")
+            for each in WELL_KNOWN_PATHS:
+                yield origin + each, partial(_is_card_of, path)
+    for address in installed_plugins().card_addresses(str(url)):  # last, as it loads the plugins
+        yield address, _is_anything
+
+
+def _is_anything(content: bytes) -> bool:  # noqa: ARG001 - parsing it reports the faults
+    return True
+
+
+def _is_card(content: bytes) -> bool:
+    """Return whether a response of an address that has other purposes is a card."""
+    try:
+        found = from_json(content)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "name" in found and bool({"url", _INTERFACES} & found.keys())
+
+
+def _is_card_of(path: str, content: bytes) -> bool:
+    """Return whether the card of an origin is that of the agent at a path."""
+    if not _is_card(content):
+        return False
+    found = from_json(content)
+    interfaces = found.get(_INTERFACES)
+    named = [found.get("url"), *(interfaces if isinstance(interfaces, list) else ())]
+    for each in named:
+        address = each.get("url") if isinstance(each, dict) else each
+        its = urlsplit(address).path.rstrip("/") if isinstance(address, str) else ""
+        if its and (f"{its}/".startswith(f"{path}/") or f"{path}/".startswith(f"{its}/")):
+            return True
+    return False
 
 
 def _content(response: httpx.Response, address: str) -> bytes:
@@ -105,24 +168,11 @@ def _content(response: httpx.Response, address: str) -> bytes:
         target = quote(response.headers.get("location", "elsewhere"), _REASON_LENGTH)
         raise RemoteAnswerError(f"{address} redirects to {target}: use that URL if you trust it")
     if status != httpx.codes.OK:
-        reason = _reason(response.content)
+        reason = reason_of(response.content)
         raise RemoteAnswerError(
             f"{address} answers HTTP {status} instead of a card" + (f": {reason}" if reason else "")
         )
     return response.content
-
-
-def _reason(content: bytes) -> str:
-    """Return the error text of a response, from the common JSON shapes or plain text."""
-    try:
-        reason = from_json(content)
-    except ValueError:
-        reason = content[: 4 * _REASON_LENGTH].decode(errors="replace")
-    for key in ("error", "message", "detail"):
-        if isinstance(reason, dict) and key in reason:
-            reason = reason[key]
-    is_html = isinstance(reason, str) and reason.lstrip().startswith("<")
-    return quote(reason, _REASON_LENGTH) if isinstance(reason, str) and not is_html else ""
 
 
 _SCHEMES = frozenset(field.json_name for field in SecurityScheme.DESCRIPTOR.fields)
@@ -139,14 +189,35 @@ def parse_card(content: bytes, source: str) -> AgentCard:
         InvalidCardError: It is not a card, or names no interface; the text mentions `source`.
     """
     try:
-        card = card_of(from_json(content))
-    except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
-        raise InvalidCardError(f"what {source} answers is not an agent card") from error
+        found = from_json(content)
+    except ValueError as error:
+        raise InvalidCardError(f"{source} answers no JSON and so is not an agent card") from error
+    try:
+        card = card_of(found)
+    except _NOT_A_CARD as error:
+        fault = f": {_fault(content, error)}" if isinstance(found, dict) else ""
+        raise InvalidCardError(f"what {source} answers is not an agent card{fault}") from error
     if not card.supported_interfaces:
         raise InvalidCardError(
             f"the card at {source} names no interface: it has neither supportedInterfaces nor a url"
         )
     return card
+
+
+_NOT_A_CARD = (ValueError, TypeError, AttributeError, ParseError, A2AClientError)
+
+
+def _fault(content: bytes, error: Exception) -> str:
+    """Describe the field without which a card could be read, or the error."""
+    for name in from_json(content):
+        others = from_json(content)
+        wrong = others.pop(name)
+        try:
+            card_of(others)
+        except _NOT_A_CARD:
+            continue
+        return f"its field {quote(name)} is invalid, {quote(as_text([Data(wrong)]), _SHOWN_LENGTH)}"
+    return quote(str(error), _REASON_LENGTH)
 
 
 def card_of(content: Any) -> AgentCard:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import httpx
 from a2a.client.errors import A2AClientError
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
+from pydantic_core import from_json
 
 from a2a_adapters.calling.auth import wanted_credentials
 from a2a_adapters.calling.errors import (
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from a2a.types import AgentCard
+
+_REASON_LENGTH = 200
+_VIOLATIONS = 5
 
 UNAUTHORIZED = frozenset({401, 403})
 """HTTP statuses of an agent that requires (other) credentials."""
@@ -83,7 +87,9 @@ def _translate(error: Exception) -> RemoteAgentError:
 
 def _from_http(error: httpx.HTTPError) -> RemoteAgentError:
     if isinstance(error, httpx.HTTPStatusError):
-        return _from_status(error.response.status_code)
+        response = error.response
+        reason = reason_of(response.content) if response.is_stream_consumed else ""
+        return _from_status(response.status_code, f": {reason}" if reason else "")
     if isinstance(error, httpx.ProxyError):
         return NotBegunError(f"the proxy did not connect to the agent: {error}")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -93,14 +99,44 @@ def _from_http(error: httpx.HTTPError) -> RemoteAgentError:
     return RemoteConnectionError(f"the connection failed: {type(error).__name__}: {error}")
 
 
-def _from_status(status: int) -> RemoteAgentError:
+def _from_status(status: int, reason: str) -> RemoteAgentError:
+    about = f"(HTTP {status}){reason}"
     if status in UNAUTHORIZED:
-        return UnauthorizedError(f"the agent wants credentials, or other ones (HTTP {status})")
+        return UnauthorizedError(f"the agent wants credentials, or other ones {about}")
     if status in BUSY:
-        return NotBegunError(f"the agent is busy (HTTP {status})")
+        return NotBegunError(f"the agent is busy {about}")
     if status in GATEWAY:
-        return RemoteConnectionError(f"the gateway lost the agent (HTTP {status})")
-    return RemoteAnswerError(f"the agent answered HTTP {status}")
+        return RemoteConnectionError(
+            f"the gateway lost the agent, which may have received the message {about}"
+        )
+    return RemoteAnswerError(f"the agent answered HTTP {status}{reason}")
+
+
+def reason_of(content: bytes) -> str:
+    """Return the error text of a response, from the common JSON shapes or plain text."""
+    try:
+        reason = from_json(content)
+    except ValueError:
+        reason = content[: 4 * _REASON_LENGTH].decode(errors="replace")
+    for key in ("error", "message", "detail"):
+        if isinstance(reason, dict) and key in reason:
+            reason = reason[key]
+    is_html = isinstance(reason, str) and reason.lstrip().startswith("<")
+    return quote(reason, _REASON_LENGTH) if isinstance(reason, str) and not is_html else ""
+
+
+def refusal_text(message: object, code: int, details: object = None) -> str:
+    """Describe an agent's error, with the fields that it says are wrong."""
+    text = quote(str(message or "")) or f"error {code} without a reason"
+    wrong = [
+        f"{quote(str(each.get('field', '')), _REASON_LENGTH)}: "
+        f"{quote(str(each.get('description', '')), _REASON_LENGTH)}"
+        for detail in (details if isinstance(details, list) else ())
+        if isinstance(detail, dict) and isinstance(detail.get("fieldViolations"), list)
+        for each in detail["fieldViolations"][:_VIOLATIONS]
+        if isinstance(each, dict)
+    ]
+    return f"the agent refused: {'; '.join([text, *wrong])}"
 
 
 _NO_STREAM_CODES = frozenset({-32004, -32601})

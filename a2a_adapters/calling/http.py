@@ -65,6 +65,11 @@ async def get(client: httpx.AsyncClient, url: httpx.URL | str, max_bytes: int) -
     request = client.build_request("GET", url, extensions={MAX_BYTES: max_bytes})
     try:
         return await client.send(request)
+    except httpx.RemoteProtocolError as error:
+        raise RemoteConnectionError(
+            f"{url} does not answer in HTTP/1.1 ({error}); "
+            "for an agent over gRPC, give the address of its card"
+        ) from error
     except httpx.HTTPError as error:
         raise RemoteConnectionError(f"{url} cannot be reached: {error}") from error
 

@@ -88,6 +88,7 @@ class JsonHttp:
         response = await self.http.send(request, stream=True)
         try:
             if response.status_code in _DECIDED_BY_STATUS:
+                await response.aread()  # it may say why
                 response.raise_for_status()
             events = await _reader(response)
             if events is None:

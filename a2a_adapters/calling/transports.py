@@ -19,9 +19,9 @@ from a2a.types import SendMessageRequest
 from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 
 from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
+from a2a_adapters.calling.failures import refusal_text
 from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.parsing import CURRENT
-from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.encoding import send_to_dict, to_dict
 from a2a_adapters.protocol.messages import new_id
 
@@ -164,9 +164,11 @@ def rpc_refusal(response: object) -> RemoteRefusedError | None:
     error = response.get("error") if isinstance(response, dict) else None
     if not isinstance(error, dict):
         return None
-    code = error.get("code")
-    message = f"the agent refused: {quote(str(error.get('message', 'no reason given')))}"
-    return RemoteRefusedError(message, code=code if isinstance(code, int) else 0)
+    given = error.get("code")
+    code = given if isinstance(given, int) else 0
+    return RemoteRefusedError(
+        refusal_text(error.get("message"), code, error.get("data")), code=code
+    )
 
 
 def _result(response: object, call_id: str) -> dict[str, Any]:
@@ -257,12 +259,13 @@ class Rest(JsonTransport):
         """Parse an error of A2A 1.0 (section 11.6), or of a2a-sdk's servers of 0.3."""
         match body:
             case {"error": dict(error)}:
-                message, code = str(error.get("message", "no reason given")), _code(error)
+                message, code = str(error.get("message", "")), _code(error)
+                details = error.get("details")
             case {"type": str(name), "message": str(message)}:
-                code = _CODES_OF_NAMES.get(name, 0)
+                code, details = _CODES_OF_NAMES.get(name, 0), None
             case _:
                 return None
-        return RemoteRefusedError(f"the agent refused: {quote(message)}", code=code)
+        return RemoteRefusedError(refusal_text(message, code, details), code=code)
 
 
 class RestTransport(Rest, SdkRestTransport):

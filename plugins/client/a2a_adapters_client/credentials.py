@@ -25,10 +25,11 @@ _SHOWN = 20_000
 class Credentials(httpx.Auth):
     """Credentials for requests to the agent's own host.
 
-    Requests for the card carry no token or key unless the server sends a challenge
-    (a2a-cli 0.2, `A2ACLI_AUTH_008`).
+    Credentials that the user typed are sent from the first request on, which is for the card: cards
+    may be protected, too. A key is then in the usual header, as the card is not known.
 
-    The token of `auth login` is used unless other credentials are given.
+    The token of `auth login` is used unless other credentials are given; it is not sent with
+    the first request for the card.
 
     Args:
         access: The options.
@@ -58,26 +59,16 @@ class Credentials(httpx.Auth):
         """Add the credentials (httpx's protocol)."""
         self._show(f"> {request.method} {request.url}", request.content)
         request.headers.update(self._parameters)
-        if self.card is not None:
-            await self._add(request, _key_scheme(self.card))
+        if self.card is not None or self.is_given:
+            await self._add(request, _key_scheme(self.card) if self.card else None)
         response = yield request
-        if response.status_code == httpx.codes.UNAUTHORIZED and await self._add_now(
-            request, response
-        ):
+        is_refused = response.status_code == httpx.codes.UNAUTHORIZED
+        if is_refused and self._stored is not None and await self._stored.add_other(request):
             response = yield request
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
         if self._shows:
             body = b"(a stream)" if is_stream else await response.aread()
             self._show(f"< HTTP {response.status_code}", body)
-
-    async def _add_now(self, request: httpx.Request, refusal: httpx.Response) -> bool:
-        """Add credentials to a refused request; return whether there are any."""
-        if self._stored is not None:
-            return await self._stored.add_other(request)
-        if self.card is not None or not refusal.headers.get("www-authenticate"):
-            return False
-        await self._add(request, None)
-        return True
 
     async def _add(self, request: httpx.Request, scheme: APIKeySecurityScheme | None) -> None:
         if self._stored is not None:

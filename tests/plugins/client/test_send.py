@@ -9,6 +9,7 @@ import signal
 import sys
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from a2a_adapters.testing import running
@@ -313,3 +314,43 @@ async def test_an_agent_that_refuses_streams_is_asked_without(run):
     async with running(Sloppy(answer).app) as url:
         done = await run("send", url, "ping", "-q")
     assert (done.stdout, done.returncode) == ("pong\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("variables", "header", "value"),
+    [
+        ({"A2ACLI_BEARER": "s3cret"}, "authorization", "Bearer s3cret"),
+        ({"A2ACLI_API_KEY": "s3cret"}, "x-api-key", "s3cret"),
+    ],
+)
+async def test_typed_credentials_are_sent_from_the_first_request(run, variables, header, value):
+    seen = []
+    server = Sloppy(lambda call: JSONResponse(enveloped(call, [task("1.0")])[0]), streaming=False)
+
+    async def guarded(scope, receive, send):
+        if scope["type"] == "http":
+            seen.append(Headers(scope=scope).get(header))
+            if seen[-1] != value:  # without a challenge
+                await JSONResponse({"error": "who?"}, 500)(scope, receive, send)
+                return
+        await server.app(scope, receive, send)
+
+    async with running(guarded) as url:
+        done = await run("send", url, "ping", "-q", **variables)
+    assert (done.stdout, set(seen)) == ("pong\n", {value})
+
+
+async def test_a_private_host_of_a_card_is_allowed_by_an_option(run):
+    server = Sloppy(lambda call: JSONResponse(enveloped(call, [task("1.0")])[0]), streaming=False)
+
+    async def elsewhere(scope, receive, send):
+        headers = Headers(scope=scope)
+        if scope["type"] == "http" and scope["method"] == "GET":
+            named = [(b"host", b"10.255.255.1:" + headers["host"].rpartition(":")[2].encode())]
+            scope = {**scope, "headers": named}
+        await server.app(scope, receive, send)
+
+    async with running(elsewhere) as url:
+        done = await run("send", url, "ping", "-q")
+    assert "--allow-host 10.255.255.1" in done.stderr
+    assert "OutboundPolicy" not in done.stderr
