@@ -44,7 +44,13 @@ class RemoteAgentError(A2AAdaptersError):
 
 
 class RemoteConnectionError(RemoteAgentError, ConnectionError):
-    """The agent cannot be reached, or the connection broke and could not be resumed."""
+    """The agent cannot be reached or is busy, or the connection broke and could not be resumed.
+
+    Attributes:
+        may_have_arrived: Whether the agent may have received the message, and may answer it.
+    """
+
+    may_have_arrived = True
 
 
 class RemoteTimeoutError(RemoteAgentError, TimeoutError):

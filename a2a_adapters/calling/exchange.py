@@ -23,6 +23,7 @@ from a2a_adapters.calling.errors import (
     RemoteTimeoutError,
 )
 from a2a_adapters.calling.failures import (
+    BusyError,
     back_off,
     may_have_begun,
     refuses_streams,
@@ -295,7 +296,8 @@ class Exchange:
             self._falls_back = True
             return 0
         is_last = has_begun or attempt >= self._options.retries
-        if not is_last and self._may_resend and may_have_begun(error):
+        is_lost = self._may_resend and may_have_begun(error)
+        if not is_last and (is_lost or isinstance(error, BusyError)):
             return back_off(attempt)
         failure = translate(error, self._card)
         if not self._answer.task_id or not has_broken_off(failure):

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _REASON_LENGTH = 200
 _VIOLATIONS = 5
 
+BUSY_CODES = frozenset({-32053, -32054})
+"""JSON-RPC codes of Bedrock AgentCore for throttled calls and busy sessions, in HTTP 200."""
+
 UNAUTHORIZED = frozenset({401, 403})
 """HTTP statuses of an agent that requires (other) credentials."""
 
@@ -43,6 +46,12 @@ GATEWAY = frozenset({502, 504})
 class NotBegunError(RemoteConnectionError):
     """The agent cannot have processed the call, so it is safe to retry."""
 
+    may_have_arrived = False
+
+
+class BusyError(NotBegunError):
+    """The agent said in its answer that it is busy; the HTTP client has not retried the call."""
+
 
 class UnauthorizedError(RemoteAuthError):
     """The agent itself refused the credentials; its card says which ones it accepts."""
@@ -55,7 +64,9 @@ def translate(error: Exception, card: AgentCard) -> RemoteAgentError:
     """
     failure = _translate(error)
     if isinstance(failure, NotBegunError):
-        return RemoteConnectionError(str(failure))
+        lost = RemoteConnectionError(str(failure))
+        lost.may_have_arrived = False
+        return lost
     if not isinstance(failure, UnauthorizedError):
         return failure
     wanted = wanted_credentials(card)
@@ -173,10 +184,14 @@ def may_have_begun(error: Exception) -> bool:
     return isinstance(failure, RemoteConnectionError) and not isinstance(failure, NotBegunError)
 
 
+def _is_lost_or_busy(error: Exception) -> bool:
+    return isinstance(error, BusyError) or may_have_begun(error)
+
+
 async def retried(
     call: Callable[[], Awaitable[T]],
     retries: int,
-    may_retry: Callable[[Exception], bool] = may_have_begun,
+    may_retry: Callable[[Exception], bool] = _is_lost_or_busy,
 ) -> T:
     """Retry a call where that is safe, and return its result.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from a2a_adapters.calling.errors import RemoteRefusedError
+    from a2a_adapters.calling.errors import RemoteAgentError
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class JsonHttp:
     """
 
     http: httpx.AsyncClient
-    refusal: Callable[[object], RemoteRefusedError | None]
+    refusal: Callable[[object], RemoteAgentError | None]
 
     def request(
         self,

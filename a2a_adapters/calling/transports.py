@@ -18,8 +18,8 @@ from a2a.client.transports.rest import RestTransport as SdkRestTransport
 from a2a.types import SendMessageRequest
 from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 
-from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
-from a2a_adapters.calling.failures import refusal_text
+from a2a_adapters.calling.errors import RemoteAgentError, RemoteAnswerError, RemoteRefusedError
+from a2a_adapters.calling.failures import BUSY_CODES, BusyError, refusal_text
 from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.parsing import CURRENT
 from a2a_adapters.protocol.encoding import send_to_dict, to_dict
@@ -58,7 +58,7 @@ class JsonTransport(ABC):
         self._json = JsonHttp(http, self._refusal)
 
     @abstractmethod
-    def _refusal(self, body: object) -> RemoteRefusedError | None:
+    def _refusal(self, body: object) -> RemoteAgentError | None:
         """Return the error that an answer's body contains, or None."""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class JsonRpc(JsonTransport):
         is_sent = isinstance(message, SendMessageRequest)
         return operation, send_to_dict(message) if is_sent else to_dict(message)
 
-    def _refusal(self, body: object) -> RemoteRefusedError | None:
+    def _refusal(self, body: object) -> RemoteAgentError | None:
         return rpc_refusal(body)
 
 
@@ -159,16 +159,17 @@ def rpc_call(method: str, params: Mapping[str, Any], call_id: str = "") -> dict[
     return {"jsonrpc": "2.0", "id": call_id or new_id(), "method": method, "params": params}
 
 
-def rpc_refusal(response: object) -> RemoteRefusedError | None:
+def rpc_refusal(response: object) -> RemoteAgentError | None:
     """Return the error that a JSON-RPC response contains, or None."""
     error = response.get("error") if isinstance(response, dict) else None
     if not isinstance(error, dict):
         return None
     given = error.get("code")
     code = given if isinstance(given, int) else 0
-    return RemoteRefusedError(
-        refusal_text(error.get("message"), code, error.get("data")), code=code
-    )
+    text = refusal_text(error.get("message"), code, error.get("data"))
+    if code in BUSY_CODES:
+        return BusyError(f"the agent is busy ({code}): {text}")
+    return RemoteRefusedError(text, code=code)
 
 
 def _result(response: object, call_id: str) -> dict[str, Any]:
@@ -255,7 +256,7 @@ class Rest(JsonTransport):
         is_sent = isinstance(message, SendMessageRequest)
         return send_to_dict(message) if is_sent else to_dict(message)
 
-    def _refusal(self, body: object) -> RemoteRefusedError | None:
+    def _refusal(self, body: object) -> RemoteAgentError | None:
         """Parse an error of A2A 1.0 (section 11.6), or of a2a-sdk's servers of 0.3."""
         match body:
             case {"error": dict(error)}:

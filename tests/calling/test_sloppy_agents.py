@@ -10,7 +10,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from a2a_adapters import RemoteAgent, RemoteOptions, RemoteRefusedError, TextDelta
+from a2a_adapters import (
+    RemoteAgent,
+    RemoteConnectionError,
+    RemoteOptions,
+    RemoteRefusedError,
+    TextDelta,
+)
 from a2a_adapters.testing import running
 from tests.support.servers.cards import base_url
 
@@ -211,3 +217,34 @@ async def test_streams_can_be_turned_off():
     server = Sloppy(lambda call: JSONResponse(enveloped(call, [task("1.0")])[0]))
     assert await asked(server, stream=False) == ("pong", "pong")
     assert set(server.methods) == {"SendMessage"}
+
+
+@pytest.mark.parametrize("code", [-32053, -32054])
+async def test_an_agent_that_says_in_an_error_that_it_is_busy_is_asked_again(code):
+    server = Sloppy(None)
+
+    def answer(call):
+        if len(server.methods) < 3:
+            error = {"code": code, "message": "Too many requests"}
+            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "error": error})
+        return JSONResponse(enveloped(call, [task("1.0")])[0])
+
+    server.answer = answer
+    async with running(server.app) as url:
+        async with RemoteAgent(url) as agent:
+            assert (await agent.send("ping")).text == "pong"
+        server.methods.clear()
+        async with RemoteAgent(url, options=ONCE) as agent:
+            with pytest.raises(RemoteConnectionError, match=r"busy.*Too many requests") as caught:
+                await agent.send("ping")
+    assert not caught.value.may_have_arrived
+
+
+@pytest.mark.parametrize("status", [502, 504])
+async def test_a_message_that_a_gateway_lost_may_have_arrived(status):
+    server = Sloppy(lambda call: JSONResponse({"error": "upstream"}, status))
+    async with running(server.app) as url, RemoteAgent(url, options=ONCE) as agent:
+        with pytest.raises(RemoteConnectionError, match="may have received") as caught:
+            await agent.send("ping")
+    assert caught.value.may_have_arrived
+    assert len(server.methods) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.utils.errors import UnsupportedOperationError
 
-from a2a_adapters import RemoteAnswerError, RemoteRefusedError
+from a2a_adapters import RemoteAgentError, RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.dialects import (
     DialectTransport,
@@ -109,7 +109,7 @@ class AgnoTransport(DialectTransport):
             self._contexts[task_id] = context_id
 
 
-def _refusal(body: object) -> RemoteRefusedError | None:
+def _refusal(body: object) -> RemoteAgentError | None:
     """Parse an error of JSON-RPC or FastAPI."""
     match body:
         case {"jsonrpc": _}:
