@@ -64,7 +64,8 @@ class Answer:
     """Folds the events of one answer.
 
     Args:
-        status_text: Whether messages of working statuses are text of the answer.
+        status_text: Whether messages of working statuses are text of the answer; None to recognise
+            it by the messages.
 
     Attributes:
         is_stream: Whether more events may follow a Message, or the task as it was before.
@@ -74,7 +75,7 @@ class Answer:
         has_unknown_events: Whether events of unknown kinds were ignored.
     """
 
-    def __init__(self, *, status_text: bool = False) -> None:
+    def __init__(self, *, status_text: bool | None = False) -> None:
         self.task_id = ""
         self.context_id = ""
         self.is_stream = False
@@ -93,6 +94,7 @@ class Answer:
         self._status_ids: set[str] = set()
         self._working_texts: list[str] = []
         self._working = WorkingText() if status_text else None
+        self._recognises = status_text is None
         self._last_said: Sequence[Part] = ()
         self._speaker = ""
 
@@ -100,6 +102,13 @@ class Answer:
     def is_old_question(self) -> bool:
         """Whether nothing is known but the question that was answered."""
         return self._state in states.INTERRUPTED and not self.is_settled
+
+    @property
+    def has_status_text(self) -> bool | None:
+        """Whether statuses have the text; None if nothing has shown it."""
+        if self._artifacts:
+            return False
+        return True if self._working is not None and self._working.text else None
 
     def ignore(self, task: Task | None) -> None:
         """Exclude the task's content from before the message; None if it is unknown."""
@@ -197,10 +206,16 @@ class Answer:
         text = join_text(parts)
         data = next((part.value for part in parts if isinstance(part, Data)), None)
         if self._working is not None and text:
-            news = self._say("", self._working.add(text))
+            news = self._say_working(text)
             return news if data is None else [*news, Progress("", data)]  # type: ignore[arg-type]
         self._working_texts.append(text)
+        if self._recognises and not self._artifacts and _are_pieces(self._working_texts):
+            self._working = WorkingText()
+            return [new for each in self._working_texts for new in self._say_working(each)]
         return [Progress(text, data)]  # type: ignore[arg-type]
+
+    def _say_working(self, text: str) -> list[NewEvent]:
+        return self._say("", self._working.add(text)) if self._working is not None else []
 
     def _fold_message(self, message: Message) -> list[NewEvent]:
         self._note_ids(message.task_id, message.context_id)
@@ -340,6 +355,22 @@ def _interrupts(artifact: RemoteArtifact) -> Sequence[Part]:
 def _says_nothing(parts: Sequence[Part]) -> bool:
     """Return whether a status message only repeats the status, as langgraph-api's does."""
     return _COMPLETED.fullmatch(join_text(parts).strip()) is not None
+
+
+def _are_pieces(texts: Sequence[str]) -> bool:
+    """Return whether texts of status messages are pieces of one text, not reports of progress.
+
+    The last one then continues the one before: it repeats and extends it, or there is a blank or a
+    punctuation mark between the two.
+    """
+    if len(texts) < 2 or not (texts[-1] and texts[-2]):
+        return False
+    before, after = texts[-2:]
+    grows = after.startswith(before) and after != before
+    return grows or after[0] in _BETWEEN or before[-1].isspace()
+
+
+_BETWEEN = frozenset(" \n\t,.;:!?)'")
 
 
 def _unrepeated(texts: Sequence[str]) -> list[str]:

@@ -49,6 +49,7 @@ class Connection:
             three relays for interceptors.
         http: The client of HTTP calls.
         streams: Whether to stream answers: the agent says so, and has not refused it.
+        status_text: Whether statuses have the text of answers; None if that is unknown.
     """
 
     card: AgentCard
@@ -60,6 +61,7 @@ class Connection:
     client: Client
     http: httpx.AsyncClient
     streams: bool
+    status_text: bool | None
 
 
 class Connections:
@@ -155,8 +157,18 @@ class Connections:
         binding = interface.protocol_binding
         observed = installed_plugins().telemetry.agent(interface.url, binding, card)
         streams = card.capabilities.streaming and self.options.stream
+        status_text = self.options.status_text
         return Connection(
-            card, address, extensions, transport, modes, observed, client, http, streams
+            card,
+            address,
+            extensions,
+            transport,
+            modes,
+            observed,
+            client,
+            http,
+            streams,
+            status_text,
         )
 
     def _transport(

@@ -114,7 +114,7 @@ class Exchange:
         self._options = options
         self._may_resend = _may_resend(connection, options)
         self._context = _call_context(connection, options)
-        self._answer = Answer(status_text=options.status_text)
+        self._answer = Answer(status_text=connection.status_text)
         self._observed = ObservedCall()
         self._step: AbstractContextManager[None] = nullcontext()
         self._continues_task = bool(request.message.task_id)
@@ -198,6 +198,8 @@ class Exchange:
             news, reply = answer.finish()
             self._observed.note(reply)
             self._note_open(reply)
+            if self._options.status_text is None and answer.has_status_text is not None:
+                self._connection.status_text = answer.has_status_text or None
             if reply.state in _ENDS:
                 reason = quote(join_text(reply.status_parts)) or "no reason given"
                 raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)  # noqa: TRY301

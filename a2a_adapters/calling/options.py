@@ -44,7 +44,8 @@ class RemoteOptions:
         stream: Whether to stream answers if the agent can. An agent that refuses a stream is asked
             without one.
         status_text: Whether messages of working statuses are text of the answer, as google-adk,
-            strands and langgraph-api stream it, rather than `Progress`.
+            strands and langgraph-api stream it, rather than `Progress`. By default it is recognised
+            by the second message of an answer, and remembered for the next answers.
         accepted_output_modes: Accepted media types of the answer; empty means any.
         conversations: Maximum number of conversations kept by key.
         extensions: URIs of extensions to activate if the agent supports them.
@@ -72,7 +73,7 @@ class RemoteOptions:
     trusted_hosts: Collection[str] = ()
     progress: bool = False
     stream: bool = True
-    status_text: bool = False
+    status_text: bool | None = None
     accepted_output_modes: Sequence[str] = ()
     conversations: int = 10_000
     extensions: Sequence[str] = ()

@@ -248,3 +248,67 @@ async def test_a_message_that_a_gateway_lost_may_have_arrived(status):
             await agent.send("ping")
     assert caught.value.may_have_arrived
     assert len(server.methods) == 1
+
+
+def status(text):
+    return {"state": "TASK_STATE_WORKING", "message": {**IDS, **said(text)}}
+
+
+def said(text):
+    return {"messageId": text, "role": "ROLE_AGENT", "parts": [{"text": text}]}
+
+
+COMPLETED = {"statusUpdate": {**IDS, "status": {"state": "TASK_STATE_COMPLETED"}}}
+
+
+def working(*texts):
+    return [{"statusUpdate": {**IDS, "status": status(text)}} for text in texts]
+
+
+def whole(text):
+    found = {"artifactId": "a", "parts": [{"text": text}]}
+    return {"artifactUpdate": {**IDS, "artifact": found}}
+
+
+async def heard(*streams, **options):
+    """Return the text chunks of each stream of an agent, and check the text of its replies."""
+    left = list(streams)
+
+    def answer(call):
+        body = frames(*enveloped(call, left.pop(0)))
+        return Response(body, media_type="text/event-stream")
+
+    chunks = []
+    async with (
+        running(Sloppy(answer).app) as url,
+        RemoteAgent(url, options=RemoteOptions(retries=0, **options)) as agent,
+    ):
+        for _ in streams:
+            *news, reply = [event async for event in agent.stream("ping")]
+            chunks.append([each.text for each in news if isinstance(each, TextDelta)])
+            assert reply.text == "It rains, again."
+    return chunks
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [("It", " rains", ", again."), ("It ", "rains", ", again."), ("It", "It rains, again.")],
+)
+async def test_text_in_statuses_is_recognised(texts):
+    stream = [*working(*texts), COMPLETED]
+    first, second = await heard(stream, stream)
+    assert "".join(first) == "".join(second) == "It rains, again."
+    assert len(first) == len(second) == len(texts)
+    assert (await heard(stream, status_text=False))[0] == ["It rains, again."]
+
+
+async def test_reports_of_progress_are_no_text():
+    stream = [*working("thinking…", "writing…"), whole("It rains, again."), COMPLETED]
+    assert await heard(stream, stream) == [["It rains, again."]] * 2
+
+
+async def test_an_artifact_ends_the_recognition():
+    pieces = [*working("It", " rains", ", again."), COMPLETED]
+    reported = [*working("thinking…", "writing…"), whole("It rains, again."), COMPLETED]
+    chunks = await heard(pieces, reported, reported)
+    assert chunks[2] == ["It rains, again."]

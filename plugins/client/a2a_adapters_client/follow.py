@@ -46,7 +46,7 @@ class Following:
         self._agent = agent
         self.task_id = task_id
         self.context_id = ""
-        self.answer = Answer()
+        self.answer = Answer(status_text=None)
         self.news: list[NewEvent] = []
         self._state: TaskState = states.UNSPECIFIED
         self._last: StreamResponse | None = None
