@@ -70,7 +70,8 @@ class Reader:
         if re.search(r"^a2a-adapters serve\b", body, re.MULTILINE):
             self._serve(body)
             return
-        folder = self._clone() if "pip install '." in body else self._folder
+        body = body.replace("make test\n", "")  # it runs what calls this
+        folder = self._clone() if "make " in body else self._folder
         lines = expected.splitlines()
         typed = "".join(f"{line[2:]}\n" for line in lines if line.startswith("> "))
         done = subprocess.run(

@@ -152,7 +152,8 @@ def installs(path):
     blocks = [block for block in FENCE.finditer(path.read_text()) if block["language"] in LANGUAGES]
     if not any(block["language"] == "python" for block in blocks):
         return None
-    first = next(commands(block)[0][0] for block in blocks if block["language"] != "python")
+    shown = [command for b in blocks if b["language"] != "python" for command, _ in commands(b)]
+    first = next(command for command in shown if not command.startswith("make "))
     assert first.startswith("pip install "), f"{path.name} does not begin with its installation"
     return tuple(shlex.split(first)[2:])
 

@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,22 @@ def runs_here(name):
     source = "".join(each.read_text() for each in [path, *folder.glob("*.py")])
     needed = [each for each in SEPARATE.values() if re.search(rf"(?m)^ *from {each}\b", source)]
     return all(has(module) for module in needed)
+
+
+def test_the_readme_names_the_examples_that_the_extra_does_not_suffice_for():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    brought = " ".join(extras["examples"] + extras["all"])
+    lacking = [n for n in ("deepagents", "google-adk") if not re.search(rf"\b{n}\b", brought)]
+    modules = [name.replace("google-adk", "google.adk") for name in lacking]
+    for name in LISTED:
+        path = EXAMPLES / name
+        parts = [path] if path.parent == EXAMPLES else path.parent.glob("*.py")
+        source = "".join(each.read_text() for each in parts)
+        assert re.search(r"(?m)^ *(pip install .*|make demo)$", path.read_text()), name
+        is_named = f"`{name}`" in README
+        assert is_named == any(re.search(rf"(?m)^ *from {each}\b", source) for each in modules)
 
 
 # Another test runs it in its own process.

@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -134,10 +136,24 @@ def test_the_description_for_a_package_index_links_to_no_files(wheel):
         [name] = [each for each in archive.namelist() if each.endswith("/METADATA")]
         description = archive.read(name).decode().partition("\n\n")[2]
     assert "## Why a2a-adapters" in description
-    assert "(all benchmarks)" in description
+    assert "server, credentials and a storage.\n" in description
+    for bare in ("benchmarks)", "(security)", "## Documentation", "Changelog"):
+        assert bare not in description
     links = re.findall(r"\]\(([^)]+)\)", description)
     assert links
     assert all(link.startswith("https://") for link in links)
+
+
+def test_the_metadata_names_authors_and_every_licence(wheel):
+    vendored = tomllib.loads((ROOT / "tests/plugins/console/vendored.toml").read_text())
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [each for each in archive.namelist() if each.endswith("/METADATA")]
+        about = message_from_bytes(archive.read(name))
+        texts = [each for each in archive.namelist() if ".dist-info/licenses/" in each]
+    licences = {"Apache-2.0", *(each["licence"] for each in vendored.values())}
+    assert set(about["License-Expression"].split(" AND ")) == licences
+    assert {Path(each).name for each in texts} == {"LICENSE", "LICENSES.txt"}
+    assert about["Author"]
 
 
 def test_the_source_distribution_has_every_file_of_the_repository(dist):
