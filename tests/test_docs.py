@@ -31,6 +31,7 @@ from a2a_adapters.testing import connect, running, send, user_message
 from tests.support.environments import SEPARATE, has
 from tests.support.openai_endpoint import endpoint
 from tests.support.processes import started
+from tests.support.programs import needed
 from tests.support.warm import warm
 
 ROOT = Path(__file__).parents[1]
@@ -104,6 +105,8 @@ class Page:
                 continue
             command = self.addressed(written)
             words = shlex.split(command)
+            if words[0] in {"curl", "node"}:
+                needed({"node": "nodejs"}.get(words[0], words[0]), words[0])
             if words[0] == "a2a-adapters":
                 words = warm("-m", "a2a_adapters", *words[1:])
             if words[0] == "python":
