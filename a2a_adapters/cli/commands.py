@@ -30,6 +30,9 @@ _SECTIONS = {
 
 use_layout()
 
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""Base class of command line errors, of which typer exports only a subclass."""
+
 COMPLETE = "_A2A_ADAPTERS_COMPLETE"
 """Environment variable with which a shell requests completions."""
 
@@ -46,15 +49,23 @@ class CommandGroup(TyperGroup):
         """Return the names of the visible commands; typer 0.26 would also list hidden ones."""
         return [name for name, command in self.commands.items() if not command.hidden]
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; the error for `--json` names the option that every command has."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            if getattr(error, "option_name", "") == "--json":
+                error.possibilities = ["-o json"]
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in sections."""
         left = self.list_commands(ctx)
         for title, names in {**_SECTIONS, "Other commands": tuple(left)}.items():
             if here := [name for name in names if name in left]:
-                limit = formatter.width - max(map(len, here)) - 4
                 with formatter.section(title):
                     formatter.write_dl(
-                        [(name, self.commands[name].get_short_help_str(limit)) for name in here]
+                        [(name, self.commands[name].get_short_help_str()) for name in here]
                     )
             left = [name for name in left if name not in here]
 

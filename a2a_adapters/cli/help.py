@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _Context: Any = typer.Context.__mro__[1]
 _Formatter: Any = _Context.formatter_class
-"""Base classes of all commands' contexts and help texts, of which typer exports subclasses only."""
+_Command: Any = TyperCommand.__mro__[1]
+"""Base classes of all commands, their contexts and help texts; typer exports subclasses only."""
 
 _TYPES = {"str": "TEXT", "path": "PATH", "int": "NUMBER", "float": "NUMBER"}
 _TYPE = re.compile(r" ?<(?:list\[)?([^<>\]]+?)(?: range)?\]?>")
@@ -45,6 +47,15 @@ def _plain(name: str) -> str:
     return _TYPE.sub(lambda found: f" {_TYPES.get(found[1], found[1])}", name)
 
 
+_short_help_str = _Command.get_short_help_str
+
+
+def _whole_sentence(command: Any, _limit: int = 0) -> str:
+    """Return the first sentence of a command's help, however long: lists wrap it."""
+    return str(_short_help_str(command, 10_000))
+
+
 def use_layout() -> None:
     """Let all commands use the layout."""
     _Context.formatter_class = Formatter
+    _Command.get_short_help_str = _whole_sentence

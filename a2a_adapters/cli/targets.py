@@ -75,6 +75,10 @@ def load_target(path: str) -> object:
         raise ConfigurationError(
             f"{path!r} is not of the form module:attribute, as in app:chain or folder/app.py:chain"
         )
+    if "/" in source and not source.endswith(".py"):
+        raise ConfigurationError(
+            f"{source} is not a module: name its file, {source}.py:{attribute}"
+        )
     installed_plugins().prepare_process()
     sys.path.insert(0, str(Path.cwd()))
     found: object = _import_file(Path(source)) if source.endswith(".py") else _import(source)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic_core import to_json
 from uvicorn.logging import DefaultFormatter
 
+from a2a_adapters.contract.errors import A2AAdaptersError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.failures import hide_parameters
 
@@ -176,8 +177,23 @@ def _log_warning(
 def _log_uncaught(
     kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    if not issubclass(kind, SystemExit):  # a normal end of a thread
-        logger.critical("uncaught exception", exc_info=(kind, error or kind(), trace))
+    if issubclass(kind, SystemExit):  # a normal end of a thread
+        return
+    if issubclass(kind, A2AAdaptersError) and trace is not None:
+        _cut(trace)
+    logger.critical("uncaught exception", exc_info=(kind, error or kind(), trace))
+
+
+def _cut(trace: TracebackType) -> None:
+    """Remove this package's lines from the end of a traceback: the error's text says more."""
+    at: TracebackType | None = trace
+    last = None
+    while at is not None:
+        if not at.tb_frame.f_globals.get("__name__", "").startswith("a2a_adapters"):
+            last = at
+        at = at.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 def _log_lost(lost: sys.UnraisableHookArgs | threading.ExceptHookArgs) -> None:

@@ -79,6 +79,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app"], "module:attribute"),
         (["serve", "app:shout", "--card-key", "no.pem"], "no.pem cannot be read"),
         (["serve", "app:shout", "--card-key", "app.py"], "not a private key"),
+        (["serve", "../app:shout"], "name its file, ../app.py:shout"),
         (["serve", "nowhere:x"], "no module 'nowhere'; run this in its folder"),
         (
             ["serve", "needy:x"],

@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from a2a_adapters.cli import app
+from tests.support.command_line import finished
 from tests.support.processes import PATIENCE
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -77,6 +78,24 @@ def test_commands_are_listed_in_sections_with_a_line_each():
     assert [row[0] for row in rows][: len(COMMANDS)] == COMMANDS
     assert "Serve agents:" in listed
     assert "and suggest fixes.\n" in listed
+
+
+@pytest.mark.parametrize("command", [(), ("task",), ("tasks",), ("db",), ("config",)])
+def test_no_line_is_cut_in_80_columns(command):
+    _, _, listed = _help(80, *command).partition("\n")
+    assert "..." not in listed
+    assert max(map(len, listed.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["send x y", "plugins", "config show", "tasks list"])
+def test_the_option_for_json_is_suggested(command):
+    done = finished(*command.split(), "--json")
+    assert (done.returncode, "(Possible options: -o json)" in done.stderr) == (2, True)
+
+
+def test_config_alone_shows_the_settings(tmp_path):
+    alone, shown = (finished("config", *more, cwd=tmp_path) for more in ((), ("show",)))
+    assert (alone.returncode, alone.stdout) == (0, shown.stdout)
 
 
 def test_options_of_the_connection_have_a_section_and_types_are_plain():

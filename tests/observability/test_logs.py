@@ -8,6 +8,7 @@ import logging
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import warnings
@@ -236,6 +237,16 @@ def test_an_embedded_application_does_not_change_the_logging():
     before = state_of_logging()
     build_app(lambda text: text)
     assert state_of_logging() == before
+
+
+def test_an_error_of_this_package_shows_the_users_lines_only():
+    program = "from a2a_adapters import serve\nserve(42)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    lines = done.stderr.splitlines()
+    assert "NoAdapterError: no plugin can serve an object of type builtins.int" in lines[-1]
+    assert len(lines) <= 5, done.stderr
 
 
 async def test_aserve_sets_up_the_loggers_of_the_server_alone():

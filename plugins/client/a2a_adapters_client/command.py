@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from a2a_adapters.cli.commands import UsageError
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
@@ -61,10 +62,6 @@ TaskArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="[AGENT] TASK", show_default=False, autocompletion=complete_agent),
 ]
-
-UsageError: Any = typer.BadParameter.__mro__[1]
-"""Base class of command line errors, of which typer exports only a subclass."""
-
 
 POLLING = frozenset({"poll_interval"})
 """Options of commands that follow tasks."""

@@ -30,11 +30,13 @@ ConfigFile = Annotated[
 ]
 """The configuration file."""
 
-config = typer.Typer(help="Show the effective settings.", no_args_is_help=True)
+config = typer.Typer(help="Show the effective settings, as `config show` does.")
 
 
-@config.callback()
-def _options() -> None: ...
+@config.callback(invoke_without_command=True)
+def _options(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show()
 
 
 @config.command()
