@@ -580,7 +580,7 @@ async def test_terminals_show_corrections(caplog):
                 return terminal.ended()
 
         plain = await asyncio.to_thread(shown, "-q")
-        task = await asyncio.to_thread(shown)
+        task = await asyncio.to_thread(shown, "--verbose")
         events = await asyncio.to_thread(shown, "--stream")
     assert plain.endswith("the agent corrected its answer:\nThe checked answer.\n")
     assert "The checked answer." in task

@@ -57,7 +57,7 @@ def printer_for(access: Access, folder: Path | None, *, is_async: bool, is_quiet
     is_labelled = sys.stdout.isatty() and not is_quiet
     has_events = access.stream and is_labelled
     if not (access.is_json or access.verbose or has_events or is_async):
-        return _Plain(Output(access), folder, is_labelled=is_labelled)
+        return _Plain(Output(access), folder, is_labelled=is_labelled, is_streamed=access.stream)
     return _Events(Output(access)) if access.stream else _Whole(Output(access), folder)
 
 
@@ -119,15 +119,22 @@ class _Whole:
 class _Plain:
     """Prints text, then data as JSON; files are saved, or named in notes.
 
-    A terminal shows the text as it arrives. Files and pipes, which cannot take back text that the
-    agent corrects, get it at the end. `is_labelled` adds the ids and the state of the task.
+    Files and pipes, which cannot take back text that the agent corrects, get it at the end.
+
+    Args:
+        output: Prints hints.
+        folder: The folder for the answer's files; None saves none.
+        is_labelled: Whether to add the ids and the state of the task.
+        is_streamed: Whether to print text as it arrives; a terminal always gets it so.
     """
 
-    def __init__(self, output: Output, folder: Path | None, *, is_labelled: bool) -> None:
+    def __init__(
+        self, output: Output, folder: Path | None, *, is_labelled: bool, is_streamed: bool
+    ) -> None:
         self._is_labelled = is_labelled
         self._output = output
         self._folder = folder
-        self._is_shown = sys.stdout.isatty()
+        self._is_shown = is_streamed or sys.stdout.isatty()
         self._said: list[str] = []
 
     def event(self, response: StreamResponse, news: Iterable[object]) -> None:  # noqa: ARG002

@@ -65,12 +65,8 @@ async def waiter(request: AgentRequest):  # noqa: PLR0911 - a line of the menu e
         yield repr(data or answer.text)
         return
     if "correct" in request.text:
-        yield "A raw answer."
-        yield AnswerText("A checked answer.")
-        return
-    if "rewrite" in request.text:
-        yield "One raw.\n\nTwo"
-        yield AnswerText("One checked.\n\nTwo")
+        yield (text := "One raw.\n\nTwo" if "all" in request.text else "A raw answer.")
+        yield AnswerText(text.replace("raw", "checked"))
         return
     if "\n" in request.text:
         yield f"{request.text.count(chr(10)) + 1} lines"
@@ -421,7 +417,7 @@ async def test_a_corrected_answer_replaces_the_paragraph_that_grows(url):
             person.see("raw")
             person.see(">")
             kept = person.raw.rpartition("\x1b[2K")[2]
-            person.type("rewrite it\r")
+            person.type("correct it all\r")
             for text in ("One raw.", "the agent corrected its answer:", "One checked.", "Two"):
                 person.see(text)
             return kept

@@ -293,15 +293,18 @@ async def test_the_answer_to_a_question_is_that_of_the_task(run, form):
         assert (answered.stdout, answered.returncode) == ("booked\n", 0)
 
 
-async def test_a_corrected_answer_is_noted(run):
+async def test_a_corrected_answer_is_printed_alone_unless_it_is_streamed(run):
     async with (
         Told(FORMS["a corrected artifact"]).app("JSONRPC", "1.0") as app,
         running(app) as url,
     ):
         await run("send", url, "book")
         answered = await run("send", "--continue", "Rome")
-    assert answered.stdout == "raw\nbooked\n"
-    assert "corrected its answer" in answered.stderr
+        await run("send", url, "book")
+        streamed = await run("send", "--continue", "Rome", "--stream")
+    assert answered.stdout == "booked\n"
+    assert streamed.stdout == "raw\nbooked\nbooked\n"
+    assert "corrected its answer" in streamed.stderr
 
 
 async def test_an_agent_that_refuses_streams_is_asked_without(run):

@@ -142,7 +142,7 @@ async def test_what_is_repeated_old_or_after_the_end_changes_nothing():
 
 async def test_a_corrected_artifact_replaces_the_one_before():
     async with receiver() as (hook, heard), httpx.AsyncClient() as http:
-        post, corrected = Post(hook, http), chunk("checked")
+        post, corrected = await Post(hook, http).begun(), chunk("checked")
         corrected["artifactUpdate"]["append"] = False
         assert {await post(body) for body in (chunk("raw"), corrected)} == {204}
         assert [(each.reply.text, each.appends) for each in heard] == [
