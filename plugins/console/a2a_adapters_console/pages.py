@@ -141,9 +141,10 @@ async def _to_console(_request: Request) -> Response:
     return RedirectResponse(CONSOLE_PATH.removeprefix("/") + "/", 307)
 
 
-async def _to_folder(_request: Request) -> Response:
+async def _to_folder(request: Request) -> Response:
     """Redirect to the folder URL, so that relative URLs in the page work."""
-    return RedirectResponse("console/", 307)
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"console/{query}", 307)
 
 
 @cache

@@ -11,14 +11,50 @@ import sys
 import pytest
 from playwright.async_api import expect
 
-from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.security import BearerTokens
+from a2a_adapters import AgentRequest, ApiKeys, BearerTokens, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.console.agents import clerk
 from tests.plugins.console.test_chat import say
 from tests.plugins.console.test_relay import type_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_view_for_users_shows_a_chat_and_nothing_technical(open_page, url):
+    async with open_page(url, "travel") as page:
+        await page.goto(f"{url}/console?view=chat")
+        await page.get_by_label("Agent", exact=True).select_option("travel")
+        await expect(page.get_by_role("heading", name="travel").first).to_be_visible()
+        for technical in ("Card", "Tasks", "Frames"):
+            await expect(page.get_by_role("tab", name=technical)).to_have_count(0)
+        await expect(page.get_by_role("button", name="Headers")).to_have_count(0)
+        await say(page, "a trip")
+        await expect(page.get_by_role("cell", name="EN 472")).to_be_visible()
+        await expect(page.locator(".timeline").first).to_be_hidden()
+        await page.reload()
+        await expect(page.get_by_role("tab", name="Frames")).to_have_count(0)
+
+
+GUARDED = {
+    "Token": BearerTokens({"secret-of-ann": "ann"}),
+    "API key": ApiKeys({"secret-of-ann": "ann"}),
+}
+
+
+@pytest.mark.parametrize(("label", "authentication"), GUARDED.items())
+async def test_a_user_logs_in_with_what_the_card_asks_for(open_page, label, authentication):
+    async def who(request: AgentRequest):
+        return f"You are {request.owner}."
+
+    options = ServerOptions(console=True, authentication=authentication)
+    async with running(build_app(who, options=options)) as url, open_page(url) as page:
+        await page.get_by_role("button", name="Log in").click()
+        dialog = page.get_by_role("dialog", name="Log in")
+        await dialog.get_by_label(label).fill("secret-of-ann")
+        await dialog.get_by_role("button", name="Log in").click()
+        await expect(page.get_by_role("button", name="Logged in")).to_be_visible()
+        await say(page, "who am I?")
+        await expect(page.get_by_text("You are ann.")).to_be_visible()
 
 
 async def test_the_card_is_shown_and_checked(open_page, url):

@@ -7,12 +7,16 @@ import { ConversationList } from "./conversation_list.js";
 import { conversationOf } from "./conversations.js";
 import { keepDraft } from "./drafts.js";
 import { Frames } from "./frames.js";
+import { Login } from "./login.js";
 import { keepPlace, readPlace } from "./place.js";
 import { keepRun } from "./runs.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
+import { shown } from "./text.js";
 
-const VIEWS = { Chat: () => null, History: ConversationList, Card, Tasks, Frames };
+/** Whether the page is for users of an agent, as `?view=chat` asks: without anything technical. */
+const IS_CHAT = new URLSearchParams(location.search).get("view") === "chat";
+const VIEWS = IS_CHAT ? { Chat: () => null, History: ConversationList } : { Chat: () => null, History: ConversationList, Card, Tasks, Frames };
 const TABS = Object.keys(VIEWS);
 const WIDE = matchMedia("(width >= 60rem)");
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -48,20 +52,21 @@ function App() {
 		changed.render(); // at once: the next key is for this agent
 	};
 	const [chosen, setTab] = useState("Chat");
-	const tab = WIDE.matches && chosen === "Chat" ? "Card" : chosen;
+	const tab = WIDE.matches && chosen === "Chat" ? TABS[IS_CHAT ? 1 : 2] : chosen;
 	const session = sessions[index];
 	return html`
 		<header>
-			<h1><img src="icon.svg" alt="" /><span>A2A console</span></h1>
+			<h1><img src="icon.svg" alt="" /><span>${titleOf(session)}</span></h1>
 			${sessions.length > 1 && html`<select aria-label="Agent" value=${index} onChange=${({ target }) => setIndex(Number(target.value))}>
 				${sessions.map(({ agent }, at) => html`<option value=${at}>${agent.name}</option>`)}
 			</select>`}
 			<span class="space" />
-			${session && html`<${Headers} session=${session} key=${session.origin} />`}
+			${session && html`<${Login} session=${session} key=${`login ${session.origin}`} onHeaders=${(headers) => useHeaders(session, headers)} />`}
+			${session && !IS_CHAT && html`<${Headers} session=${session} key=${session.origin} />`}
 			<${Theme} />
 		</header>
 		<${Problem} of=${problem} />
-		${session && html`<main data-tab=${tab}>
+		${session && html`<main data-tab=${tab} data-view=${IS_CHAT ? "chat" : "console"}>
 			<${Tabs} tabs=${WIDE.matches ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
 			<div class="panel" role="tabpanel" id="panel" aria-label=${tab} tabindex="0"><${Safe} key=${tab + index}>
@@ -83,18 +88,26 @@ function Tabs({ tabs, tab, setTab }) {
 	</nav>`;
 }
 
-function Headers({ session: { headers, origin } }) {
+const titleOf = (session) => (IS_CHAT && session ? shown(session.card?.name ?? session.agent.name) : "A2A console");
+
+/** Send headers with all requests to the session's server; servers elsewhere get nothing of it. */
+function useHeaders({ origin }, headers) {
+	for (const session of page.sessions.filter((each) => each.origin === origin)) {
+		session.headers = headers;
+		session.loadCard();
+		if (session.restoreError) session.restore(session.place);
+	}
+	changed();
+}
+
+function Headers({ session }) {
+	const { headers, origin } = session;
 	const dialog = useRef(null);
 	const known = Object.entries(headers);
 	const use = ({ target }) => {
 		const rows = [...target.querySelectorAll("div")].map(({ children: [name, value] }) => [name.value, value.value]);
 		const typed = Object.fromEntries(rows.filter(([name, value]) => name && value));
-		// Servers elsewhere get nothing of it.
-		for (const session of page.sessions.filter((each) => each.origin === origin)) {
-			session.headers = typed;
-			session.loadCard();
-			if (session.restoreError) session.restore(session.place);
-		}
+		useHeaders(session, typed);
 	};
 	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${known.length || ""}</button>
 		<dialog ref=${dialog} aria-label="Headers"><form class="column" method="dialog" onSubmit=${use}>
@@ -124,7 +137,7 @@ changed.render = () => {
 	const session = page.sessions[page.at];
 	if (!session) return;
 	keepPlace(session);
-	document.title = [conversationOf(session)?.title, session.agent.name, "A2A console"].filter(Boolean).join(" · ");
+	document.title = [conversationOf(session)?.title, session.agent.name, !IS_CHAT && "A2A console"].filter(Boolean).join(" · ");
 };
 // Not the present address: rendering may have written its own since.
 addEventListener("hashchange", ({ newURL }) => goToPlace(newURL));
