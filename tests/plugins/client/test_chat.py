@@ -39,7 +39,7 @@ SCHEMA = {
 }
 
 
-async def waiter(request: AgentRequest):  # noqa: PLR0911 - a line of the menu each
+async def waiter(request: AgentRequest):
     """Bring something to drink."""
     if "count" in request.text:
         yield f"{len(request.history)} before, {len(request.parts)} parts"
