@@ -15,7 +15,6 @@ from crewai.hooks.dispatch import get_scoped_hooks
 from crewai.llms.base_llm import LLMCallBlockedError
 
 from a2a_adapters import BlockedError
-from a2a_adapters_crewai.serving.run import allow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +25,9 @@ _AFTER_STEPS = (
     InterceptionPoint.EXECUTION_END,
 )
 """The points at which a hook may replace a result, or abort the run."""
+
+_OWN_HOOKS = "a2a_adapters_crewai.serving.run"
+"""The module of the hooks that stop runs that are over; they change nothing."""
 
 _EXHAUSTED = re.compile(
     r"(Task failed guardrail( \d+)?|Agent's guardrail failed) validation after \d+ retries"
@@ -54,7 +56,8 @@ def has_result_hooks() -> bool:
 
 
 def _has_hooks(point: InterceptionPoint) -> bool:
-    return any(hook is not allow for hook in (*get_hooks(point), *get_scoped_hooks(point)))
+    hooks = (*get_hooks(point), *get_scoped_hooks(point))
+    return any(getattr(hook, "__module__", "") != _OWN_HOOKS for hook in hooks)
 
 
 def is_guarded(part: object) -> bool:

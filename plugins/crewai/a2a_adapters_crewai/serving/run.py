@@ -204,11 +204,11 @@ def refuse_calls_after_runs() -> None:
     Cancelling a run's task does not reach its code in threads. That code meets these hooks before
     its next model or tool call. Calls outside of served runs are not affected.
     """
-    register_before_llm_call_hook(allow)
-    register_before_tool_call_hook(allow)
+    register_before_llm_call_hook(_allow)
+    register_before_tool_call_hook(_allow)
 
 
-def allow(_: Any) -> bool | None:
+def _allow(_: Any) -> bool | None:
     """Return False, which stops a call, if the run it belongs to is over."""
     run = current_run.get()
     if run is None or not run.is_over:
