@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from a2a_adapters_agent_framework import A2AChatClient, a2a_tool
-from agent_framework import AgentSession, Content, Message, WorkflowBuilder
+from agent_framework import (
+    AgentSession,
+    Content,
+    Message,
+    WorkflowBuilder,
+    agent_middleware,
+)
 
+from a2a_adapters import InputRequired
 from tests.plugins.agent_framework import support
 from tests.plugins.openai_agents.calling.support import reading, remembering, served
+from tests.support.adapters import answer, ask, deltas, only, reply
 from tests.support.agents import calling
 
 
@@ -68,3 +76,25 @@ async def test_a_remote_agent_is_a_member_of_a_workflow():
         workflow = WorkflowBuilder(start_executor=asking(remote, name="desk")).build()
         result = await workflow.run("hi")
     assert [output.text for output in result.get_outputs()] == ["hi"]
+
+
+async def test_served_agents_ask_the_questions_of_their_client():
+    async def looking(request):
+        yield "I looked."
+        city = yield InputRequired("Which city?")
+        yield f"Booked {city.text}."
+
+    for middleware in ([], [unchanged]):
+        async with served(looking) as remote:
+            adapter = support.adapt(asking(remote, middleware=middleware))
+            events = await ask(adapter, "book")
+            assert answer(events) == "I looked."
+            assert "Which" not in "".join(deltas(events))
+            assert only(events, InputRequired) == InputRequired("Which city?", durable=True)
+            done = await reply(adapter, "Rome")
+        assert "Booked Rome." in answer(done)
+
+
+@agent_middleware
+async def unchanged(context, call_next):
+    await call_next()

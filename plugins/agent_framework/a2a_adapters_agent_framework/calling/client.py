@@ -22,6 +22,7 @@ from a2a_adapters import (
     ConfigurationError,
     File,
     Part,
+    Question,
     RemoteAgent,
     Text,
     TextDelta,
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 _GO_ON = Text("Please go on.")
 _CORRECTED = "corrected_text"
 """The additional property of the last update of an answer whose streamed text was corrected."""
+
+QUESTION = "a2a_question"
+"""The additional property of a text that ends with the question of a remote agent: the question."""
 
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
@@ -93,7 +97,9 @@ class A2AChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Base
         events = self._agent.stream(parts, context_id=context_id, task_id=task_id)
         async for event in events:
             if isinstance(event, TextDelta):
-                text = Content.from_text(event.text)
+                asked = isinstance(event, Question)
+                properties = {QUESTION: event.text.strip()} if asked else None
+                text = Content.from_text(event.text, additional_properties=properties)
                 yield ChatResponseUpdate(contents=[text], role="assistant")
             elif isinstance(event, AgentReply):
                 yield ChatResponseUpdate(

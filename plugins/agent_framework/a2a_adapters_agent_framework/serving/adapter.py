@@ -117,7 +117,9 @@ class AgentFrameworkAdapter(Adapter):
         agent = await made if inspect.isawaitable(made) else made
         session = _session(request, turn)
         events = RunEvents(
-            agent.default_options.get("response_format"), wants_progress=request.wants_progress
+            agent.default_options.get("response_format"),
+            wants_progress=request.wants_progress,
+            asks=True,
         )
         is_whole = changes_answers(agent)
         try:
@@ -154,13 +156,14 @@ class AgentFrameworkAdapter(Adapter):
                 yield event
             return
         requests = events.response.user_input_requests
-        if not requests:
+        if not requests and not events.asked:
             await turn.complete(session.to_dict())
             return
         if other := next((each.type for each in requests if each.type != _APPROVAL), None):
             yield Rejected(f"The agent needs something that it cannot ask for here: {other}.")
             return
-        paused = Paused(request.task_id, session.to_dict(), [each.to_dict() for each in requests])
+        calls = [each.to_dict() for each in requests]
+        paused = Paused(request.task_id, session.to_dict(), calls, asked=events.asked)
         await turn.pause(paused)
         yield question(paused)
 
@@ -187,6 +190,8 @@ def _run(
     a task of its own, which is cancelled.
     """
     paused = turn.before.paused
+    if paused and paused.asked:
+        paused, message = None, as_message(request)
     rejected = rejections(paused) if paused else {}
 
     async def produce(put: Callable[[RunItem], Awaitable[None]]) -> None:

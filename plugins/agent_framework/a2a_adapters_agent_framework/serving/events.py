@@ -23,6 +23,7 @@ from a2a_adapters import (
     ToolCalls,
     as_output,
 )
+from a2a_adapters_agent_framework.calling.client import QUESTION
 from a2a_adapters_agent_framework.serving.failures import LIMIT_TEXT
 from a2a_adapters_agent_framework.serving.tools import Called, Returned
 
@@ -45,15 +46,21 @@ class RunEvents:
         response: The response of the run, once it has ended.
         is_limited: Whether the framework ended the run at its limit of tool calls.
         is_filtered: Whether a content filter stopped the answer.
+        asked: The question of a remote agent with which the answer ends, or "".
 
     Args:
         response_format: The format of an agent's answer; None for text.
         wants_progress: Whether the client follows the progress.
+        asks: Whether a question of a remote agent is not text.
     """
 
     response: AgentResponse[Any]
 
-    def __init__(self, response_format: object = None, *, wants_progress: bool) -> None:
+    def __init__(
+        self, response_format: object = None, *, wants_progress: bool, asks: bool = False
+    ) -> None:
+        self._asks = asks
+        self.asked = ""
         self._format = response_format
         self._wants_progress = wants_progress
         self._tools = ToolCalls()
@@ -108,7 +115,7 @@ class RunEvents:
                 self._thought += content.text or ""
             case "text":
                 yield from self._end_of_thought()
-                yield from self._text(content.text or "")
+                yield from self._text(self._text_of(content))
             case "function_call" | "function_result":
                 yield from self.end_of_response()
             case "data" | "uri":
@@ -123,13 +130,21 @@ class RunEvents:
         for message in self.response.messages:
             for content in message.contents if message.role == "assistant" else ():
                 if content.type == "text" and content.text != LIMIT_TEXT:
-                    texts.append(speech.add(number, content.text or ""))
+                    texts.append(speech.add(number, self._text_of(content)))
                 elif content.type in {"function_call", "function_result"}:
                     texts.append(speech.end(number))
                     number += 1
             texts.append(speech.end(number))
             number += 1
         return AnswerText("".join(texts))
+
+    def _text_of(self, content: Content) -> str:
+        """Return a text, without the question of a remote agent with which it ends."""
+        text, asked = content.text or "", (content.additional_properties or {}).get(QUESTION)
+        if not self._asks or not asked:
+            return text
+        self.asked = asked
+        return text.removesuffix(asked).rstrip()
 
     def _text(self, text: str) -> Iterator[AgentEvent]:
         if text == LIMIT_TEXT:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_framework import Content, Message
 
-from a2a_adapters import Data, InputRequired, as_json, as_text, tool_arguments
+from a2a_adapters import Data, InputRequired, InvalidInputError, as_json, as_text, tool_arguments
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
 
 if TYPE_CHECKING:
@@ -29,15 +29,24 @@ class Paused:
         session: The session at the current point of the run.
         requests: The requests for approval, as JSON.
         answers: The answers so far, by the id of the request: true, false, or the reason why not.
+        asked: The question of the remote agent that is the model, in place of requests.
     """
 
     task_id: str
     session: Mapping[str, Any]
     requests: Sequence[Mapping[str, Any]]
     answers: Mapping[str, bool | str] = field(default_factory=dict)
+    asked: str = ""
 
     @property
-    def waiting(self) -> list[Mapping[str, Any]]:
+    def waiting(self) -> list[Mapping[str, Any]] | list[str]:
+        """The requests without an answer, or the question of a remote agent."""
+        if self.asked:
+            return [] if self.answers else [self.asked]
+        return self.open_requests
+
+    @property
+    def open_requests(self) -> list[Mapping[str, Any]]:
         """The requests without an answer."""
         return [each for each in self.requests if each["id"] not in self.answers]
 
@@ -53,7 +62,9 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         paused: The run.
         hint: The fault of the last reply, if any.
     """
-    waiting = paused.waiting
+    if paused.asked:
+        return InputRequired(numbered([paused.asked], hint), durable=True)
+    waiting = paused.open_requests
     prompt = numbered([approval_text(each) for each in waiting], hint, APPROVAL_CHOICES)
     properties = {each["id"]: {"type": "boolean", "title": approval_text(each)} for each in waiting}
     form = {"type": "object", "properties": properties, "required": list(properties)}
@@ -67,8 +78,12 @@ def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
     Raises:
         InvalidInputError: The reply is unclear. It decides nothing.
     """
+    if paused.asked:
+        if not as_text(parts).strip():
+            raise InvalidInputError("That answers nothing.")
+        return paused.with_answers({"": True})
     ids = [each["id"] for each in paused.requests]
-    given = replies(parts, ids, [each["id"] for each in paused.waiting])
+    given = replies(parts, ids, [each["id"] for each in paused.open_requests])
     return paused.with_answers({each: approval(reply) for each, reply in given.items()})
 
 
