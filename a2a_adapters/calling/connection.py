@@ -18,6 +18,7 @@ from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.transports import JsonRpcTransport, RestTransport
+from a2a_adapters.calling.verification import verify_card
 from a2a_adapters.contract.bindings import RemoteInterface
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.contract.text import quote
@@ -117,7 +118,10 @@ class Connections:
             assert self._url is not None  # noqa: S101 - one of the two is given
             observed = installed_plugins().telemetry.agent(str(self._url))
             with observed.call("GetAgentCard").whole():
-                self._card = await self._fetch_card(http, self._url)
+                card = await self._fetch_card(http, self._url)
+                if self.options.trusted_keys:
+                    verify_card(card, self.options.trusted_keys, str(self._url))
+                self._card = card
         if isinstance(http.auth, TrustedHostAuth):
             http.auth.card = self._card
         return self._connection(http, self._card)

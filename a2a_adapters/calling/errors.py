@@ -6,7 +6,8 @@
     ├── RemoteAuthError (PermissionError)         the agent requires (other) credentials
     ├── RemoteRefusedError                        the agent answered with a protocol error
     ├── RemoteAnswerError (ValueError)            the answer is not A2A, or is too large
-    │   └── NoCardError                           there is no card for an agent's name
+    │   ├── NoCardError                           there is no card for an agent's name
+    │   └── CardSignatureError                    the card is not signed by a trusted key
     └── RemoteTaskError                           the task failed, was rejected or cancelled
 
 Their texts may quote the remote agent, which is untrusted input.
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.reply import AgentReply
 
 __all__ = [
-    "NoCardError", "RemoteAgentError", "RemoteAnswerError", "RemoteAuthError",
+    "CardSignatureError", "NoCardError", "RemoteAgentError", "RemoteAnswerError", "RemoteAuthError",
     "RemoteConnectionError", "RemoteRefusedError", "RemoteTaskError", "RemoteTimeoutError",
 ]  # fmt: skip
 
@@ -95,6 +96,10 @@ class NoCardError(RemoteAnswerError):
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message = message
         self.hint = hint
+
+
+class CardSignatureError(RemoteAnswerError):
+    """The agent's card is not signed by a trusted key (`RemoteOptions.trusted_keys`)."""
 
 
 class RemoteTaskError(RemoteAgentError):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from a2a.types import TaskPushNotificationConfig
 
+    from a2a_adapters.calling.verification import TrustedKeys
     from a2a_adapters.contract.parts import JSON
 
 _MEBIBYTE = 1024 * 1024
@@ -54,6 +55,9 @@ class RemoteOptions:
         proxy: The URL of the HTTP proxy for all hosts but this machine, "" for none. By default
             that of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`).
             `outbound` applies to the hosts that a proxy is asked for.
+        trusted_keys: Public keys, one of which must have signed the agent's card: a JSON Web Key
+            Set, or a list of keys in PEM format and JSON Web Keys. Otherwise calls raise
+            `CardSignatureError`. Without keys, signatures are not verified.
         tls: Verifies servers over HTTP and holds the client certificate; by default the usual
             authorities and no certificate.
 
@@ -79,6 +83,7 @@ class RemoteOptions:
     extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
     proxy: str | None = None
+    trusted_keys: TrustedKeys = ()
     tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:

@@ -58,6 +58,10 @@ def get(
     validate: Annotated[
         bool, typer.Option("--validate", help="Validate the card against the A2A schema.")
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Fail unless a key of the host signed the card."),
+    ] = False,
     extended: Annotated[
         bool, typer.Option("--extended", help="Print the extended card for authenticated callers.")
     ] = False,
@@ -69,16 +73,17 @@ def get(
       a2a-adapters card get app:agent -o json
     """
     access.take(words or [], most=0)
-    asyncio.run(_get(access, validate=validate, extended=extended))
+    asyncio.run(_get(access, validate=validate, verify=verify, extended=extended))
 
 
-async def _get(access: Access, *, validate: bool, extended: bool) -> None:
+async def _get(access: Access, *, validate: bool, verify: bool, extended: bool) -> None:
     from a2a_adapters.calling.card import parse_card
+    from a2a_adapters.calling.errors import CardSignatureError
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
     from a2a_adapters_client.output import Output
     from a2a_adapters_client.reference import find_card
-    from a2a_adapters_client.signatures import verdict
+    from a2a_adapters_client.signatures import VERIFIED, verdict
 
     if _is_target(access.agent_card):
         content: Any = await _made(access.agent_card)
@@ -93,6 +98,8 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
     if validate:
         _validate(found)
     signed = await verdict(content, url, remote_options(access))
+    if verify and not signed.startswith(VERIFIED):
+        raise CardSignatureError(f"the signature of the card is {signed}")
     Output(access).document(content, profile(found, signed, verbose=access.verbose))
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import RemoteOptions
 
 
+VERIFIED = "verified"
+"""The first word of the verdict on a card with a valid signature."""
+
+
 async def verdict(card: Mapping[str, Any], url: httpx.URL | None, options: RemoteOptions) -> str:
     """Describe a card's signatures: verified, unverifiable, or absent.
 
@@ -38,7 +42,7 @@ async def verdict(card: Mapping[str, Any], url: httpx.URL | None, options: Remot
             key = key_of(await _fetched(jku, url, options), header)
             copy = from_json(to_json(card))  # parsing modifies its argument
             if key is not None and is_signed(copy, signature, header, key):
-                return f"verified by the key at {jku}"
+                return f"{VERIFIED} by the key at {jku}"
         except ImportError:
             return "unverifiable: pip install 'a2a-adapters[signing]'"
         if key is not None:

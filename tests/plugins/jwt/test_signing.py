@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 from google.protobuf.json_format import ParseDict
+from jwt.algorithms import get_default_algorithms
 from jwt.utils import base64url_decode
 
 from a2a_adapters import (
@@ -25,10 +27,13 @@ from a2a_adapters import (
     ConfigurationError,
     MissingExtraError,
     PushOptions,
+    RemoteAgent,
+    RemoteOptions,
     ServerOptions,
     build_app,
     card_signer,
 )
+from a2a_adapters.calling.errors import CardSignatureError
 from a2a_adapters.testing import running
 
 URL = "https://agents.example.org"
@@ -161,3 +166,50 @@ def test_signing_needs_its_extra(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=r"a2a-adapters\[signing\]"):
         card_signer(pem(KEYS["ES256"]()))
+
+
+def jwk_of(key):
+    made = json.loads(get_default_algorithms()["ES256"].to_jwk(key.public_key()))
+    return made | {"kid": "k", "alg": "ES256"}
+
+
+async def test_agents_are_called_if_a_trusted_key_signed_their_card():
+    key, other = KEYS["ES256"](), KEYS["EdDSA"]()
+    options = ServerOptions(card_signer=card_signer(pem(key)))
+    async with running(build_app(lambda text: text, url=URL, options=options)) as url:
+
+        async def card(keys):
+            async with RemoteAgent(url, options=RemoteOptions(trusted_keys=keys)) as agent:
+                return await agent.card()
+
+        trusted = [public_pem(other).decode(), public_pem(key).decode()]
+        for keys in (trusted, {"keys": [jwk_of(key)]}, [jwk_of(key)]):
+            assert (await card(keys)).signatures
+        for keys in (trusted[:1], [jwk_of(KEYS["ES256"]())]):
+            with pytest.raises(CardSignatureError, match="is by a trusted key"):
+                await card(keys)
+        with pytest.raises(ConfigurationError, match="not a JSON Web Key"):
+            await card([{"kty": "none"}])
+    async with running(build_app(lambda text: text)) as url:
+        with pytest.raises(CardSignatureError, match="is not signed"):
+            await card(trusted)
+
+
+async def test_a_changed_card_is_not_trusted():
+    key = KEYS["ES256"]()
+    options = ServerOptions(card_signer=card_signer(pem(key)))
+    app = build_app(lambda text: text, url=URL, options=options)
+
+    async def changed(scope, receive, send):
+        async def forward(message):
+            if message["type"] == "http.response.body" and message.get("body"):
+                body = message["body"].replace(b"example.org", b"example.net")
+                message = {**message, "body": body}
+            await send(message)
+
+        await app(scope, receive, forward)
+
+    remote = RemoteOptions(trusted_keys=[public_pem(key).decode()])
+    async with running(changed) as url, RemoteAgent(url, options=remote) as agent:
+        with pytest.raises(CardSignatureError):
+            await agent.send("hi")
