@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a_adapters.calling.errors import CardSignatureError
@@ -45,13 +45,16 @@ def verify_card(card: AgentCard, keys: TrustedKeys, source: str) -> None:
     if not card.signatures:
         raise CardSignatureError(f"the card at {source} is not signed")
     for key in _parsed(keys):
-        verify = create_signature_verifier(lambda _kid, _jku, key=key: key, _ALGORITHMS)
         try:
-            verify(card)
+            create_signature_verifier(_provider(key), _ALGORITHMS)(card)
         except (SignatureVerificationError, PyJWTError, ValueError, TypeError):
             continue  # also raised for keys of another kind
         return
     raise CardSignatureError(f"no signature of the card at {source} is by a trusted key")
+
+
+def _provider(key: PyJWK | str) -> Callable[[str | None, str | None], PyJWK | str]:
+    return lambda _kid, _jku: key
 
 
 def _parsed(keys: TrustedKeys) -> Iterator[PyJWK | str]:
