@@ -283,6 +283,8 @@ def _rank(version: str) -> int:
     release = _release(version)
     if release < _OLDEST:
         return 0
+    if release < _OPTIONAL_MODES:
+        return 5
     return 1 if release == _CURRENT else 2 if release > _CURRENT else 3
 
 
