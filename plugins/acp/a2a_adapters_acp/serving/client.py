@@ -27,7 +27,7 @@ from acp.schema import (
 )
 
 from a2a_adapters import AgentFailedError
-from a2a_adapters_acp.serving.paths import inside
+from a2a_adapters_acp.serving.paths import inside, opened
 from a2a_adapters_acp.serving.permissions import (
     PROTECTED,
     Permissions,
@@ -186,7 +186,7 @@ class SessionClient:
         try:
             if file.stat().st_size > _FILE_BYTES:
                 raise RequestError.invalid_params({"details": "the file is too large"})
-            text = await asyncio.to_thread(file.read_text, errors="replace")
+            text = await asyncio.to_thread(_text_of, file, self.folder)
         except OSError as error:
             raise RequestError.resource_not_found(path) from error
         if line is not None or limit is not None:
@@ -203,8 +203,8 @@ class SessionClient:
         if PROTECTED in file.relative_to(self.folder).parts:
             raise RequestError.invalid_params({"details": "the folder .git is protected"})
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content)  # not in a thread: the turn may end meanwhile
+            with opened(file, self.folder, "w") as target:
+                target.write(content)  # not in a thread: the turn may end meanwhile
         except OSError as error:
             raise RequestError.invalid_params({"details": "the file cannot be written"}) from error
         return WriteTextFileResponse()
@@ -271,6 +271,11 @@ class SessionClient:
         if file.exists() and not file.is_file():  # opening a named pipe would block
             raise RequestError.invalid_params({"details": "the path is not a regular file"})
         return file
+
+
+def _text_of(file: Path, folder: Path) -> str:
+    with opened(file, folder, "r") as source:
+        return source.read()
 
 
 def _outcome(option_id: str | None) -> RequestPermissionResponse:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from typing import Literal, TextIO
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _TEXT_LENGTH = 4_000
 
 
@@ -19,6 +27,35 @@ def inside(path: str, folder: Path) -> Path | None:
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a null character
         return None
     return found if found.is_relative_to(folder) else None
+
+
+def opened(file: Path, folder: Path, mode: Literal["r", "w"]) -> TextIO:
+    """Open a file that `inside` has returned, without following links that were made since then.
+
+    Writing creates the file and its folders.
+
+    Raises:
+        OSError: The file cannot be opened, or a part of its path is a link by now.
+    """
+    if sys.platform == "win32":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file.open(mode, errors="replace")
+    *parents, name = file.relative_to(folder).parts
+    is_new = mode == "w"
+    with ExitStack() as places:
+        place = os.open(folder, _FOLDER)
+        places.callback(os.close, place)
+        for parent in parents:
+            if is_new:
+                with suppress(FileExistsError):
+                    os.mkdir(parent, dir_fd=place)
+            place = os.open(parent, _FOLDER, dir_fd=place)
+            places.callback(os.close, place)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if is_new else os.O_RDONLY
+        # Opening a named pipe would block otherwise.
+        flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        found = os.open(name, flags, 0o666, dir_fd=place)
+    return os.fdopen(found, mode, errors="replace")
 
 
 def shown(text: str, folder: Path, length: int = _TEXT_LENGTH) -> str:

@@ -1,0 +1,264 @@
+"""Attacks on surfaces beside the server's own: stored state, receivers, folders and endpoints.
+
+`SURFACE_TRIES` sets the number of tries of each kind; each test prints its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import pickle
+import shutil
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypedDict
+
+import httpx
+import pytest
+from a2a_adapters_endpoints import ChatAgent, WebhookAgent
+from langgraph.graph import END, START, StateGraph
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from a2a_adapters import (
+    Data,
+    OutboundPolicy,
+    PushOptions,
+    RemoteAgent,
+    RemoteTaskError,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.testing import answer_of, running, send, user_message
+from tests.plugins.acp.support import scripted, served
+from tests.support.requests import V1, rpc, say
+
+TRIES = int(os.environ.get("SURFACE_TRIES", "3"))
+SECRET = "s3cret-key-of-the-endpoint"
+pytestmark = pytest.mark.timeout(600)
+
+
+def tried(what, count):
+    print(f"{what}: {count} tries")  # noqa: T201 - for the table of docs/security.md
+
+
+class Touch:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def hostile_values(path):
+    """Return JSON in the forms in which serialisers of frameworks name classes."""
+    pickled = base64.b64encode(pickle.dumps(Touch(path))).decode()
+    command = f"touch {path}"
+    system = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["os", "system"],
+        "kwargs": {"command": command},
+    }
+    return [
+        system,
+        {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": [command], "method": None},
+        {"lc": 2, "type": "constructor", "id": ["builtins", "eval"], "args": ["1/0"]},
+        {"lc": 1, "type": "secret", "id": ["PATH"]},
+        {"__pickled__": pickled, "__type__": "builtins:int"},
+        {"__pickle__": pickled},
+        {"py/reduce": [{"py/function": "os.system"}, {"py/tuple": [command]}]},
+        {"__class__": "os.system", "__module__": "os", "args": [command]},
+        {"!!python/object/apply:os.system": [command]},
+        {"type": "pickle", "value": pickled},
+        {"__ext__": [1, pickled]},
+        "\x80\x04" + pickled,
+        [system, [system]],
+    ]
+
+
+class State(TypedDict):
+    """The caller's data, which the graph keeps."""
+
+    data: Any
+    kept: Any
+
+
+@pytest.mark.parametrize("storage", ["memory:", "sqlite"])
+async def test_stored_state_names_no_class(tmp_path, storage):
+    mark = tmp_path / "executed"
+    seen = []
+
+    def look(state: State) -> dict:
+        seen.append((state.get("kept"), state["data"]))
+        return {"kept": state["data"]}
+
+    builder = StateGraph(State)
+    builder.add_node("look", look)
+    builder.add_edge(START, "look")
+    builder.add_edge("look", END)
+    url = f"sqlite:///{tmp_path}/agents.db" if storage == "sqlite" else storage
+    options = ServerOptions(storage=url)
+    for _ in range(2):  # the second server reads what the first one stored
+        app = build_app(builder.compile(), options=options)
+        async with running(app) as address, RemoteAgent(address) as agent:
+            for number, value in enumerate(hostile_values(mark)):
+                await agent.send(Data({"data": value}), context_id=f"c{number}")
+                kept, data = seen[-1]
+                assert data == value
+                assert kept in (None, value)
+    assert not mark.exists()
+    assert storage == "memory:" or seen[-1][0] is not None
+    tried("stored state", len(seen))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_push_to_hostile_receivers(status):
+    """A receiver redirects the server to an internal address, is slow, or never ends."""
+    inside, first = [], []
+
+    async def internal(request):
+        inside.append(request)
+        return Response(status_code=200)
+
+    async with running(
+        Starlette(routes=[Route("/{p:path}", internal, methods=["GET", "POST"])])
+    ) as secret:
+
+        async def receive(request):
+            first.append(request.headers.get("authorization"))
+            targets = [f"{secret}/internal", "http://169.254.169.254/latest", "file:///etc/passwd"]
+            target = targets[len(first) % len(targets)]
+            return RedirectResponse(target, status)
+
+        async def endless(_):
+            async def drops():
+                while True:
+                    yield b"x" * 1000
+                    await asyncio.sleep(0.01)
+
+            return StreamingResponse(drops())
+
+        routes = [
+            Route("/hook", receive, methods=["POST"]),
+            Route("/endless", endless, methods=["POST"]),
+        ]
+        push = PushOptions(
+            outbound=OutboundPolicy(allow_private=True),
+            attempts=2,
+            pause_seconds=0.01,
+            attempt_seconds=0.5,
+        )
+        app = build_app(lambda text: text, options=ServerOptions(push=push))
+        async with (
+            running(Starlette(routes=routes)) as hooks,
+            running(app) as url,
+            httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
+        ):
+            for number in range(2 * TRIES):
+                path = "endless" if number % 2 else "hook"
+                config = {
+                    "url": f"{hooks}/{path}",
+                    "token": "t",
+                    "authentication": {"scheme": "Bearer", "credentials": SECRET},
+                }
+                asked = say("x", messageId=f"m{number}")
+                asked["configuration"] = {"taskPushNotificationConfig": config}
+                answer = await http.post("/", json=rpc("SendMessage", asked))
+                assert answer.json()["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        # The server has stopped, and so given its deliveries up or finished them.
+    assert first
+    assert not inside
+    tried(f"receivers that redirect with {status} or do not end", 2 * TRIES)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links")
+async def test_folders_that_become_links(tmp_path):
+    """While a coding agent writes through the server, its folder is replaced by a link."""
+    folder, outside = tmp_path / "work", tmp_path / "outside"
+    outside.mkdir()
+    agent = scripted(folder)
+    place, stopped = folder / "sub", threading.Event()
+
+    def swap():
+        aside = folder / "aside"
+        while not stopped.is_set():
+            with suppress(OSError):  # the server has made the folder again meanwhile
+                place.mkdir(exist_ok=True)
+                shutil.rmtree(aside, ignore_errors=True)
+                place.rename(aside)
+                place.symlink_to(outside)
+                place.unlink()
+                aside.rename(place)
+
+    swapping = threading.Thread(target=swap, daemon=True)
+    async with served(agent) as client:
+        swapping.start()
+        try:
+            for number in range(10 * TRIES):
+                path = place / f"a{number}.txt"
+                answer_of(await send(client, user_message(f"fs write {path} text")))
+        finally:
+            stopped.set()
+            swapping.join()
+    assert list(outside.iterdir()) == []
+    tried("files in folders that become links", 10 * TRIES)
+
+
+@pytest.mark.parametrize("kind", ["webhook", "openai"])
+async def test_endpoints_keep_their_keys(kind):
+    """An endpoint redirects to another origin, repeats the key, or fails with it."""
+    elsewhere, count = [], 0
+
+    async def other(request):
+        elsewhere.append(request.headers.get("authorization"))
+        return JSONResponse({"text": "got it"})
+
+    async with running(
+        Starlette(routes=[Route("/{p:path}", other, methods=["GET", "POST"])])
+    ) as away:
+        answers = [
+            *(lambda s=s: RedirectResponse(f"{away}/x", s) for s in (301, 302, 303, 307, 308)),
+            lambda: JSONResponse({"error": f"bad key {SECRET}"}, 401),
+            lambda: JSONResponse({"error": f"bad key {SECRET}"}, 500),
+            lambda: JSONResponse({"error": f"bad key {SECRET}"}),
+            lambda: Response(f"data: bad key {SECRET}\n\n", 429, media_type="text/event-stream"),
+        ]
+
+        async def respond(request):
+            assert request.headers["authorization"] == f"Bearer {SECRET}"
+            return answers[count % len(answers)]()
+
+        async with running(
+            Starlette(routes=[Route("/{p:path}", respond, methods=["POST"])])
+        ) as url:
+            made = (
+                WebhookAgent(url, token=SECRET)
+                if kind == "webhook"
+                else ChatAgent(url, "model", token=SECRET)
+            )
+            async with running(build_app(made)) as served_at, RemoteAgent(served_at) as agent:
+                for _ in range(TRIES * len(answers)):
+                    try:
+                        reply = await agent.send("http://169.254.169.254 file:///etc/passwd")
+                    except RemoteTaskError as failed:
+                        reply = failed.reply
+                    assert SECRET not in str(reply)
+                    count += 1
+    assert not elsewhere
+    tried(f"endpoints ({kind})", count)
+
+
+def test_the_promises_of_the_threat_model_have_their_tests():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "threat-model.md").read_text()
+    named = [each for each in page.split("`") if "::test_" in each]
+    assert len(named) > 40
+    for each in named:
+        path, _, name = each.partition("::")
+        assert f"def {name}(" in (root / path).read_text(), each
