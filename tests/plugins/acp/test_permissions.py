@@ -8,6 +8,7 @@ import os
 import pytest
 from a2a.types import Part
 from a2a_adapters_acp import Permissions
+from a2a_adapters_acp.serving.paths import inside, opened
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
@@ -298,6 +299,23 @@ async def test_files_are_read_in_the_folder_alone(folder, tmp_path):
     assert json.loads(answer_of(part)) == {"content": "two\n"}
     assert "not found" in answer_of(missing)
     assert "hunter2" not in answer_of(outside)
+
+
+@pytest.mark.parametrize("mode", ["r", "w"])
+@pytest.mark.parametrize("linked", ["sub", "sub/a.txt"])
+def test_a_path_that_becomes_a_link_after_its_check_is_not_opened(tmp_path, mode, linked):
+    folder, outside = tmp_path / "work", tmp_path / "outside"
+    (folder / "sub").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "a.txt").write_text("hunter2")
+    file = inside(str(folder / "sub" / "a.txt"), folder)
+    target = outside if linked == "sub" else outside / "a.txt"
+    if linked == "sub":
+        (folder / "sub").rmdir()
+    (folder / linked).symlink_to(target)
+    with pytest.raises(OSError, match=r"directory|symbolic"):
+        opened(file, folder, mode)
+    assert (outside / "a.txt").read_text() == "hunter2"
 
 
 @pytest.mark.parametrize("call", ["read", "write"])
