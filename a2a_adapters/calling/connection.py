@@ -241,6 +241,7 @@ GRPC = TransportProtocol.GRPC.value
 
 _RELEASE = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})*")
 _CURRENT, _OLDEST = (1, 0), (0, 2)
+_RANK_OF_0_2 = 5
 _OPTIONAL_MODES = (0, 3)
 """The first version whose messages need not say which media types are accepted."""
 
@@ -255,14 +256,17 @@ def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
     Raises:
         RemoteAnswerError: The agent offers no supported interface.
     """
-    offered = [interface.protocol_binding for interface in card.supported_interfaces]
+    # Those of 0.2 only if there is nothing newer.
+    newer = [i for i in card.supported_interfaces if 0 < _rank(i.protocol_version) < _RANK_OF_0_2]
+    every = newer or card.supported_interfaces
+    offered = [interface.protocol_binding for interface in every]
     shown = {
         f"{i.protocol_binding} {i.protocol_version}".strip() for i in card.supported_interfaces
     }
     preferred = [binding for binding in wanted if binding in offered]
     usual = [binding for binding in offered if binding in {JSONRPC, HTTP_JSON}]
     for binding in preferred or usual or [GRPC]:
-        if found := _best(i for i in card.supported_interfaces if i.protocol_binding == binding):
+        if found := _best(i for i in every if i.protocol_binding == binding):
             return found
     raise RemoteAnswerError(
         f"the agent offers {quote(', '.join(sorted(shown)))}; this client speaks {JSONRPC}, "
@@ -284,7 +288,7 @@ def _rank(version: str) -> int:
     if release < _OLDEST:
         return 0
     if release < _OPTIONAL_MODES:
-        return 5
+        return _RANK_OF_0_2
     return 1 if release == _CURRENT else 2 if release > _CURRENT else 3
 
 
