@@ -78,7 +78,8 @@ class Client:
         _check_text(text)
         if kind.endswith("json") and request.verb != "HEAD":
             answer = json.loads(text)
-            if response.status == 200 and request.path.partition("?")[0] == "/":
+            is_call = request.verb == "POST" and request.path.partition("?")[0] == "/"
+            if response.status == 200 and is_call:
                 _check_rpc(answer)
         return f"HTTP {response.status}"
 
