@@ -198,6 +198,7 @@ _PATHS = [
         "*",
         "/" + "a/" * 10_000,
     )
+    if (verb, path) != ("GET", "/")  # the list of agents, as public as their cards
 ]
 
 
