@@ -9,10 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
-    "`SendMessage` to a function": 60,
-    "`SendMessage` to a graph": 110,
-    "a stream of two chunks": 91,
-    "`A2AChatModel.ainvoke`": 65,
+    "`SendMessage` to a function": 61,
+    "`SendMessage` to a graph": 116,
+    "a stream of two chunks": 92,
+    "`A2AChatModel.ainvoke`": 71,
 }
 
 
