@@ -228,4 +228,5 @@ async def test_a_question_of_a_remote_agent_is_cancelled_with_the_task_that_asks
         assert await server.cancelled.get() == "t"
         asked = await caller.send("book", context_id=asked.context_id)
         assert (await caller.send("Rome", task_id=asked.task_id)).text == "booked"
-    assert server.cancelled.empty()
+    # The saved state of a team names the task as well, for a cancel after a restart.
+    assert server.cancelled.qsize() <= (target is team_with)

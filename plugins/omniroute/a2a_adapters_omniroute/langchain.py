@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 from pydantic import BaseModel, Field, InstanceOf, SecretStr
 from typing_extensions import override
 
-from a2a_adapters import RemoteAgent, Text
+from a2a_adapters import ConfigurationError, RemoteAgent, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import ROLE
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
@@ -71,6 +71,8 @@ class GatewayFields(BaseModel):
     def model_post_init(self, context: Any, /) -> None:
         """Create the remote agent, which connects on first use."""
         super().model_post_init(context)
+        if self.temperature is not None or self.max_tokens is not None:
+            raise ConfigurationError("OmniRoute takes no temperature and no max_tokens")
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
         self.agent = gateway_agent(card, key, self.timeout, self.max_retries, self.headers)
 
