@@ -164,6 +164,9 @@ async def test_signatures(run, tmp_path):
             options = ServerOptions(card_signer=signer)
             inner = build_app(lambda text: text, name="Echo", url=url, options=options)
             assert f"\nSignature: {output}" in (await run("card", "get", url)).stdout
+            verified = await run("card", "get", url, "--verify")
+            assert (verified.returncode == 0) is (output == "verified by"), verified.stderr
+            assert verified.returncode == 0 or "the signature of the card is" in verified.stderr
         card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
     assert card["signatures"]
 
