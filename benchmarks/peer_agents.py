@@ -1,7 +1,8 @@
 """The same agent behind a framework's own A2A server or ours: `python peer_agents.py NAME PORT`.
 
 The agent's scripted model acts by the last word of its user: `words`, `recall`, `look`, `book`,
-`fail` or `wait`. `wait` creates the file `started` in FOLDER and, when it is cancelled, `stopped`.
+`fail`, `bomb` or `wait`. `wait` creates the file `started` in FOLDER and, when it is cancelled,
+`stopped`. If GUARDED is set, a guardrail of the framework replaces what the model says of bombs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from pathlib import Path
 import uvicorn
 
 WORDS = ["one", " two", " three", " four", " five"]
+FORBIDDEN = ["how to ", "build ", "a bomb"]
+REFUSAL = "I cannot help."
+IS_GUARDED = "GUARDED" in os.environ
 SECRET = "postgresql://admin:hunter2@db"
 
 
@@ -31,6 +35,9 @@ async def act(said: list[str], results: list[str]):
             yield ("book",)
         case "fail":
             raise RuntimeError(f"cannot reach {SECRET}")
+        case "bomb":
+            for word in FORBIDDEN:
+                yield word
         case "wait":
             try:
                 yield "Waiting"
@@ -50,13 +57,16 @@ def mark(name: str) -> None:
 def agent_framework():
     from agent_framework import (
         Agent,
+        AgentResponse,
         BaseChatClient,
         ChatMiddlewareLayer,
         ChatResponse,
         ChatResponseUpdate,
         Content,
         FunctionInvocationLayer,
+        Message,
         ResponseStream,
+        agent_middleware,
         tool,
     )
 
@@ -87,7 +97,19 @@ def agent_framework():
         """Book a trip."""
         return "It is booked"
 
-    return Agent(client=Scripted(), name="helper", description="Helps.", tools=[look, book])
+    @agent_middleware
+    async def guard(context, call_next):
+        await call_next()
+        if "bomb" in context.result.text:
+            context.result = AgentResponse(messages=[Message("assistant", [REFUSAL])])
+
+    return Agent(
+        client=Scripted(),
+        name="helper",
+        description="Helps.",
+        tools=[look, book],
+        middleware=[guard] if IS_GUARDED else None,
+    )
 
 
 def agent_framework_own(port: int):
@@ -116,8 +138,9 @@ def agent_framework_own(port: int):
     return Starlette(routes=routes)
 
 
-def strands(_context_id: str = ""):
+def strands(_context_id: str = ""):  # noqa: C901 - a model, its tools and a guardrail
     from strands import Agent, tool
+    from strands.hooks import MessageAddedEvent
     from strands.models import Model
 
     class Scripted(Model):
@@ -160,13 +183,20 @@ def strands(_context_id: str = ""):
         """Book a trip."""
         return f"It is booked: {tool_context.interrupt('sure', 'Shall I book it?')}"
 
-    return Agent(
+    def guard(event: MessageAddedEvent) -> None:
+        if event.message["role"] == "assistant" and "bomb" in str(event.message):
+            event.message["content"] = [{"text": REFUSAL}]
+
+    agent = Agent(
         model=Scripted(),
         name="helper",
         description="Helps.",
         tools=[look, book],
         callback_handler=None,
     )
+    if IS_GUARDED:
+        agent.hooks.add_callback(MessageAddedEvent, guard)
+    return agent
 
 
 def strands_own(port: int):
@@ -216,11 +246,17 @@ def google_adk():
         """Book a trip."""
         return "It is booked"
 
+    def guard(callback_context, llm_response):  # noqa: ARG001 - passed by name
+        parts = llm_response.content.parts if llm_response.content else []
+        is_forbidden = any("bomb" in (part.text or "") for part in parts)
+        return saying(Part(text=REFUSAL)) if is_forbidden and not llm_response.partial else None
+
     return LlmAgent(
         model=Scripted(model="scripted"),
         name="helper",
         description="Helps.",
         tools=[look, FunctionTool(book, require_confirmation=True)],
+        after_model_callback=guard if IS_GUARDED else None,
     )
 
 
@@ -232,6 +268,7 @@ def google_adk_own(port: int):
 
 def pydantic_ai():
     from pydantic_ai import Agent, DeferredToolRequests, TextPart, ToolCallPart, UserPromptPart
+    from pydantic_ai.capabilities import Hooks
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -254,10 +291,15 @@ def pydantic_ai():
         text = "".join(each for each in made if isinstance(each, str))
         return ModelResponse(parts=[*([TextPart(text)] if text else []), *calls])
 
+    async def guard(_ctx, *, request_context, response):  # noqa: ARG001 - passed by name
+        is_forbidden = "bomb" in str(response.parts)
+        return ModelResponse(parts=[TextPart(REFUSAL)]) if is_forbidden else response
+
     agent = Agent(
         FunctionModel(whole, stream_function=streamed),
         name="helper",
         output_type=[str, DeferredToolRequests],
+        capabilities=[Hooks(after_model_request=guard)] if IS_GUARDED else [],
     )
 
     @agent.tool_plain

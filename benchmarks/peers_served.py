@@ -98,6 +98,15 @@ async def hides_errors(agent: RemoteAgent, _folder: Path) -> str:
     return "no: the text of the exception is sent" if "hunter2" in reply.text else reply.state
 
 
+async def keeps_what_is_blocked(agent: RemoteAgent, _folder: Path) -> str:
+    events = [each async for each in agent.stream("bomb")]
+    streamed = "".join(each.text for each in events if isinstance(each, TextDelta))
+    if "bomb" in streamed:
+        return "no: it is streamed"
+    text = events[-1].text
+    return "yes" if text == "I cannot help." else f"no: {shown(text) or 'an empty answer'}"
+
+
 async def cancels(agent: RemoteAgent, folder: Path) -> str:
     task = await agent.start("wait")
     if not await asyncio.to_thread(is_made, folder / "started"):
@@ -116,6 +125,7 @@ def is_made(file: Path) -> bool:
     return file.exists()
 
 
+GUARDED = "keeps what a guardrail replaces to itself"
 CHECKS: dict[str, Callable[[RemoteAgent, Path], Awaitable[str]]] = {
     "streams token by token": streams,
     "sends each text once": says_it_once,
@@ -124,6 +134,7 @@ CHECKS: dict[str, Callable[[RemoteAgent, Path], Awaitable[str]]] = {
     "keeps conversations apart": keeps_callers_apart,
     "asks for an approval, and goes on": asks,
     "keeps exceptions to itself": hides_errors,
+    GUARDED: keeps_what_is_blocked,
     "stops the model when cancelled": cancels,
 }
 
@@ -160,20 +171,21 @@ def examine(name: str, python: Path) -> dict[str, str]:
     for check, run in CHECKS.items():
         with (
             tempfile.TemporaryDirectory() as folder,
-            serving(name, python, Path(folder)) as url,
+            serving(name, python, Path(folder), is_guarded=check == GUARDED) as url,
         ):
             found[check] = asyncio.run(checked(run, url, Path(folder)))
     return found
 
 
 @contextmanager
-def serving(name: str, python: Path, folder: Path):
+def serving(name: str, python: Path, folder: Path, *, is_guarded: bool):
     """Serve the agent in a process and yield its URL."""
     port = free_port()
     log = folder / "log"
     command = [python, HERE / "peer_agents.py", name, str(port)]
     with log.open("w") as file:
         environment = os.environ | {"FOLDER": str(folder)}
+        environment |= {"GUARDED": "1"} if is_guarded else {}
         process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
         try:
             wait(process, port, str(log))
