@@ -66,13 +66,13 @@ class GatewayFields(BaseModel):
         return {"base_url": self.base_url, **asked(self)}
 
     def __init__(self, **fields: Any) -> None:
+        if refused := sorted(fields.keys() & {"temperature", "max_tokens"}):
+            raise ConfigurationError(f"OmniRoute takes no {' and no '.join(refused)}")
         BaseModel.__init__(self, **fields)  # unlike models of agents, which require `agent`
 
     def model_post_init(self, context: Any, /) -> None:
         """Create the remote agent, which connects on first use."""
         super().model_post_init(context)
-        if self.temperature is not None or self.max_tokens is not None:
-            raise ConfigurationError("OmniRoute takes no temperature and no max_tokens")
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
         self.agent = gateway_agent(card, key, self.timeout, self.max_retries, self.headers)
 
