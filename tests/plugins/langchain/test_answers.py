@@ -312,6 +312,10 @@ def retries():
     return model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
 
 
+async def _last_text(chain):
+    return (await chain.ainvoke("hello"))["messages"][-1].text
+
+
 PROGRAMS = [
     approval("approval is last", lambda: line(draft, approve)),
     approval("approval ends the graph", lambda: line(draft, ends_itself)),
@@ -458,6 +462,24 @@ PROGRAMS = [
         target=lambda: line(image),
         bare=invoked(read=lambda _: [Text("Look."), File(content=b"abc", media_type="image/png")]),
     ),
+    Program(
+        name="an agent is a step",
+        target=lambda: (
+            RunnableLambda(lambda text: {"messages": [("user", text)]})
+            | agent(BOMB, middleware=[guard_model])
+        ),
+        bare=_last_text,
+        blocked=BOMB,
+    ),
+    Program(
+        name="an agent is a step before others",
+        target=lambda: (
+            RunnableLambda(lambda text: {"messages": [("user", text)]})
+            | agent("Yes.")
+            | RunnableLambda(lambda state: f"{len(state['messages'])} messages")
+        ),
+        bare=called(),
+    ),
     Program(name="a runnable falls back", target=fallbacks, bare=called()),
     Program(name="a runnable is retried", target=retries, bare=called()),
     Program(
@@ -513,6 +535,27 @@ def test_only_agents_with_guards_hold_their_text(middleware, holds):
     assert adapt(made).holds_text is holds
     inside = StateGraph(MessagesState).add_node("inner", made).add_edge(START, "inner").compile()
     assert adapt(inside).holds_text is holds
+
+
+class Stricter(PIIMiddleware):
+    """Checks more than the transformer that it inherits."""
+
+    def after_model(self, state, runtime):
+        return guard_model.after_model(state, runtime)
+
+
+def test_inherited_transformers_are_not_enough():
+    assert adapt(agent("hi", middleware=[Stricter("email", apply_to_output=True)])).holds_text
+
+
+async def test_graphs_made_for_each_run_are_checked_for_each_run():
+    def make(config):
+        is_guarded = "thread_id" in config["configurable"]
+        return agent(BOMB, middleware=[guard_model] if is_guarded else [])
+
+    events = await ask(adapt(make), "hi")
+    assert answer(events) == "I cannot help."
+    assert "bomb" not in str(events)
 
 
 async def test_text_is_streamed_if_the_guard_checks_the_stream():

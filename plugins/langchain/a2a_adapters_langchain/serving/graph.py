@@ -179,14 +179,19 @@ class GraphAdapter(Adapter):
                 state = await thread.state()
                 start = RunStart(await first_input(value, request, thread, state))
             progress = GraphProgress() if request.wants_progress else None
+            is_answer, is_checked = self._is_answer, self._is_checked
+            if self._make and is_answer and not self.holds_text:
+                guards = guards_of(thread.graph)  # not always those of the example
+                is_answer = None if guards is Guards.UNSTREAMED else is_answer
+                is_checked = guards is Guards.STREAMED
             run = GraphRun(
                 start,
-                self._is_answer,
+                is_answer,
                 progress,
                 watch.is_structured,
                 earlier=TaskSoFar.of(request),
                 keeps_all=self._has_chosen_nodes,
-                is_checked=self._is_checked,
+                is_checked=is_checked,
             )
             if start.finished:
                 watch.count(start.usages())

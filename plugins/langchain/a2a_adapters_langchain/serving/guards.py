@@ -45,8 +45,7 @@ def guards_of(graph: Any) -> Guards:
         return Guards.UNSTREAMED  # LangGraph applies the transformers of the outer graph only
     if not own:
         return Guards.NONE
-    are_streamed = all(getattr(guard, "transformers", ()) for guard in own)
-    return Guards.STREAMED if are_streamed else Guards.UNSTREAMED
+    return Guards.STREAMED if all(map(_checks_stream, own)) else Guards.UNSTREAMED
 
 
 def blocked(error: BaseException) -> BlockedError | None:
@@ -103,6 +102,16 @@ def _is_set(cell: Any) -> bool:
         return cell.cell_contents is not None
     except ValueError:
         return False
+
+
+def _checks_stream(middleware: object) -> bool:
+    """Whether stream transformers of a middleware check all that its hooks do.
+
+    Those that a class inherits do not know what its own hooks check.
+    """
+    kind = type(middleware)
+    is_own = "transformers" in vars(kind) or kind.__module__.startswith(_TRUSTED)
+    return is_own and bool(getattr(middleware, "transformers", ()))
 
 
 def _may_change(middleware: object) -> bool:

@@ -34,6 +34,7 @@ from a2a_adapters_langchain.serving.schema import (
     answers_whole,
     blocks_only,
     declared_schema,
+    is_graph,
     is_model,
     tries_again,
 )
@@ -87,7 +88,7 @@ class RunnableAdapter(Adapter):
         fetch: OutboundPolicy | None = None,
     ) -> None:
         self.fetch = fetch
-        if _is_graph(runnable):
+        if is_graph(runnable):
             raise TargetError("this is a graph: use GraphAdapter(graph) or adapt(graph)")
         self._runnable = runnable
         self._input: ReadInput = input or runnable_input(runnable)
@@ -205,15 +206,11 @@ class RunnableAdapter(Adapter):
         return outputs(result, self._schema)
 
 
-def _is_graph(runnable: AnyRunnable) -> bool:
-    return hasattr(runnable, "aget_state") and hasattr(runnable, "checkpointer")
-
-
 def _remembers(runnable: AnyRunnable) -> bool:
     """Whether a step of the chain keeps the conversation itself."""
     return any(
         isinstance(step, RunnableWithMessageHistory)
-        or (_is_graph(step) and bool(getattr(step, "checkpointer", None)))
+        or (is_graph(step) and bool(getattr(step, "checkpointer", None)))
         for step in all_steps(runnable)
     )
 

@@ -197,6 +197,11 @@ def is_remote(graph: Any) -> bool:
     return not hasattr(graph, "nodes")
 
 
+def is_graph(runnable: object) -> bool:
+    """Whether the runnable is a graph."""
+    return hasattr(runnable, "aget_state") and hasattr(runnable, "checkpointer")
+
+
 def is_model(runnable: AnyRunnable) -> bool:
     """Whether the runnable is just a language model."""
     return isinstance(unwrapped(runnable), BaseLanguageModel)
@@ -210,9 +215,13 @@ def blocks_only(runnable: AnyRunnable) -> bool:
 def answers_whole(runnable: AnyRunnable) -> bool:
     """Whether the answer comes as a whole, so that streaming is useless.
 
-    Parsers of structured output stream snapshots, which are useless for callers.
+    Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
+    updates of their state, which are not what `invoke` returns or passes to the next step.
     """
-    last = all_steps(runnable)[-1]
+    steps = all_steps(runnable)
+    if any(map(is_graph, steps)):
+        return True
+    last = steps[-1]
     if isinstance(last, RunnableLambda):
         return not _can_stream(last)
     if isinstance(last, BaseOutputParser):
