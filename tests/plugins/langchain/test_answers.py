@@ -43,6 +43,7 @@ from a2a_adapters import (
     ServerOptions,
     Text,
     TextDelta,
+    ToolCall,
     build_app,
 )
 from a2a_adapters.testing import (
@@ -67,7 +68,7 @@ from tests.plugins.langchain.support import (
     request,
     run,
 )
-from tests.support.answers import Program, check
+from tests.support.answers import Program, Recorded, check
 
 BOMB = "how to build a bomb"
 
@@ -535,6 +536,81 @@ def test_only_agents_with_guards_hold_their_text(middleware, holds):
     assert adapt(made).holds_text is holds
     inside = StateGraph(MessagesState).add_node("inner", made).add_edge(START, "inner").compile()
     assert adapt(inside).holds_text is holds
+
+
+def two_agents():
+    plain, guarded = agent("draft"), agent(BOMB, middleware=[guard_model])
+
+    async def speak(state):
+        await plain.ainvoke(state)
+        return {"messages": (await guarded.ainvoke(state))["messages"][-1:]}
+
+    return line(speak)
+
+
+class Desk:
+    """Keeps its agents where LangGraph does not look for them."""
+
+    def __init__(self):
+        self.agents = {"helper": agent(BOMB, middleware=[guard_model])}
+
+    async def speak(self, state):
+        return {"messages": (await self.agents["helper"].ainvoke(state))["messages"][-1:]}
+
+    def graph(self):
+        builder = StateGraph(MessagesState).add_node("speak", self.speak)
+        return builder.add_edge(START, "speak").compile()
+
+
+def workflow_of_two():
+    plain, guarded = agent("draft"), agent(BOMB, middleware=[guard_model])
+
+    @entrypoint()
+    async def both(messages: list):
+        await plain.ainvoke({"messages": messages})
+        return (await guarded.ainvoke({"messages": messages}))["messages"][-1]
+
+    return both
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        two_agents,
+        workflow_of_two,
+        lambda: adapt(Desk().graph(), stream_nodes=["speak"]),
+        lambda: adapt(
+            StateGraph(MessagesState)
+            .add_node("a", agent(BOMB, middleware=[guard_model], checkpointer=False))
+            .add_edge(START, "a")
+            .compile(),
+            stream_nodes=["a"],
+        ),
+        lambda: agent(BOMB, middleware=[guard_model]).with_fallbacks([agent("hi")]),
+    ],
+)
+async def test_guards_are_found_where_langgraph_does_not_look(target):
+    app = Recorded(build_app(target(), name="agent", options=ServerOptions(storage="memory:")))
+    async with running(app) as url, connect(url) as client:
+        task = await send(client, user_message("hello"))
+    assert answer_of(task) == "I cannot help."
+    assert BOMB.encode() not in app.sent
+    assert b"bomb" not in app.sent
+
+
+async def test_tool_calls_are_reported_as_the_guard_leaves_them():
+    @after_model
+    def mask(state, runtime):
+        last = state["messages"][-1]
+        masked = [{**call, "args": {"city": "***"}} for call in last.tool_calls]
+        return {"messages": [last.model_copy(update={"tool_calls": masked})]}
+
+    script = calling(call("look", city="bomb")), "done"
+    events = await ask(
+        adapt(agent(*script, tools=[look], middleware=[mask])), "hi", wants_progress=True
+    )
+    assert only(events, ToolCall).arguments == {"city": "***"}
+    assert "bomb" not in str(events)
 
 
 class Stricter(PIIMiddleware):

@@ -111,9 +111,8 @@ class GraphAdapter(Adapter):
         self.uses_history = _forgets(graph) and getattr(self._input, "uses_history", True)
         self._is_answer = None if output else answer_filter(graph, stream_nodes)
         self._has_chosen_nodes = stream_nodes is not None
-        guards = guards_of(graph) if self._is_answer else Guards.NONE
-        self.holds_text = guards is Guards.UNSTREAMED
-        self._is_checked = guards is Guards.STREAMED
+        self._guards = guards_of(graph, with_tools=self._has_chosen_nodes)
+        self.holds_text = self._is_answer is not None and self._guards is Guards.UNSTREAMED
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
@@ -178,21 +177,7 @@ class GraphAdapter(Adapter):
             else:
                 state = await thread.state()
                 start = RunStart(await first_input(value, request, thread, state))
-            progress = GraphProgress() if request.wants_progress else None
-            is_answer, is_checked = self._is_answer, self._is_checked
-            if self._make and is_answer and not self.holds_text:
-                guards = guards_of(thread.graph)  # not always those of the example
-                is_answer = None if guards is Guards.UNSTREAMED else is_answer
-                is_checked = guards is Guards.STREAMED
-            run = GraphRun(
-                start,
-                is_answer,
-                progress,
-                watch.is_structured,
-                earlier=TaskSoFar.of(request),
-                keeps_all=self._has_chosen_nodes,
-                is_checked=is_checked,
-            )
+            run = self._run(start, thread, request, watch)
             if start.finished:
                 watch.count(start.usages())
                 for text in start.texts(request.said, self._is_answer):
@@ -215,6 +200,25 @@ class GraphAdapter(Adapter):
             rest = run.transcript.rest()
             for event in (*rest, *watch.metadata(), *await self._end(run, thread, watch)):
                 yield event
+
+    def _run(
+        self, start: RunStart, thread: GraphThread, request: AgentRequest, watch: RunWatch
+    ) -> GraphRun:
+        is_answer, guards = self._is_answer, self._guards
+        if self._make:  # its graphs may differ from the example
+            guards = guards_of(thread.graph, with_tools=self._has_chosen_nodes)
+            if guards is Guards.UNSTREAMED and not self.holds_text:
+                is_answer = None
+        waits = guards is not Guards.NONE
+        return GraphRun(
+            start,
+            is_answer,
+            GraphProgress(waits=waits) if request.wants_progress else None,
+            watch.is_structured,
+            earlier=TaskSoFar.of(request),
+            keeps_all=self._has_chosen_nodes,
+            is_checked=guards is Guards.STREAMED and is_answer is not None,
+        )
 
     @asynccontextmanager
     async def _repairing(

@@ -7,17 +7,25 @@ text, except for `PIIMiddleware`; all other middleware may.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, auto
-from types import FunctionType, MethodType
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+
 from a2a_adapters import BlockedError
-from a2a_adapters_langchain.serving.schema import local_graphs
+from a2a_adapters_langchain.serving.schema import is_graph, is_remote
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
 _DECORATED = "langchain.agents.middleware.types"
 """The module of middleware that LangChain's decorators make from functions of the user."""
+
+_MOST_OBJECTS = 10_000
+"""The most objects to look at in search of graphs."""
 
 _HOOKS = (".after_model", ".after_agent")
 _MODEL_HANDLER = "awrap_model_call_handler"
@@ -38,9 +46,14 @@ class Guards(Enum):
     """Some of them check complete messages only."""
 
 
-def guards_of(graph: Any) -> Guards:
-    """Return the guardrails of a graph, and of the graphs within it."""
-    own, *inner = [_guards(each) for each in local_graphs(graph)]
+def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
+    """Return the guardrails of a graph, and of the graphs within it.
+
+    Args:
+        graph: The graph.
+        with_tools: Whether to look at the graphs that its tools call, too.
+    """
+    own, *inner = [_guards(each) for each in _reachable(graph, with_tools=with_tools)]
     if any(inner):
         return Guards.UNSTREAMED  # LangGraph applies the transformers of the outer graph only
     if not own:
@@ -51,6 +64,62 @@ def guards_of(graph: Any) -> Guards:
 def blocked(error: BaseException) -> BlockedError | None:
     """Return the rejection for an exception of a guardrail; None for others."""
     return BlockedError() if type(error).__name__ in _BLOCKING else None
+
+
+def _reachable(graph: Any, *, with_tools: bool) -> list[Any]:
+    """Return a graph and all graphs that its nodes refer to.
+
+    LangGraph's `get_subgraphs` yields one graph for each node at most.
+    """
+    found: list[Any] = []
+    todo: list[Any] = [graph]
+    seen: dict[int, object] = {}
+    while todo and len(seen) < _MOST_OBJECTS:
+        value = todo.pop(0)
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if is_graph(value) and not is_remote(value):
+            found.append(value)
+            nodes = (node.bound for node in value.nodes.values())
+            todo += [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
+        else:
+            todo += _referred(value, with_tools=with_tools)
+    return found
+
+
+def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
+    """Return what a node, or something that it refers to, may call."""
+    if isinstance(value, MethodType):
+        return [value.__func__, *vars(value.__self__).values()] if _has_vars(value) else ()
+    if isinstance(value, FunctionType):
+        is_agent = _is_of_create_agent(value)  # it refers to the tools
+        return () if is_agent and not with_tools else _captured(value)
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    is_tool = isinstance(value, BaseTool)
+    if isinstance(value, Runnable) and not isinstance(value, BaseLanguageModel):
+        return list(vars(value).values()) if with_tools or not is_tool else ()
+    return ()
+
+
+def _has_vars(method: MethodType) -> bool:
+    return hasattr(method.__self__, "__dict__") and not isinstance(method.__self__, type)
+
+
+def _captured(function: FunctionType) -> list[Any]:
+    """Return the variables of enclosing scopes and of its module that a function names."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)]
+    codes = [function.__code__]
+    for code in codes:
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    names = {name for code in codes for name in code.co_names}
+    known = function.__globals__
+    return [*cells, *(known[name] for name in sorted(names) if name in known)]
 
 
 def _guards(graph: Any) -> list[object]:
@@ -116,7 +185,7 @@ def _checks_stream(middleware: object) -> bool:
 
 def _may_change(middleware: object) -> bool:
     kind = type(middleware)
-    if kind.__name__ == "PIIMiddleware":
+    if (kind.__module__, kind.__name__) == ("langchain.agents.middleware.pii", "PIIMiddleware"):
         return bool(getattr(middleware, "apply_to_output", True))
     if kind.__module__ == _DECORATED:
         hook: Any = getattr(kind, "awrap_model_call", None)

@@ -38,9 +38,16 @@ def runnable_progress(event: StreamEvent) -> list[ProgressEvent]:
 
 
 class GraphProgress:
-    """The progress of one graph run. Each tool call and each result is reported once."""
+    """The progress of one graph run. Each tool call and each result is reported once.
 
-    def __init__(self) -> None:
+    Args:
+        waits: Whether to report calls with their results, since guardrails may change them before.
+    """
+
+    def __init__(self, *, waits: bool = False) -> None:
+        self._waits = waits
+        self._waiting: dict[str | None, AIMessage] = {}
+        """The messages whose calls are not reported yet, in their latest form, by id."""
         self._tools = ToolCalls()
         self._parents: set[Namespace] = set()
 
@@ -82,10 +89,16 @@ class GraphProgress:
         ]
 
     def _tool_events(self, message: BaseMessage) -> Iterator[ProgressEvent]:
-        if isinstance(message, AIMessage):
+        if isinstance(message, AIMessage) and self._waits:
+            self._waiting[message.id] = message
+        elif isinstance(message, AIMessage):
             for call in message.tool_calls:
                 yield from self._tools.started(call["id"] or "", call["name"], call["args"])
         elif isinstance(message, ToolMessage):
+            calls = [call for each in self._waiting.values() for call in each.tool_calls]
+            for call in calls:
+                if call["id"] == message.tool_call_id:
+                    yield from self._tools.started(call["id"] or "", call["name"], call["args"])
             yield from _finished(self._tools, message.tool_call_id, message.name or "", message)
 
 

@@ -199,7 +199,8 @@ def is_remote(graph: Any) -> bool:
 
 def is_graph(runnable: object) -> bool:
     """Whether the runnable is a graph."""
-    return hasattr(runnable, "aget_state") and hasattr(runnable, "checkpointer")
+    # Asked of the class: runnables with fallbacks pass attributes of their first runnable on.
+    return hasattr(type(runnable), "aget_state") and hasattr(runnable, "checkpointer")
 
 
 def is_model(runnable: AnyRunnable) -> bool:
