@@ -233,6 +233,7 @@ async def live(life, make, storage, names):
     """Serve a graph, complete the named tasks, and print their final states."""
     app = build_app(make(life), name="dying", options=ServerOptions(storage=storage, limits=LIMITS))
     at_once = SendMessageConfiguration(return_immediately=True)
+    life.begin(names[0])  # its task is resumed as soon as the server starts
     async with running(app) as url, connect(url) as client:
 
         async def say(text, name, task_id=""):
