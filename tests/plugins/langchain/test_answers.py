@@ -573,11 +573,25 @@ def workflow_of_two():
     return both
 
 
+def asking_agent():
+    """An agent with a guarded agent as its tool, whose text may not be part of the answer."""
+    inner = agent(BOMB, middleware=[guard_model])
+
+    @tool
+    async def expert(question: str) -> str:
+        """Ask an expert."""
+        return (await inner.ainvoke({"messages": [("user", question)]}))["messages"][-1].text
+
+    asks = calling(call("expert", question="how?"))
+    return adapt(agent(asks, "I cannot help.", tools=[expert]), stream_nodes=["tools", "model"])
+
+
 @pytest.mark.parametrize(
     "target",
     [
         two_agents,
         workflow_of_two,
+        asking_agent,
         lambda: adapt(Desk().graph(), stream_nodes=["speak"]),
         lambda: adapt(
             StateGraph(MessagesState)

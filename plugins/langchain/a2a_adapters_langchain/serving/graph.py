@@ -216,7 +216,8 @@ class GraphAdapter(Adapter):
             GraphProgress(waits=waits) if request.wants_progress else None,
             watch.is_structured,
             earlier=TaskSoFar.of(request),
-            keeps_all=self._has_chosen_nodes,
+            # The state alone tells which text of an unseen graph its guards have accepted.
+            keeps_all=self._has_chosen_nodes and guards is not Guards.UNSTREAMED,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
         )
 
