@@ -51,8 +51,6 @@ class Quota:
         self.take(owner, size)
         return True
 
-    take_if_there = try_take
-
     def is_full_for(self, owner: str) -> bool:
         """Return whether a named owner has more than its share."""
         return bool(owner) and self._of(owner) > self._limit_per_owner

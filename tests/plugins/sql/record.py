@@ -17,6 +17,7 @@ import tempfile
 from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
 
 import psycopg
 from a2a_adapters_functions import adapt
@@ -46,7 +47,8 @@ async def work(http):
     """Exercise all reads and writes of an agent; return the results."""
 
     async def send(name, text, task_id=None, **configuration):
-        message = {"messageId": f"message-{name}", "role": "ROLE_USER", "parts": [{"text": text}]}
+        message_id = str(uuid5(NAMESPACE_URL, name))  # "done" is recognised as a retry
+        message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         message |= {"contextId": "journeys"} if task_id is None else {"taskId": task_id}
         sent = {"message": message, "configuration": configuration}
         return (await http.post("/message:send", json=sent)).json()["task"]
@@ -58,7 +60,7 @@ async def work(http):
     answered = await send("answer", "two", answered["id"])
     canceled = await send("canceled", "ask")
     canceled = (await http.post(f"/tasks/{canceled['id']}:cancel")).json()
-    await send("done", "Rome")
+    assert (await send("done", "Rome"))["id"] == done["id"]
     for path in ("/tasks", "/tasks?contextId=journeys", f"/tasks/{done['id']}"):
         (await http.get(path)).raise_for_status()
     configs = f"/tasks/{asked['id']}/pushNotificationConfigs"
@@ -139,15 +141,20 @@ def as_json(value):
     return [as_json(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
+def record(engine, folder):
+    """Write the recordings of an engine to a folder."""
+    with tempfile.TemporaryDirectory() as databases:
+        url = new_url(engine, databases)
+        statements, states = asyncio.run(statements_of(url))
+        (folder / f"{engine}.sql").write_text(tables_of(url))
+    lines = [json.dumps(each) for each in (states, *as_json(statements))]
+    (folder / f"{engine}.jsonl").write_text("\n".join([*lines, ""]))
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     for engine in ("sqlite", "postgresql"):
-        with tempfile.TemporaryDirectory() as folder:
-            url = new_url(engine, folder)
-            statements, states = asyncio.run(statements_of(url))
-            (FOLDER / f"{engine}.sql").write_text(tables_of(url))
-        lines = [json.dumps(each) for each in (states, *as_json(statements))]
-        (FOLDER / f"{engine}.jsonl").write_text("\n".join([*lines, ""]))
+        record(engine, FOLDER)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Compatibility with the previous release's database, also during a rolling update.
 
 Migrations only add things that the previous release can ignore: its processes use the new tables
-during a rolling update. Removals follow a release later. `record.py`
-writes the recordings.
+during a rolling update. Removals follow a release later. `record.py` writes the recordings; before
+the first release, it records this version.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import sqlite3
 from base64 import b64decode
 from contextlib import closing
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -20,12 +19,23 @@ from a2a_adapters_sql.migrate import differences
 
 from a2a_adapters import Limits, ServerOptions, build_app
 from tests.plugins.sql.conftest import storage_at
-from tests.plugins.sql.record import V1, book
+from tests.plugins.sql.record import FOLDER, V1, book, record
 from tests.support.requests import client_of, say
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
-RELEASED = Path(__file__).with_name("released")
+
+@pytest.fixture
+def release(database_url, tmp_path_factory):
+    """The recordings of the previous release: the tables, the statements, and the states."""
+    engine = database_url.partition(":")[0]
+    folder = FOLDER
+    if not (folder / f"{engine}.sql").exists():
+        folder = tmp_path_factory.mktemp("released")
+        record(engine, folder)
+    lines = (folder / f"{engine}.jsonl").read_text().splitlines()
+    states, *statements = [json.loads(line, object_hook=as_bytes) for line in lines]
+    return (folder / f"{engine}.sql").read_text(), statements, states
 
 
 def connected(url):
@@ -35,35 +45,25 @@ def connected(url):
     )
 
 
-def recorded(url):
-    """Return the engine and the lines of its recording."""
-    engine = url.partition(":")[0]
-    lines = (RELEASED / f"{engine}.jsonl").read_text().splitlines()
-    return engine, [json.loads(line, object_hook=as_bytes) for line in lines]
-
-
 def as_bytes(value):
     return b64decode(value["base64"]) if value.keys() == {"base64"} else value
 
 
-def make_tables(url):
-    engine, _ = recorded(url)
+def make_tables(url, tables):
     with connected(url) as connection:
-        for statement in (RELEASED / f"{engine}.sql").read_text().split(";\n"):
+        for statement in tables.split(";\n"):
             connection.execute(statement)
         connection.commit()
 
 
-def repeat_statements(url):
-    """Replay the previous release's statements; return its tasks' states."""
-    _, (states, *statements) = recorded(url)
+def repeat(url, statements):
+    """Replay the statements of the previous release."""
     with connected(url) as connection:
         for statement, parameters in statements:
             is_many = isinstance(parameters, list) and isinstance(parameters[0], (list, dict))
             cursor = connection.cursor()
             (cursor.executemany if is_many else cursor.execute)(statement, parameters)
         connection.commit()
-    return states
 
 
 FOR_EVER = Limits(input_seconds=1e9, stored_seconds=1e9)
@@ -93,15 +93,24 @@ async def check(url, states):
         assert "five seats." in json.dumps(task)
 
 
-async def test_a_database_of_the_previous_release_is_migrated_and_read(database_url):
-    make_tables(database_url)
-    states = repeat_statements(database_url)
+def test_the_recordings_are_complete(release):
+    tables, statements, states = release
+    assert "a2a_push_outbox" in tables
+    assert {statement.split()[0] for statement, _ in statements} >= {"INSERT", "UPDATE", "DELETE"}
+    assert len(states) == 4
+
+
+async def test_a_database_of_the_previous_release_is_migrated_and_read(database_url, release):
+    tables, statements, states = release
+    make_tables(database_url, tables)
+    repeat(database_url, statements)
     await migrate(database_url)
     await check(database_url, states)
 
 
-async def test_the_previous_release_works_with_the_new_tables(database_url):
-    make_tables(database_url)
+async def test_the_previous_release_works_with_the_new_tables(database_url, release):
+    tables, statements, states = release
+    make_tables(database_url, tables)
     await migrate(database_url)
-    states = repeat_statements(database_url)
+    repeat(database_url, statements)
     await check(database_url, states)

@@ -18,9 +18,9 @@ def upgrade() -> None:
     """Create the tables."""
     op.create_table(
         "a2a_tasks",
-        _key("agent", primary_key=True),
-        _key("owner", primary_key=True),
-        _key("id", primary_key=True),
+        _key("agent"),
+        _key("owner"),
+        _key("id"),
         _key("context", nullable=False),
         sa.Column("state", sa.SmallInteger, nullable=False),
         sa.Column("changed", sa.BigInteger, nullable=False),
@@ -30,6 +30,7 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Integer, nullable=False),
         sa.Column("owner_name", sa.LargeBinary, nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("id", "agent", "owner", name="a2a_tasks_pkey"),
     )
     owned = ["agent", "owner"]
     newest = ["changed", "id"]
@@ -38,6 +39,21 @@ def upgrade() -> None:
     op.create_index("a2a_tasks_state", "a2a_tasks", [*owned, "state", *newest])
     op.create_index("a2a_tasks_process", "a2a_tasks", ["process"])
     op.create_index("a2a_tasks_changed", "a2a_tasks", ["agent", "changed"])
+    is_open = sa.text("process IS NOT NULL")
+    op.create_index(
+        "a2a_tasks_open",
+        "a2a_tasks",
+        ["context"],
+        postgresql_where=is_open,
+        sqlite_where=is_open,
+    )
+    op.create_index(
+        "a2a_tasks_waiting",
+        "a2a_tasks",
+        ["agent", "changed"],
+        postgresql_where=sa.text("process IS NOT DISTINCT FROM ''"),
+        sqlite_where=sa.text("process IS ''"),
+    )
     op.create_table(
         "a2a_messages",
         _key("agent", primary_key=True),
@@ -53,6 +69,8 @@ def upgrade() -> None:
         sa.Column("id", sa.String(36), primary_key=True),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("lease_until", sa.Float, nullable=False),
+        sa.Column("taken", sa.Text),
+        sa.Column("graces", sa.SmallInteger),
     )
     op.create_table(
         "a2a_states",
