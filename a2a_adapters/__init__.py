@@ -24,18 +24,16 @@ from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
 from a2a_adapters.contract.adapter import (
     Adapter,
-    AgentDescription,
     AgentRequest,
     Asking,
     CancelFlag,
     Exchange,
-    Extension,
-    Skill,
     StateStorage,
     Turn,
     current_request,
 )
 from a2a_adapters.contract.caller import Caller
+from a2a_adapters.contract.card import AgentDescription, Card, Extension, Provider, Skill
 from a2a_adapters.contract.errors import (
     A2AAdaptersError,
     AccessDeniedError,
@@ -138,13 +136,14 @@ __all__ = [
     "Adapter", "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError",
     "AgentOptions", "AgentReply", "AgentRequest", "AnswerText", "AnyOf", "ApiKeyAuth",
     "ApiKeys", "Asking", "AuthRequired", "Authenticator", "BackgroundServer", "BearerAuth",
-    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "CheckedSpeech",
+    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "Card", "CheckedSpeech",
     "ConfigurationError", "Conversation", "ConversationState", "Data", "ErrorCategory",
     "Exchange", "Extension", "Factory", "File", "Finding", "ForbiddenError",
     "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired", "InvalidInputError",
     "JwtTokens", "LimitedWait", "Limits", "ListedAgent", "ListenError", "MessageInput",
     "MissingExtraError", "NamedInputs", "NamedTarget", "NoAdapterError", "OutboundPolicy",
     "Output", "Part", "PluginStatus", "Plugins", "ProcessStates", "Progress", "ProgressEvent",
+    "Provider",
     "PushOptions", "PushReceiver", "Question", "ReasoningFilter", "Rejected", "RemoteAgent",
     "RemoteAgentError", "RemoteAnswerError", "RemoteArtifact", "RemoteAuthError",
     "RemoteConnectionError", "RemoteEvent", "RemoteOptions", "RemoteRefusedError", "RemoteTask",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.auth import Secret
     from a2a_adapters.calling.options import PushReceiver, SendOptions
     from a2a_adapters.calling.reply import ReplyState
-    from a2a_adapters.contract.adapter import AgentDescription
+    from a2a_adapters.contract.card import AgentDescription
 
 
 class RemoteAgent:

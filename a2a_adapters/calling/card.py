@@ -22,7 +22,7 @@ from a2a_adapters.calling.errors import (
 )
 from a2a_adapters.calling.failures import UNAUTHORIZED, reason_of
 from a2a_adapters.calling.http import get
-from a2a_adapters.contract.adapter import AgentDescription, Skill
+from a2a_adapters.contract.card import AgentDescription, Skill
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.parts import Data
 from a2a_adapters.contract.plugins import installed_plugins

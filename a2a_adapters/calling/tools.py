@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.calling.reply import AgentReply
     from a2a_adapters.calling.task import RemoteTask
-    from a2a_adapters.contract.adapter import AgentDescription, Skill
+    from a2a_adapters.contract.card import AgentDescription, Skill
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _STILL_WORKING = "(It is still working. Call this tool again, with any message, to wait for it.)"

@@ -21,61 +21,13 @@ if TYPE_CHECKING:
     import httpx
     from a2a.types import Message
 
+    from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.contract.events import AgentEvent, InputRequired
 
 __all__ = [
-    "Adapter", "AgentDescription", "AgentRequest", "Asking", "CancelFlag", "Exchange", "Extension",
-    "Skill", "StateStorage", "Turn", "current_request",
+    "Adapter", "AgentRequest", "Asking", "CancelFlag", "Exchange", "StateStorage", "Turn",
+    "current_request",
 ]  # fmt: skip
-
-_DEFAULT_INPUT_MODES = ("text/plain", "application/json")
-_DEFAULT_OUTPUT_MODES = ("text/plain", "application/json")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
-    """A capability that the agent card lists (A2A 1.0, `AgentSkill`).
-
-    `input_schema` and `output_schema` are JSON schemas of the data it takes and returns. A2A skills
-    have no field for them, so the card adds them to the description.
-    """
-
-    id: str
-    name: str
-    description: str
-    tags: Sequence[str] = ()
-    examples: Sequence[str] = ()
-    input_schema: Mapping[str, JSON] | None = None
-    output_schema: Mapping[str, JSON] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
-    """A protocol extension that the agent card lists (A2A 1.0, section 4.6).
-
-    Messages that do not activate a `required` extension are refused.
-    """
-
-    uri: str
-    description: str = ""
-    required: bool = False
-    params: Mapping[str, JSON] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDescription:
-    """The public description of a target, from which its agent card is built.
-
-    Never include a prompt. `input_modes` and `output_modes` are media types; `*/*` is any type.
-    """
-
-    name: str
-    description: str
-    version: str = "1.0.0"
-    skills: Sequence[Skill] = ()
-    extensions: Sequence[Extension] = ()
-    input_modes: Sequence[str] = _DEFAULT_INPUT_MODES
-    output_modes: Sequence[str] = _DEFAULT_OUTPUT_MODES
 
 
 class CancelFlag:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from starlette.routing import Route
     from starlette.types import Scope
 
-    from a2a_adapters.contract.adapter import AgentDescription, StateStorage
+    from a2a_adapters.contract.adapter import StateStorage
+    from a2a_adapters.contract.card import AgentDescription
 
 T = TypeVar("T")
 

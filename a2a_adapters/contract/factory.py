@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
-from a2a_adapters.contract.adapter import Adapter, AgentDescription, AgentRequest
+from a2a_adapters.contract.adapter import Adapter, AgentRequest
 from a2a_adapters.contract.errors import ConfigurationError, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.contract.events import AgentEvent
 
 _MESSAGE_NAMES = frozenset({"text", "request"})

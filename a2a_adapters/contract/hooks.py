@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from a2a.server.request_handlers.request_handler import RequestHandler
     from a2a.types import AgentCard
 
-    from a2a_adapters.contract.adapter import Adapter, AgentDescription
+    from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
+    from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part

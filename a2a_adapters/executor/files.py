@@ -16,7 +16,8 @@ from a2a_adapters.contract.text import clipped
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-    from a2a_adapters.contract.adapter import AgentRequest, Extension, FetchPolicy
+    from a2a_adapters.contract.adapter import AgentRequest, FetchPolicy
+    from a2a_adapters.contract.card import Extension
     from a2a_adapters.contract.events import Output
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part

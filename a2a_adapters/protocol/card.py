@@ -10,21 +10,22 @@ from a2a.types import (
     AgentCard,
     AgentExtension,
     AgentInterface,
+    AgentProvider,
     AgentSkill,
     SecurityRequirement,
     StringList,
 )
 
-from a2a_adapters.contract.adapter import Skill
+from a2a_adapters.contract.card import Provider, Skill, listed_skills
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol.conversion import to_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from a2a.types import SecurityScheme
 
-    from a2a_adapters.contract.adapter import AgentDescription, Extension
+    from a2a_adapters.contract.card import AgentDescription, Extension
     from a2a_adapters.contract.parts import JSON
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
@@ -98,6 +99,9 @@ def build_card(
         name=description.name,
         description=description.description + (_schemas(skills[0]) if len(skills) == 1 else ""),
         version=description.version,
+        provider=_provider(description.provider),
+        icon_url=description.icon_url or None,
+        documentation_url=description.documentation_url or None,
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
             streaming=True,
@@ -113,12 +117,6 @@ def build_card(
             SecurityRequirement(schemes={name: StringList()}) for name in schemes
         ],
     )
-
-
-def listed_skills(description: AgentDescription) -> Sequence[Skill]:
-    """Return the agent's skills, or a general one for an agent that names none."""
-    only = Skill(id="answer", name=description.name, description=description.description)
-    return description.skills or [only]
 
 
 def _skill(skill: Skill, agent: AgentDescription) -> AgentSkill:
@@ -144,6 +142,12 @@ def _schemas(skill: Skill) -> str:
 
 def _line(schema: Mapping[str, JSON]) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+
+
+def _provider(provider: Provider | None) -> AgentProvider | None:
+    if provider is None:
+        return None
+    return AgentProvider(organization=provider.organization, url=provider.url)
 
 
 def _extension(extension: Extension) -> AgentExtension:

@@ -17,7 +17,7 @@ from a2a_adapters.bindings.http import HttpAgent, caller_of
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.concurrency.outliving import outliving_calls
-from a2a_adapters.contract.adapter import AgentDescription, Extension
+from a2a_adapters.contract.card import AgentDescription, Card, Extension
 from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
@@ -105,11 +105,12 @@ class ServedAgent:
         has_adapter = isinstance(self.executor, AdapterExecutor)
         files = [options.files.extension] if options.files and has_adapter else []
         extensions = [*options.extensions, *files]
+        card = _card_of(named)
         if isinstance(self.executor, AdapterExecutor):
-            self.executor.name = named.name or ""
+            self.executor.name = card.name or ""
             if self.executor.adapter.holds_text:
                 extensions.append(_HELD if options.hold_text else _UNCHECKED)
-        self.about = _describe(self.executor, named, extensions)
+        self.about = _describe(self.executor, card, extensions)
         self.address = address
         self._options = options
         self.storage = storage.of(address.name or self.about.name)
@@ -196,8 +197,7 @@ class ServedAgents:
     def __init__(
         self,
         target: object,
-        name: str | None,
-        description: str | None,
+        card: Card,
         url: str | None,
         options: ServerOptions,
         dialects: Sequence[object],
@@ -212,9 +212,9 @@ class ServedAgents:
         self._root = Address(url or "", options.trust_forwarded)
         self.protection = Protection(options)
         if isinstance(target, Mapping):
-            if name or description:
+            if card != Card():
                 raise ConfigurationError(
-                    "name and description apply to one agent; use NamedTarget for several"
+                    "name, description and card apply to one agent; use NamedTarget for several"
                 )
             self._agents = [self._make(key, item, options) for key, item in target.items()]
             if not self._agents:
@@ -224,7 +224,7 @@ class ServedAgents:
                     "gRPC supports one agent per port; serve the agents separately"
                 )
         else:
-            named = NamedTarget(target, name, description)
+            named = NamedTarget(target, card=card)
             rates = self.protection.rates
             self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
         if options.console and CONSOLE not in dialects:
@@ -304,7 +304,7 @@ class ServedAgents:
     def _make(self, key: object, item: object, options: ServerOptions) -> ServedAgent:
         address = self._address_of(key)
         each = item if isinstance(item, NamedTarget) else NamedTarget(item)
-        named = replace(each, name=each.name or address.name)
+        named = replace(each, name=_card_of(each).name or address.name)
         return ServedAgent(named, address, options, self.storage, self.protection.rates)
 
     def _address_of(self, key: object) -> Address:
@@ -316,20 +316,22 @@ class ServedAgents:
         return replace(self._root, path=f"/agents/{key}")
 
 
+def _card_of(named: NamedTarget) -> Card:
+    """Return what is said about a target: by its name and description, its card, and itself."""
+    said = Card(name=named.name or None, description=named.description or None)
+    return said.over((named.card or Card()).over(Card.of(named.target)))
+
+
 def _describe(
-    executor: AgentExecutor, named: NamedTarget, extensions: Sequence[Extension]
+    executor: AgentExecutor, card: Card, extensions: Sequence[Extension]
 ) -> AgentDescription:
     if isinstance(executor, AdapterExecutor):
         about = executor.adapter.describe()
     else:
         kind = type(executor).__name__
         about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
-    return replace(
-        about,
-        name=named.name or about.name,
-        description=named.description or about.description,
-        extensions=[*about.extensions, *extensions],
-    )
+    about = card.applied(about)
+    return replace(about, extensions=[*about.extensions, *extensions])
 
 
 def _bindings(

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 
 from a2a_adapters.concurrency.threads import use_threads
+from a2a_adapters.contract.card import Card
 from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
@@ -53,6 +54,7 @@ def build_app(
     *,
     name: str | None = None,
     description: str | None = None,
+    card: Card | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
     dialects: Sequence[object] = (),
@@ -69,6 +71,7 @@ def build_app(
             or a mapping of names to these.
         name: The agent's name in its card; by default the target's own.
         description: The agent's description in its card; by default the target's own.
+        card: What the card says, in place of what is derived from the target.
         url: The public address in the card; by default the one that the client used.
         options: Authentication, limits, storage, ...
         dialects: Additional dialects to speak, as the names or options objects of their plugins.
@@ -81,12 +84,15 @@ def build_app(
         MissingExtraError: The options request gRPC or metrics, which are not installed.
     """
     options = checked_options(options, ServerOptions)
+    about = Card(name=name, description=description).over(
+        checked_options(card, Card, "card").over(Card.of(target))
+    )
     if url:
         check_public(url)
     calls: dict[str, ASGIApp] = {}
 
     def build(ready: object) -> _Start:
-        agents = ServedAgents(ready, name, description, url, options, dialects)
+        agents = ServedAgents(ready, about, url, options, dialects)
         return agents, Router(
             agents.routes(*health_routes(options.health_paths)), default=not_found
         )

@@ -14,6 +14,7 @@ from a2a_adapters.serving.server import Server, check_storage, options_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from a2a_adapters.contract.card import Card
     from a2a_adapters.serving.options import ServerOptions
     from a2a_adapters.serving.server import OnStart
 
@@ -27,6 +28,7 @@ def serve_in_background(  # noqa: PLR0913 - a choice each
     port: int = 0,
     name: str | None = None,
     description: str | None = None,
+    card: Card | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
     storage: str | None = None,
@@ -48,7 +50,13 @@ def serve_in_background(  # noqa: PLR0913 - a choice each
         chosen = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
         asyncio.run(check_storage(chosen))
         app = build_app(
-            target, name=name, description=description, url=url, options=chosen, dialects=dialects
+            target,
+            name=name,
+            description=description,
+            card=card,
+            url=url,
+            options=chosen,
+            dialects=dialects,
         )
         return Server(app, host, port, chosen, on_start)
 

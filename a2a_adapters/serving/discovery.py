@@ -17,13 +17,13 @@ from starlette.datastructures import URL, Headers
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from a2a_adapters.contract.card import listed_skills
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol.card import (
     CARD_TYPE,
     CATALOG_PATH,
     CATALOG_TYPE,
     WELL_KNOWN_PATHS,
-    listed_skills,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope
 
-    from a2a_adapters.contract.adapter import AgentDescription
+    from a2a_adapters.contract.card import AgentDescription
 
 _CACHE_CONTROL = "public, max-age=60"
 _PORT = re.compile(r":\d+$")

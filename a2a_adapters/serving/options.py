@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from a2a.server.tasks import TaskStore
     from a2a.types import AgentCard
 
-    from a2a_adapters.contract.adapter import Extension
+    from a2a_adapters.contract.card import Card, Extension
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.executor.files import FileService
     from a2a_adapters.observability.figures import Workers
@@ -174,8 +174,10 @@ class NamedTarget:
         target: As for `build_app`.
         name: The agent's name; by default its key in the mapping.
         description: The agent's description; by default the target's own.
+        card: What its card says, in place of what is derived from the target.
     """
 
     target: object
     name: str | None = None
     description: str | None = None
+    card: Card | None = None

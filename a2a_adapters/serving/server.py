@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+    from a2a_adapters.contract.card import Card
     from a2a_adapters.serving.agents import ServedAgents
 
     OnStart: TypeAlias = Callable[[Sequence[str], ServedAgents], None]
@@ -55,6 +56,7 @@ def serve(  # noqa: PLR0913 - a choice each
     port: int | None = 8000,
     name: str | None = None,
     description: str | None = None,
+    card: Card | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
     storage: str | None = None,
@@ -74,6 +76,7 @@ def serve(  # noqa: PLR0913 - a choice each
         port: The port to listen on; 0 takes a free one, and None 8000 or the next free one.
         name: As for `build_app`.
         description: As for `build_app`.
+        card: As for `build_app`.
         url: As for `build_app`.
         options: As for `build_app`.
         storage: The storage URL, in place of `ServerOptions.storage`.
@@ -100,7 +103,13 @@ def serve(  # noqa: PLR0913 - a choice each
     options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     asyncio.run(check_storage(options))
     app = build_app(
-        target, name=name, description=description, url=url, options=options, dialects=dialects
+        target,
+        name=name,
+        description=description,
+        card=card,
+        url=url,
+        options=options,
+        dialects=dialects,
     )
     server = Server(app, host, port, options, on_start)
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
@@ -120,6 +129,7 @@ async def aserve(  # noqa: PLR0913 - a choice each
     port: int = 8000,
     name: str | None = None,
     description: str | None = None,
+    card: Card | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
     storage: str | None = None,
@@ -134,7 +144,13 @@ async def aserve(  # noqa: PLR0913 - a choice each
     log_server(options.log_format)
     await check_storage(options)
     app = build_app(
-        target, name=name, description=description, url=url, options=options, dialects=dialects
+        target,
+        name=name,
+        description=description,
+        card=card,
+        url=url,
+        options=options,
+        dialects=dialects,
     )
     await Server(app, host, port, options).serve()
 

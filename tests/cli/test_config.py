@@ -92,10 +92,14 @@ def test_config_show_prints_an_equivalent_file(folder):
     (folder / "one.toml").write_text(
         "push = true\ncors_origins = ['https://a.example']\n[agents]\nloud = 'app:shout'\n"
         "[agents.poet]\ntarget = 'app:shout'\ndescription = 'Says \"hi\" é'\n"
+        "[agents.poet.card]\nversion = '2.1.0'\n"
+        "skills = [{id = 'ode', name = 'Ode', description = 'Praises.', tags = ['verse']}]\n"
+        "provider = {organization = 'Poets', url = 'https://poets.example'}\n"
     )
     before, _ = shown("--config", "one.toml")
     (folder / "two.toml").write_text(run("config", "show", "--config", "one.toml").stdout)
     assert shown("--config", "two.toml")[0] == before
+    assert before["agents"]["poet"]["card"]["skills"][0]["tags"] == ["verse"]
 
 
 def test_every_option_of_a_server_has_a_key(folder):
@@ -134,6 +138,8 @@ def test_every_option_of_a_server_has_a_key(folder):
         ("[push]\nstore = 1", "push.store: there is no such setting; there are allow_private,"),
         ("port = 70000", "a2a-adapters.toml: port: Input should be less than or equal to 65535"),
         ("[limits]\nruns = -1", "limits.runs: Input should be greater than or equal to 0"),
+        ("[card]\nskils = []", "card.skils: there is no such setting; did you mean skills?"),
+        ("target = 'app:shout'\n[card]\nicon_url = 'x'", "Card.icon_url must be a web address"),
         ("agents = 1", "a2a-adapters.toml: agents: Input should be a valid dictionary"),
         ("push = 'x'", "a2a-adapters.toml: push: "),
         ("port = = 1", "a2a-adapters.toml is invalid: Invalid value (at line 1, column 8)"),

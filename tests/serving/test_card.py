@@ -5,7 +5,16 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from a2a_adapters import AgentDescription, ServerOptions, Skill, build_app
+from a2a_adapters import (
+    AgentDescription,
+    Card,
+    ConfigurationError,
+    NamedTarget,
+    Provider,
+    ServerOptions,
+    Skill,
+    build_app,
+)
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
 from tests.support.requests import serving
@@ -155,3 +164,77 @@ def test_skills_are_listed():
         ["t"],
         ["e"],
     )
+
+
+REFUND = Skill(id="refund", name="Refund", description="Pays back.", tags=["money"])
+
+
+async def card_of(app, path=PATHS[0]):
+    return (await fetch(app, path))[1].json()
+
+
+async def test_a_card_replaces_what_is_derived():
+    card = Card(
+        name="Desk",
+        version="2.1.0",
+        skills=[REFUND],
+        provider=Provider("Example Ltd", "https://example.com"),
+        icon_url="https://example.com/desk.png",
+        documentation_url="https://example.com/desk",
+        input_modes=["text/plain", "image/png"],
+        output_modes=["text/plain"],
+    )
+    seen = await card_of(build_app(hello, card=card))
+    assert (seen["name"], seen["description"]) == ("Desk", "Say hello.")
+    assert seen["version"] == "2.1.0"
+    assert [(skill["id"], skill["tags"]) for skill in seen["skills"]] == [("refund", ["money"])]
+    assert seen["provider"] == {"organization": "Example Ltd", "url": "https://example.com"}
+    assert seen["iconUrl"] == "https://example.com/desk.png"
+    assert seen["documentationUrl"] == "https://example.com/desk"
+    assert seen["defaultInputModes"] == ["text/plain", "image/png"]
+    assert seen["skills"][0]["outputModes"] == ["text/plain"]
+
+
+async def test_a_card_adds_tags_and_examples_to_the_skill():
+    seen = await card_of(build_app(hello, card=Card(tags=["chat"], examples=["Hello!"])))
+    [skill] = seen["skills"]
+    assert (skill["tags"], skill["examples"]) == (["chat"], ["Hello!"])
+    assert skill["description"] == "Say hello."
+
+
+async def test_a_target_may_bring_its_card():
+    @Card(version="3.0.0", tags=["chat"], name="Echo")
+    def echo(text: str) -> str:
+        """Repeat."""
+        return text
+
+    seen = await card_of(build_app(echo, name="Parrot", card=Card(version="4.0.0")))
+    assert (seen["name"], seen["version"], seen["skills"][0]["tags"]) == (
+        "Parrot",
+        "4.0.0",
+        ["chat"],
+    )
+    agents = {"a": echo, "b": NamedTarget(echo, card=Card(version="5.0.0"))}
+    app = build_app(agents)
+    assert (await card_of(app, f"/agents/a{PATHS[0]}"))["name"] == "Echo"
+    assert (await card_of(app, f"/agents/b{PATHS[0]}"))["version"] == "5.0.0"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Card(tags="chat"), r"Card.tags must be a list, such as \['chat'\]"),
+        (lambda: Card(skills=["chat"]), "must be a list of Skill"),
+        (lambda: Card(icon_url="desk.png"), "Card.icon_url must be a web address"),
+        (lambda: Card(provider=Provider("E", "e")), "Card.provider.url must be a web address"),
+        (lambda: build_app(hello, card={"version": "1"}), r"card must be Card\(...\)"),
+        (lambda: build_app({"a": hello}, card=Card(version="1")), "use NamedTarget for several"),
+        (
+            lambda: build_app(hello, card=Card(skills=[REFUND, REFUND], tags=["x"])),
+            "has 2 skills: give tags and examples to each",
+        ),
+    ],
+)
+def test_a_wrong_card_is_refused(make, message):
+    with pytest.raises(ConfigurationError, match=message):
+        make()

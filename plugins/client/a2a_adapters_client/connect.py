@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a.client import Client
     from a2a.types import Task
 
-    from a2a_adapters.contract.adapter import AgentDescription
+    from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters_client.access import Access
 
     T = TypeVar("T")

@@ -98,7 +98,7 @@ def _lines(
         if value is not None and key not in tables:
             yield f"{key} = {_shown(value)}", sources.origin(".".join((*path, key)))
     for key, value in tables.items():
-        if not all(isinstance(each, dict) for each in value.values()):
+        if any(each is not None and not isinstance(each, dict) for each in value.values()):
             yield "", ""
             yield f"[{'.'.join(map(_quoted, (*path, key)))}]", ""
         yield from _lines(value, sources, (*path, key))
@@ -110,7 +110,14 @@ def _quoted(key: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value in TOML syntax, which for strings, numbers and lists equals JSON."""
+    """Return a value in TOML syntax, which for strings and numbers equals JSON."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        said = [
+            f"{_quoted(key)} = {_shown(each)}" for key, each in value.items() if each is not None
+        ]
+        return f"{{ {', '.join(said)} }}"
     return "inf" if value == math.inf else json.dumps(_safe(value), ensure_ascii=False)
 
 

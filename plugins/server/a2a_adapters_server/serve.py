@@ -204,6 +204,7 @@ def serve(
             port=chosen_port,
             name=settings.name,
             description=settings.description,
+            card=settings.card.card(),
             url=settings.url,
             options=options,
             dialects=[*settings.dialects, *own_dialects(settings.platform), "page"],

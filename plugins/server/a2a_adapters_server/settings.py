@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from a2a_adapters.cli.targets import load_target
-from a2a_adapters.contract.adapter import Extension
+from a2a_adapters.contract.card import Card, Extension, Provider, Skill
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
@@ -63,12 +63,53 @@ class PushTable(_numbers_of(PushOptions)):  # type: ignore[misc]
         return PushOptions(outbound=outbound, **table)
 
 
+class SkillTable(Table):
+    """`[[card.skills]]`: the fields of `Skill`, without schemas."""
+
+    id: str
+    name: str
+    description: str
+    tags: list[str] = Field(default_factory=list)
+    examples: list[str] = Field(default_factory=list)
+
+
+class ProviderTable(Table):
+    """`provider` of a card."""
+
+    organization: str
+    url: str
+
+
+class CardTable(Table):
+    """`[card]`: the fields of `Card`, except for name and description."""
+
+    version: str | None = None
+    skills: list[SkillTable] | None = None
+    tags: list[str] | None = None
+    examples: list[str] | None = None
+    provider: ProviderTable | None = None
+    icon_url: str | None = None
+    documentation_url: str | None = None
+    input_modes: list[str] | None = None
+    output_modes: list[str] | None = None
+
+    def card(self) -> Card:
+        """Convert the table into a card."""
+        said = self.model_dump()
+        if self.skills is not None:
+            said["skills"] = [Skill(**each.model_dump()) for each in self.skills]
+        if self.provider is not None:
+            said["provider"] = Provider(**self.provider.model_dump())
+        return Card(**said)
+
+
 class AgentSettings(Table):
     """`[agents.NAME]`: one of several agents."""
 
     target: str
     name: str | None = None
     description: str | None = None
+    card: CardTable = Field(default_factory=CardTable)
 
 
 class ServerSettings(Table):
@@ -79,6 +120,7 @@ class ServerSettings(Table):
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     name: str | None = None
     description: str | None = None
+    card: CardTable = Field(default_factory=CardTable)
     host: str = "127.0.0.1"
     port: Port = 8000
     url: str | None = None
@@ -164,7 +206,9 @@ class ServerSettings(Table):
                 "there is nothing to serve: name MODULE:ATTRIBUTE, or write a2a-adapters.toml"
             )
         return {
-            key: NamedTarget(load_target(agent.target), agent.name, agent.description)
+            key: NamedTarget(
+                load_target(agent.target), agent.name, agent.description, agent.card.card()
+            )
             for key, agent in self.agents.items()
         }
 

@@ -33,7 +33,7 @@ _PLATFORM_PORT = "PORT"
 """The variable in which Cloud Run, Heroku and others say where to listen."""
 _TABLES: dict[str, Any] = {"limits": LimitsTable, "push": PushTable}
 _TARGETS = {"target", "agents"}
-_ABOUT = {"name", "description"}
+_ABOUT = {"name", "description", "card"}
 """Keys that describe a file's single target."""
 
 
@@ -135,7 +135,7 @@ def _from(environment: Mapping[str, str]) -> Content:
     settings: Content = {
         key: environment[_variable(key)]
         for key in ServerSettings.model_fields
-        if key not in {"agents", *_TABLES} and environment.get(_variable(key))
+        if key not in {"agents", "card", *_TABLES} and environment.get(_variable(key))
     }
     if str(settings.get("port", "")).startswith("tcp://"):
         del settings["port"]  # Kubernetes names the address of a Service `a2a-adapters` so
