@@ -53,6 +53,7 @@ PUBLIC = {"", "concurrency", "conversing", "dialects"}
 """Modules of the core that every plugin may import."""
 
 BUILT_IN = {
+    "bench": {"cli"},
     "check": {"calling", "cli", "contract", "net", "protocol"},
     "client": {"calling", "cli", "contract", "net", "observability", "protocol", "serving"},
     "console": {
@@ -83,6 +84,7 @@ BUILT_IN = {
 BETWEEN_PLUGINS = {
     ("ag_ui", "endpoints"): "both post to one URL and read options in words of the command line",
     ("ag_ui", "openai"): "both follow the runs of tasks, and hand a history over as text",
+    ("bench", "check"): "its command resolves the names of agents, too",
     ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
     ("client", "oauth"): "`auth login` finds the endpoints of cards, and requests tokens there",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SECTIONS = {
     "Call agents": ("send", "chat", "console", "agents", "history", "discover", "card", "task",
-                    "auth", "check"),
+                    "auth", "check", "bench"),
     "Serve agents": ("init", "serve", "config", "tasks", "db", "demo-server"),
     "This program": ("plugins", "completion", "help"),
 }  # fmt: skip

@@ -57,6 +57,7 @@ def test_commands_are_completed():
 
 COMMANDS = [
     "send", "chat", "console", "agents", "history", "discover", "card", "task", "auth", "check",
+    "bench",
     "init", "serve", "config", "tasks", "db", "demo-server", "plugins", "completion", "help",
 ]  # fmt: skip
 
