@@ -8,7 +8,7 @@ import math
 import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
@@ -47,6 +47,12 @@ __all__ = ["aserve", "serve", "serve_runnable"]
 
 _LAST_SECONDS = 1.0
 """Time that remaining tasks get to end after they are cancelled."""
+
+_ACCEPTED_PER_TURN = 64
+"""Maximum number of connections accepted in a turn; other processes may take the rest."""
+
+_PAUSE_SECONDS = 1.0
+"""Time without accepting after an error, such as too many open files."""
 
 
 def serve(  # noqa: PLR0913 - a choice each
@@ -270,12 +276,23 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start answering, and show the addresses."""
-        await super().startup(sockets)
+        if sockets and type(asyncio.get_running_loop()).__module__.startswith("uvloop"):
+            await super().startup([])
+            acceptors = [_Acceptor(each, self._connection) for each in sockets]
+            self.servers = cast("list[asyncio.Server]", acceptors)
+        else:
+            await super().startup(sockets)
         places = [server.sockets[0].getsockname()[:2] for server in self.servers]
         roots = [f"http://{f'[{host}]' if ':' in host else host}:{port}" for host, port in places]
         if roots:  # otherwise a signal has stopped it in the meantime
             self._open.enter_context(blocking.answering_at(places))
             self._on_start(roots, self._agents)
+
+    def _connection(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
     @property
     def _agents(self) -> ServedAgents:
@@ -288,6 +305,56 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         # Not later, because uvicorn then raises the signal again that stopped it.
         await self._open.aclose()
+
+
+class _Acceptor:
+    """Accepts the connections of a listening socket on uvloop, many in each turn of the loop.
+
+    uvloop itself accepts one in each turn. Under a thousand streams a turn takes tens of
+    milliseconds, so new requests, health checks among them, would wait for seconds.
+    """
+
+    def __init__(self, listening: socket.socket, make: Callable[[], asyncio.Protocol]) -> None:
+        self.sockets = [listening]
+        self._listening = listening
+        self._make = make
+        self._loop = asyncio.get_running_loop()
+        self._starting: set[asyncio.Task[object]] = set()
+        listening.setblocking(False)
+        self._loop.add_reader(listening, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_PER_TURN):
+            try:
+                connection, _ = self._listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:  # such as too many open files
+                self._pause(error)
+                return
+            connection.setblocking(False)
+            start = self._loop.connect_accepted_socket(self._make, connection)
+            starting = self._loop.create_task(start)
+            self._starting.add(starting)
+            starting.add_done_callback(self._starting.discard)
+
+    def _pause(self, error: OSError) -> None:
+        logger.warning("cannot accept connections for %g s: %s", _PAUSE_SECONDS, error)
+        self._loop.remove_reader(self._listening)
+        self._loop.call_later(_PAUSE_SECONDS, self._resume)
+
+    def _resume(self) -> None:
+        if self.sockets:
+            self._loop.add_reader(self._listening, self._accept)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        if self.sockets:
+            self.sockets = []
+            self._loop.remove_reader(self._listening)
+
+    async def wait_closed(self) -> None:
+        """Do nothing: it is closed at once."""
 
 
 def _probes(options: ServerOptions) -> list[str]:
