@@ -8,7 +8,15 @@ from a2a_adapters.contract.checking import check_fields
 
 _POSITIVE = frozenset(
     {"body_bytes", "body_seconds", "connections", "connections_per_address", "header_bytes"}
-    | {"idle_seconds", "lease_seconds", "run_seconds", "sweep_seconds", "threads", "values"}
+    | {
+        "idle_seconds",
+        "lag_seconds",
+        "lease_seconds",
+        "run_seconds",
+        "sweep_seconds",
+        "threads",
+        "values",
+    }
 )
 """The limits that would stop a server if they were 0."""
 
@@ -24,6 +32,7 @@ class Limits:
         runs: Maximum number of concurrent runs.
         queued_runs: Maximum number of messages queued for a run; further ones are refused. One
             owner, or one address of anonymous callers, can use half of `runs + queued_runs`.
+        lag_seconds: Maximum delay of the event loop; new messages are refused while it lasts.
         run_seconds: Maximum duration of a run; then its task fails.
         idle_seconds: Maximum time between two events of a run; then its task fails.
         input_seconds: Maximum time a task waits for its caller; then it fails.
@@ -84,6 +93,7 @@ class Limits:
 
     runs: int = 1000
     queued_runs: int = 1000
+    lag_seconds: float = 2
     run_seconds: float = 900
     idle_seconds: float = 600
     input_seconds: float = 3600

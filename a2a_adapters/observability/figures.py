@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from prometheus_client.registry import Collector
 
+    from a2a_adapters.observability.loop import LoopLag
+
 BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
 """Upper bounds of a histogram's buckets, in seconds."""
 
@@ -173,11 +175,12 @@ class Workers(Protocol):
 class ProcessFigures:
     """The dialect of Prometheus: what `/metrics` shows.
 
-    `outliving` returns the number of blocking calls that outlive their tasks. The metrics of
-    `workers` are included.
+    `outliving` returns the number of blocking calls that outlive their tasks, and `lag`
+    the delay of the running event loop. The metrics of `workers` are included.
     """
 
     agents: Mapping[str, Figures]
     outliving: Callable[[], int]
+    lag: Callable[[], LoopLag]
     storage: Collector | None
     workers: Workers | None

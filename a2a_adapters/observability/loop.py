@@ -1,4 +1,4 @@
-"""Warns about functions that block the event loop and so all callers."""
+"""Measures the delay of the event loop, and warns about functions that block it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import logging
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -20,15 +22,61 @@ _INTERVAL = 0.5
 _LONG = 1.0
 _LOOP_MODULES = frozenset({"asyncio.base_events", "asyncio.runners"})
 
+_LASTING = 3
+"""Number of consecutive measurements that make a delay a lasting one."""
+
+_LOG_SECONDS = 60.0
+"""Minimum time between two warnings about a lasting delay."""
+
+
+class LoopLag:
+    """The delay of an event loop: the time that a new callback waits for its turn.
+
+    Attributes:
+        seconds: The last measurement.
+        lasting: The least of the last three measurements.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = self.lasting = 0.0
+        self._last = deque([0.0] * _LASTING, _LASTING)
+        self._silent_until = 0.0
+
+    def add(self, seconds: float, most: float) -> None:
+        """Note a measurement; warn of a lasting delay of more than half of `most`, its limit."""
+        self._last.append(seconds)
+        self.seconds, self.lasting = seconds, min(self._last)
+        now = time.monotonic()
+        if self.lasting > most / 2 and now > self._silent_until:
+            self._silent_until = now + _LOG_SECONDS
+            logger.warning(
+                "the event loop is %.1f s late, and so are all answers: this process has more "
+                "work than one core can do. Run more processes (--workers), or lower Limits.runs; "
+                "new messages are refused beyond Limits.lag_seconds (%g)",
+                self.lasting,
+                most,
+            )
+
+
+_lags: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopLag] = WeakKeyDictionary()
+
+
+def loop_lag() -> LoopLag:
+    """Return the delay of the running event loop, which `watched_loop` measures."""
+    return _lags.setdefault(asyncio.get_running_loop(), LoopLag())
+
 
 @contextmanager
-def watched_loop() -> Generator[None]:
-    """Log functions that block the running event loop for more than a second.
+def watched_loop(most: float) -> Generator[None]:
+    """Measure the delay of the running event loop, and log functions that block it for a second.
 
-    A thread checks the loop's responsiveness twice a second, so requests are not slowed down.
+    A thread does so twice a second, so requests are not slowed down.
+
+    Args:
+        most: The limit of a lasting delay, in seconds.
     """
     over = threading.Event()
-    watch = (asyncio.get_running_loop(), threading.get_ident(), over)
+    watch = (asyncio.get_running_loop(), threading.get_ident(), over, loop_lag(), most)
     threading.Thread(target=_watch, args=watch, name="a2a-loop-watch", daemon=True).start()
     try:
         yield
@@ -36,7 +84,9 @@ def watched_loop() -> Generator[None]:
         over.set()
 
 
-def _watch(loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event) -> None:
+def _watch(
+    loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event, lag: LoopLag, most: float
+) -> None:
     while not over.wait(_INTERVAL):
         since, sign = time.monotonic(), threading.Event()
         try:
@@ -44,6 +94,7 @@ def _watch(loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event) 
         except RuntimeError:
             return  # the loop is closed
         if sign.wait(_LONG):
+            lag.add(time.monotonic() - since, most)
             continue
         culprit = _culprit(sys._current_frames().get(thread))  # noqa: SLF001 - there is no other way
         if culprit:
@@ -56,8 +107,9 @@ def _watch(loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event) 
         while not sign.wait(_INTERVAL):
             if over.is_set():
                 return
+        seconds = time.monotonic() - since
+        lag.add(seconds, most)
         if culprit:
-            seconds = time.monotonic() - since
             logger.warning("%s blocked the event loop for %.1f s", culprit, seconds)
 
 

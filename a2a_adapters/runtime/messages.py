@@ -17,6 +17,7 @@ from a2a_adapters.concurrency import shielded
 from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.net.addresses import SHARE
+from a2a_adapters.observability.loop import loop_lag
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
 from a2a_adapters.runtime.context import MessageContext, SentRequests
@@ -106,7 +107,8 @@ class Messages:
             subscriber: Receives the events of the run, from the first one on.
 
         Raises:
-            ServerBusyError: No capacity is left, or the server is shutting down.
+            ServerBusyError: No capacity is left, the event loop is late, or the server is shutting
+                down.
             InvalidParamsError: It is not allowed, or its unique id was used for another one.
             UnsupportedOperationError: The task cannot take a message now.
             ConversationElsewhereError: Another process has to answer it; nothing was begun.
@@ -125,6 +127,8 @@ class Messages:
         caller: str = context.user.user_name or context.state.get(SHARE, "")
         if self.is_closed:
             raise ServerBusyError(STOPPED)
+        if loop_lag().lasting > self._admission.limits.lag_seconds:
+            raise ServerBusyError
         self._admission.check(params, context.requested_extensions)
         if not self._capacity.has(caller, 1):
             raise ServerBusyError

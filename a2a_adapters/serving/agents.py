@@ -25,6 +25,7 @@ from a2a_adapters.contract.events import HELD_TEXT_EXTENSION
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.observability.figures import ProcessFigures, Workers
+from a2a_adapters.observability.loop import loop_lag
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
@@ -259,6 +260,7 @@ class ServedAgents:
         return ProcessFigures(
             {agent.address.name or agent.about.name: agent.runtime.figures for agent in self},
             outliving_calls,
+            loop_lag,
             self.storage.figures,
             None if metrics is True else metrics,
         )

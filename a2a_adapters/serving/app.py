@@ -121,7 +121,7 @@ def build_app(
                 await agents.start()
                 if not agents.storage.is_durable and share_a_port():
                     logger.warning(_NOT_SHARED)
-                with settled(), watched_loop():
+                with settled(), watched_loop(options.limits.lag_seconds):
                     yield
             finally:
                 trimming.cancel()

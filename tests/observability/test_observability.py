@@ -9,7 +9,7 @@ import sys
 
 import httpx
 import pytest
-from a2a.types import CancelTaskRequest, GetTaskRequest
+from a2a.types import CancelTaskRequest, GetTaskRequest, TaskState
 from a2a.utils.errors import A2AError, TaskNotFoundError
 from opentelemetry import propagate
 from prometheus_client import REGISTRY, Counter
@@ -283,6 +283,36 @@ async def test_messages_that_find_no_room_are_counted():
         gate.set()
         await first
         assert (await figures(url))["a2a_refusals_total", "ServerBusyError"] == 1
+
+
+async def test_new_messages_are_refused_while_the_loop_is_late(caplog):
+    gate = asyncio.Event()
+
+    async def wait(text):
+        await gate.wait()
+        return text
+
+    # Every delay exceeds it, but only the third one in a row lasts.
+    options = ServerOptions(metrics=True, limits=Limits(lag_seconds=1e-9))
+    async with (
+        running(build_app(wait, options=options)) as url,
+        httpx.AsyncClient(base_url=url, timeout=60, headers=V1) as http,
+        connect(url) as client,
+    ):
+        begun = asyncio.create_task(stream(client, user_message("hello")))
+        await eventually(url, ("a2a_running",), 1)
+        async with asyncio.timeout(60):
+            while "Limits.lag_seconds" not in caplog.text:
+                assert (await http.get("/healthz")).status_code == 200
+        refused = await http.post("/message:send", json=say("hello"))
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert (await http.get("/livez")).status_code == 200
+        found = await figures(url)
+        assert found["a2a_loop_lag_seconds",] > 0
+        assert found["a2a_refusals_total", "ServerBusyError"] == 1
+        gate.set()
+        assert (await begun)[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+    assert caplog.text.count("Limits.lag_seconds") == 1
 
 
 def test_figures_need_their_extra(monkeypatch):

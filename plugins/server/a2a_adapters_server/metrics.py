@@ -72,6 +72,7 @@ class _Agents(Collector):
     def __init__(self, figures: ProcessFigures) -> None:
         self._agents = figures.agents
         self._outliving = figures.outliving
+        self._lag = figures.lag
 
     def collect(self) -> Iterable[Metric]:
         """Yield all metrics of all agents."""
@@ -99,6 +100,11 @@ class _Agents(Collector):
             "a2a_outliving_calls",
             "Blocking calls and agents that outlive their tasks.",
             value=self._outliving(),
+        )
+        yield GaugeMetricFamily(
+            "a2a_loop_lag_seconds",
+            "Time that a callback waits for its turn in the event loop.",
+            value=self._lag().seconds,
         )
 
 
