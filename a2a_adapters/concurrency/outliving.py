@@ -25,13 +25,17 @@ class TaskCalls:
     Attributes:
         request: The `AgentRequest` that is being answered.
         observed: The `ObservedRun` of its answer.
+        agent: The agent whose threads it uses.
+        reserved: The pool that keeps a thread for its next call, if any.
     """
 
     request: Any
     observed: Any
+    reserved: object = None
 
-    def __init__(self, task_id: str) -> None:
+    def __init__(self, task_id: str, agent: object = None) -> None:
         self._task_id = task_id
+        self.agent = agent
         self._running = 0
         self._is_over = False
 
@@ -40,6 +44,13 @@ class TaskCalls:
         if isinstance(function, _Watched):
             return function
         return _Watched(self, function)
+
+    def use_reservation(self, pool: object) -> bool:
+        """Use the thread that a pool keeps for it; return whether there is one."""
+        is_there = self.reserved is pool
+        if is_there:
+            self.reserved = None
+        return is_there
 
     def end(self) -> None:
         """Note that the task was stopped, and log the number of calls that continue."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import os
 import threading
+import time
+from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+logger = logging.getLogger(__name__)
+
+_LOG_SECONDS = 60.0
+"""Minimum time between two log lines about waiting calls."""
 
 LARGE_BYTES = 8 * 1024
 """Size beyond which a conversion may block the event loop noticeably."""
@@ -44,6 +52,10 @@ class ThreadPool(ThreadPoolExecutor):
         self._limit = max_workers
         self._name = name
         self._calls: SimpleQueue[_Queued | None] = SimpleQueue()
+        """Calls that begin now."""
+        self._taken: Counter[object] = Counter()
+        """Number of calls that run, or have a reserved thread, by their share."""
+        self._waiting: dict[object, deque[_Queued | _Reservation]] = {}
         self._guard = threading.Lock()
         self._is_over = False
         self._unoccupied = self._started = 0
@@ -57,29 +69,65 @@ class ThreadPool(ThreadPoolExecutor):
             RuntimeError: The pool was shut down.
         """
         calls = CURRENT.get()
-        call = _Queued(Future(), partial(calls.watched(fn) if calls else fn, *args, **kwargs))
+        function = partial(calls.watched(fn) if calls else fn, *args, **kwargs)
+        call = _Queued(Future(), function, self._share_of(calls))
         with self._guard:
             if self._is_over:
                 raise RuntimeError("the thread pool was shut down")
-            self._calls.put(call)
-            if self._unoccupied:
-                self._unoccupied -= 1
-            elif self._started < self._limit:
-                self._started += 1
-                threading.Thread(
-                    target=self._work, name=f"{self._name}_{self._started}", daemon=True
-                ).start()
+            if (calls is not None and calls.use_reservation(self)) or self._take(call.share):
+                self._begin(call)
+            else:
+                self._wait(call.share, call)
         return call.future
+
+    def _share_of(self, _calls: TaskCalls | None) -> object:
+        """Return the key of those calls that share the limit."""
+        return None
+
+    def _take(self, share: object) -> bool:
+        is_free = self._taken[share] < self._limit
+        self._taken[share] += is_free
+        return is_free
+
+    def _wait(self, share: object, waiting: _Queued | _Reservation) -> None:
+        self._waiting.setdefault(share, deque()).append(waiting)
+
+    def _begin(self, call: _Queued) -> None:
+        self._calls.put(call)
+        if self._unoccupied:
+            self._unoccupied -= 1
+            return
+        self._started += 1
+        threading.Thread(
+            target=self._work, name=f"{self._name}_{self._started}", daemon=True
+        ).start()
 
     def _work(self) -> None:
         thread = threading.current_thread()
         while (call := self._calls.get()) is not None:
             self.busy.add(thread)
             call.run()
+            share = call.share
             del call  # do not keep the result alive
             self.busy.discard(thread)
             with self._guard:
                 self._unoccupied += 1
+                self._pass_on(share)
+
+    def _pass_on(self, share: object) -> None:
+        """Let the next call of a share begin in place of one that has ended."""
+        waiting = self._waiting.get(share)
+        while waiting:
+            following = waiting.popleft()
+            if isinstance(following, _Queued):
+                self._begin(following)
+                return
+            if following.grant():
+                return
+        self._waiting.pop(share, None)
+        self._taken[share] -= 1
+        if not self._taken[share]:
+            del self._taken[share]
 
     def allow(self, max_workers: int) -> None:
         """Raise the maximum number of concurrent calls to at least `max_workers`."""
@@ -90,18 +138,71 @@ class ThreadPool(ThreadPoolExecutor):
         """Refuse new calls and cancel the queued ones."""
         with self._guard:
             self._is_over = True
+            left = [each for waiting in self._waiting.values() for each in waiting]
+            self._waiting.clear()
             while not self._calls.empty():
                 if (call := self._calls.get()) is not None:
-                    call.future.cancel()
+                    left.append(call)
+            for each in left:
+                each.future.cancel()
             for _ in range(self._started):
                 self._calls.put(None)
+
+
+class AgentThreads(ThreadPool):
+    """The threads of an event loop. Each agent has as many, so that none takes those of another."""
+
+    _silent_until = 0.0
+
+    def _share_of(self, calls: TaskCalls | None) -> object:
+        return calls.agent if calls else None
+
+    def _wait(self, share: object, waiting: _Queued | _Reservation) -> None:
+        super()._wait(share, waiting)
+        now = time.monotonic()
+        if share is not None and now > self._silent_until:
+            self._silent_until = now + _LOG_SECONDS
+            logger.warning(
+                "%d blocking calls of an agent run, the maximum: others wait for a thread "
+                "(Limits.threads)",
+                self._limit,
+            )
+
+    def is_full(self, calls: TaskCalls) -> bool:
+        """Return whether the next call of a task has to wait."""
+        return self._taken[calls.agent] >= self._limit
+
+    async def reserve(self, calls: TaskCalls) -> None:
+        """Wait for a thread, and keep it for the next call of a task, or until `give_back`."""
+        share = calls.agent
+        with self._guard:
+            if self._take(share):
+                calls.reserved = self
+                return
+            reservation = _Reservation(asyncio.get_running_loop())
+            self._wait(share, reservation)
+        try:
+            await reservation.future
+        except BaseException:
+            with self._guard:
+                if not reservation.withdraw():
+                    self._pass_on(share)
+            raise
+        calls.reserved = self
+
+    def give_back(self, calls: TaskCalls) -> None:
+        """Let others have the thread of a task that did not use it."""
+        with self._guard:
+            if calls.use_reservation(self):
+                self._pass_on(calls.agent)
 
 
 class _Queued:
     """A queued call."""
 
-    def __init__(self, future: Future[Any], function: Callable[[], Any]) -> None:
+    def __init__(self, future: Future[Any], function: Callable[[], Any], share: object) -> None:
         self.future = future
+        self.share = share
         self._function = function
 
     def run(self) -> None:
@@ -115,28 +216,62 @@ class _Queued:
             self.future.set_result(result)
 
 
+class _Reservation:
+    """A coroutine that waits for a thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.future: asyncio.Future[None] = loop.create_future()
+        self._loop = loop
+        self._is_granted = self._is_withdrawn = False
+
+    def grant(self) -> bool:
+        """Give it a thread, from any thread; return whether it still wants one."""
+        if self._is_withdrawn:
+            return False
+        try:
+            self._loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:  # the loop is closed
+            return False
+        self._is_granted = True
+        return True
+
+    def _wake(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
+    def withdraw(self) -> bool:
+        """Stop waiting; return whether that is in time."""
+        self._is_withdrawn = True
+        return not self._is_granted
+
+
 _pools: WeakSet[ThreadPool] = WeakSet()
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPool] = WeakKeyDictionary()
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AgentThreads] = WeakKeyDictionary()
 
 
 def use_threads(limit: int) -> None:
-    """Let the running event loop run at least `limit` blocking calls concurrently.
+    """Let the running event loop run at least `limit` blocking calls of each agent concurrently.
 
     The loop's default executor, in which frameworks run blocking code, has few threads. It is
     replaced by one pool for the loop's lifetime, because the previous executor cannot be read.
     """
     loop = asyncio.get_running_loop()
-    pool = _of_loops[loop] = _of_loops.get(loop) or ThreadPool(limit)
+    pool = _of_loops[loop] = _of_loops.get(loop) or AgentThreads(limit)
     pool.allow(limit)
     loop.set_default_executor(pool)
 
 
+def threads() -> AgentThreads | None:
+    """Return the running event loop's threads, if `use_threads` has set them up."""
+    return _of_loops.get(asyncio.get_running_loop())
+
+
 def busy_threads() -> int:
     """Return the number of threads that are still busy after waiting 0.1 s for each."""
-    threads = [thread for pool in _pools for thread in tuple(pool.busy)]
-    for thread in threads:
+    busy = [thread for pool in _pools for thread in tuple(pool.busy)]
+    for thread in busy:
         thread.join(timeout=0.1)
-    return sum(thread.is_alive() for thread in threads)
+    return sum(thread.is_alive() for thread in busy)
 
 
 def _safe(function: Callable[[], T]) -> T:

@@ -184,6 +184,10 @@ class Adapter(ABC):
     """Whether `stream` may yield a `Reply`. The client then sees the task with the first event
     instead of immediately."""
 
+    blocks: bool = False
+    """Whether each run begins with `run_in_thread`. Its task is "submitted" until it has a thread,
+    and its time counts from then."""
+
     uses_history: bool = False
     """Whether requests need `AgentRequest.history`."""
 

@@ -25,8 +25,8 @@ _POSITIVE = frozenset(
 class Limits:
     """Resource limits of one served agent. Times are in seconds, sizes in bytes.
 
-    Each agent on a port has its own limits. Only the threads are shared by all agents of an event
-    loop: the highest `threads` of them applies.
+    Each agent on a port has its own limits. The highest `threads` of an event loop's agents applies
+    to each.
 
     Attributes:
         runs: Maximum number of concurrent runs.
@@ -62,7 +62,7 @@ class Limits:
         subscriber_bytes: Maximum size of updates queued for a subscriber, besides the largest one.
         subscribers_bytes: Maximum size of updates queued for all subscribers; beyond it, slow ones
             lose their unread updates.
-        threads: Maximum number of concurrent blocking calls.
+        threads: Maximum number of an agent's concurrent blocking calls. Further ones wait.
         header_bytes: Maximum size of the request target and headers; each header counts 32 bytes
             extra.
         body_bytes: Maximum size of a request body.

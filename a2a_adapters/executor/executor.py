@@ -16,7 +16,7 @@ from a2a.utils.errors import InvalidParamsError
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
-from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, AgentThreads, computed, threads
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import BlockedError, InvalidInputError, failure_of
 from a2a_adapters.contract.events import (
@@ -37,7 +37,7 @@ from a2a_adapters.contract.events import (
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
-from a2a_adapters.executor.conversations import Conversations
+from a2a_adapters.executor.conversations import Conversations, ConversationTurn
 from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.files import FileFetcher, FileService
 from a2a_adapters.executor.history import History, StoredHistory
@@ -192,6 +192,8 @@ class AdapterExecutor(AgentExecutor):
 
     async def _end(self, run: Run) -> None:
         """Release the resources of a run that has ended."""
+        if isinstance(run.calls.reserved, AgentThreads):
+            run.calls.reserved.give_back(run.calls)
         if run.events is not None and not run.parked and runs_now(run.task):
             await self._close(run, run.events)
         if not run.parked:
@@ -227,7 +229,7 @@ class AdapterExecutor(AgentExecutor):
         said = context, context_id, cancelled, self._offered
         is_large = context.message is not None and context.message.ByteSize() > LARGE_BYTES
         request = await computed(agent_request, *said) if is_large else agent_request(*said)
-        calls = parked.calls if parked else TaskCalls(task_id)
+        calls = parked.calls if parked else TaskCalls(task_id, self)
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
@@ -250,17 +252,28 @@ class AdapterExecutor(AgentExecutor):
         run.is_awaited_at_once = getattr(context.configuration, "return_immediately", False)
         return run
 
+    def _is_full(self, run: Run) -> bool:
+        """Return whether a run has to wait for a slot or a thread."""
+        pool = threads() if self.adapter.blocks else None
+        return self._slots.locked() or (pool is not None and pool.is_full(run.calls))
+
+    async def _take_slot(self, run: Run, turn: ConversationTurn) -> None:
+        """Wait for a slot, and for a thread if the adapter needs one."""
+        if run.queue is not None and run.is_unowned and self._is_full(run):
+            await run.writer.submitted()  # other processes must not let messages overtake it
+        await turn.take(self._slots)
+        if self.adapter.blocks and (pool := threads()) is not None:
+            await pool.reserve(run.calls)
+
     async def _answer(self, run: Run) -> None:
         request = run.request
         key = (request.owner, request.context_id)
-        has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
+        has_to_wait = self._conversations.is_busy(key) or self._is_full(run)
         if has_to_wait and not run.writer.announced:
             await run.writer.announce(request.message, states.SUBMITTED)
         run.turn = self._conversations.turn(key)
         async with run.turn:
-            if run.queue is not None and run.is_unowned and self._slots.locked():
-                await run.writer.submitted()  # other processes must not let messages overtake it
-            await run.turn.take(self._slots)
+            await self._take_slot(run, run.turn)
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return

@@ -62,7 +62,7 @@ def build_app(
     """Return an ASGI application that serves `target` as an A2A agent.
 
     A mapping of names to targets becomes several agents: each answers under `/agents/<name>/`, and
-    `/agents` lists them. They share only the server's threads.
+    `/agents` lists them.
 
     Args:
         target: A LangChain runnable, a LangGraph graph, a function, or any other object that a

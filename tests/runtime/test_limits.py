@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import threading
 
 import httpx
 import pytest
@@ -108,6 +109,84 @@ async def test_an_agent_can_call_another_on_its_port_under_any_load():
         asked = (send(client, user_message(str(n))) for n in range(3))
         answers = [answer_of(task) for task in await asyncio.gather(*asked)]
     assert sorted(answers) == ["back: 0", "back: 1", "back: 2"]
+
+
+class Blocked:
+    """A function that blocks its thread until it is released."""
+
+    def __init__(self):
+        self.gate = threading.Event()
+        self.begun = 0
+
+    def answer(self, text: str) -> str:
+        self.begun += 1
+        assert self.gate.wait(60)
+        return text
+
+
+async def count_of(http, metric):
+    lines = (await http.get("/metrics")).text.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(metric))
+
+
+async def test_blocking_calls_of_an_agent_leave_others_their_threads(caplog):
+    agent = Blocked()
+    agents = {"slow": agent.answer, "quick": lambda text: text}
+    options = ServerOptions(metrics=True, limits=Limits(threads=4))
+    async with (
+        running(build_app(agents, options=options)) as url,
+        connect(f"{url}/agents/slow/") as slow,
+        connect(f"{url}/agents/quick/") as quick,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        tasks = [(await begin(slow)).task for _ in range(20)]
+        assert [task.status.state for task in tasks] == [WORKING] * 4 + [SUBMITTED] * 16
+        assert answer_of(await send(quick, user_message("hello"))) == "hello"
+        assert await count_of(http, 'a2a_queued{agent="slow"}') == 16
+        assert await count_of(http, 'a2a_running{agent="slow"}') == 4
+        # A waiting one can be cancelled, and gives way to the others.
+        await slow.cancel_task(CancelTaskRequest(id=tasks[-1].id))
+        agent.gate.set()
+        async with asyncio.timeout(60):
+            while await count_of(http, 'a2a_tasks_total{agent="slow",state="completed"}') < 19:
+                pass
+    assert agent.begun == 19
+    assert caplog.text.count("Limits.threads") == 1
+
+
+async def test_the_time_of_a_blocking_call_counts_from_its_thread():
+    agent = Blocked()
+    limits = {"threads": 1, "run_seconds": 1, "idle_seconds": 600}
+    async with limited(agent.answer, **limits) as url, connect(url) as client:
+        first = (await begin(client)).task
+        waiting = [(await begin(client)).task for _ in range(3)]
+        async with asyncio.timeout(60):
+            while await state_of(client, first.id) != FAILED:
+                pass
+        # Its thread cannot be stopped, and the others have not begun.
+        assert [await state_of(client, task.id) for task in waiting] == [SUBMITTED] * 3
+        agent.gate.set()
+        async with asyncio.timeout(60):
+            while {await state_of(client, task.id) for task in waiting} != {COMPLETED}:
+                pass
+
+
+async def test_a_function_around_an_async_one_leaves_its_thread():
+    agent, all_run, loop = Gated(), asyncio.Event(), asyncio.get_running_loop()
+
+    def wrapped(text: str):
+        if text == "last":
+            loop.call_soon_threadsafe(all_run.set)
+        return agent.answer(text)
+
+    async with limited(wrapped, threads=2) as url, connect(url) as client:
+        tasks = [(await begin(client)).task for _ in range(5)]
+        tasks.append((await begin(client, "last")).task)
+        await asyncio.wait_for(all_run.wait(), 60)
+        agent.gate.set()
+        async with asyncio.timeout(60):
+            while {await state_of(client, task.id) for task in tasks} != {COMPLETED}:
+                pass
 
 
 async def test_a_refused_answer_leaves_the_question_open():

@@ -65,6 +65,7 @@ class FunctionAdapter(Adapter):
         self._description = description
         self.may_reply = self._signature.may_reply
         self.uses_history = bool(self._signature.request)
+        self.blocks = self._signature.kind in {Kind.PLAIN, Kind.GENERATOR}
 
     def describe(self) -> AgentDescription:
         """Describe the function by its name and docstring."""

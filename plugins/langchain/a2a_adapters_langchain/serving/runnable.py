@@ -94,7 +94,7 @@ class RunnableAdapter(Adapter):
         self._input: ReadInput = input or runnable_input(runnable)
         self._output = output
         self._make_config = config
-        self._is_blocking = any(blocks_only(step) for step in all_steps(runnable))
+        self.blocks = any(blocks_only(step) for step in all_steps(runnable))
         self._schema = declared_schema(runnable)
         self._is_whole = output is not None or answers_whole(runnable)
         self._has_steps = not is_model(runnable)
@@ -124,7 +124,7 @@ class RunnableAdapter(Adapter):
         watch = RunWatch(request.cancelled)
         config = self._config(request, watch)
         chain = self._runnable
-        if self._is_blocking:
+        if self.blocks:
             chain = InThreads(chain, request.task_id)
         if request.wants_progress and self._has_steps:
             return self._run_with_progress(chain, value, config, watch)
