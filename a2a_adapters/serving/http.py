@@ -251,6 +251,9 @@ class BoundedHttp(HttpToolsProtocol):
             self._is_refused = True
             raise _RefusedError
         super().on_headers_complete()
+        if self.expect_100_continue:
+            # A refused client may leave its body out; its next request would be read as the body.
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Process a piece of the body; the next one is read when this one has been consumed."""

@@ -114,6 +114,22 @@ async def test_a_client_that_asks_first_is_refused_before_it_sends():
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
+async def test_a_client_that_asks_first_cannot_leave_a_body_for_its_next_request():
+    """Its connection is closed: otherwise a proxy that shares it gets the answers of others."""
+    app = build_app(length)
+    async with running(app) as url:
+        address = httpx.URL(url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        head = ["POST / HTTP/1.1", "Host: localhost", "Origin: http://evil.example"]
+        head += ["Content-Length: 100", "Expect: 100-continue", "", ""]
+        writer.write("\r\n".join(head).encode())
+        async with asyncio.timeout(60):
+            answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 403 ")
+    assert b"connection: close" in answer.lower()
+
+
 async def test_refused_bodies_are_discarded_within_limits():
     bodies = Bodies(Limits(bodies_bytes=100_000))
     limit = BodyLimit(build_app(length), bodies)

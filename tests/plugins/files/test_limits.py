@@ -128,6 +128,25 @@ async def test_invalid_requests_for_uploads(tmp_path, asked):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
+async def test_a_request_that_is_not_json_is_refused_and_the_connection_kept(
+    tmp_path, content_type, caplog
+):
+    store = stored(tmp_path)
+    headers = {**ANN, "Content-Type": content_type, "Origin": "http://localhost"}
+    limits = httpx.Limits(max_connections=1)
+    async with (
+        running(app(echo(store), store)) as url,
+        httpx.AsyncClient(limits=limits) as http,
+    ):
+        for _ in range(3):
+            answer = await http.post(f"{url}/files", content=b"{", headers=headers)
+            assert answer.status_code == 400
+            assert answer.json()["error"]["message"]
+        assert (await ask(http, url)).status_code == 201
+    assert not [each for each in caplog.records if each.exc_info]
+
+
 async def test_forged_links_and_parts(tmp_path):
     store = stored(tmp_path)
     async with running(app(echo(store), store)) as url, httpx.AsyncClient() as http:

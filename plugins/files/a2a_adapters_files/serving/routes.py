@@ -9,6 +9,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
+from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from obstore.exceptions import BaseError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import ClientDisconnect
@@ -106,6 +107,8 @@ class _Files:
         store = self._store
         try:
             asked = _Upload.model_validate(await read_json(request))
+        except (ContentTypeNotSupportedError, JSONParseError) as error:
+            return _refusal(400, error.message)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(map(str, first["loc"]))
