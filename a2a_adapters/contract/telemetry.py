@@ -46,8 +46,9 @@ class ObservedRun(Observed):
 
     is_active = False
 
-    def note(self, values: Mapping[str, JSON]) -> None:
-        """Note metadata that the adapter reports."""
+    def note(self, values: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Note metadata that the adapter reports, and return the part for the caller."""
+        return values
 
     def metadata(self) -> Mapping[str, JSON]:
         """Return the metadata to add to the task, now or at the end of the run."""

@@ -374,7 +374,8 @@ class AdapterExecutor(AgentExecutor):
                 sent = event if self._files.store is None else await self._files.store.sent(event)
                 await run.writer.output(sent)
             case Reply(parts=parts, metadata=metadata, extensions=extensions):
-                output = Output(parts, metadata=metadata, extensions=extensions)
+                shown = run.writer.observed.note(metadata)
+                output = Output(parts, metadata=shown, extensions=extensions)
                 await self._write_content(run, output)
             case TaskMetadata(values=values):
                 run.writer.add_metadata(dict(values))

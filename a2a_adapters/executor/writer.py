@@ -293,8 +293,7 @@ class TaskWriter:
             ValueError: It cannot be expressed as JSON.
         """
         agent_struct(values)
-        self.observed.note(values)
-        self._metadata.update(values)
+        self._metadata.update(self.observed.note(values))
 
     async def progress(self, event: ProgressEvent) -> None:
         """Send an event of the progress extension."""
@@ -305,12 +304,11 @@ class TaskWriter:
     async def ask(self, event: InputRequired) -> None:
         """Leave the task waiting for its caller."""
         await self.close_text()
-        self.observed.note(event.metadata)
+        metadata = dict(self.observed.note(event.metadata))
         if self.observed.is_active:
             self._metadata.update(self.observed.metadata())
         message = self._message(question_parts(event))
         message.extensions.extend(self._activated(event.extensions))
-        metadata = dict(event.metadata)
         if event.durable:
             metadata |= {DURABLE: True, ARTIFACTS: self._artifacts}
         if metadata:
@@ -323,9 +321,9 @@ class TaskWriter:
         """Answer with a message, without a task."""
         message = agent_message(reply.parts, self._context_id)
         message.extensions.extend(self._activated(reply.extensions))
-        self.observed.note(reply.metadata)
+        shown = self.observed.note(reply.metadata)
         observed = self.observed.metadata() if self.observed.is_active else {}
-        if metadata := {**reply.metadata, **observed}:
+        if metadata := {**shown, **observed}:
             message.metadata.CopyFrom(agent_struct(metadata))
         if self._is_timed:
             _stamp(message, _now())

@@ -175,7 +175,12 @@ def _rest(own: Account, models: Models) -> Account:
 def without_agents(bill: object) -> dict[str, JSON]:
     """Return the sums of a bill, without the agents and tasks behind them."""
     known = bill if isinstance(bill, Mapping) else {}
-    return {name: known[name] for name in ("own", "models") if name in known}
+    sums: dict[str, JSON] = {}
+    if isinstance(own := known.get("own"), Mapping):
+        sums["own"] = _account_as_json(Account(spending_of(own), models_of(own.get("models"))))
+    if "models" in known:
+        sums["models"] = _as_json(models_of(known["models"]))
+    return sums
 
 
 def bill_of(
@@ -214,8 +219,8 @@ def bill_of(
     entries: list[JSON] = [
         each.as_json(is_counted=is_counted[id(each)], left=left) for each in delegates
     ]
-    own_json: dict[str, JSON] = {**own.total.as_json(), "models": _as_json(own.models)}
-    metadata[BILL] = {"own": own_json, "models": _as_json(models), "delegates": entries}
+    bill: dict[str, JSON] = {"own": _account_as_json(own), "models": _as_json(models)}
+    metadata[BILL] = {**bill, "delegates": entries}
     return metadata
 
 
@@ -233,6 +238,10 @@ def _own_models(own: Account, counted: Spending) -> Models:
         return {name: rest} if rest else {}
     unnamed = rest_of(rest, named)
     return merged([own.models, {UNKNOWN: unnamed} if unnamed else {}])
+
+
+def _account_as_json(account: Account) -> dict[str, JSON]:
+    return {**account.total.as_json(), "models": _as_json(account.models)}
 
 
 def _as_json(models: Models) -> dict[str, JSON]:

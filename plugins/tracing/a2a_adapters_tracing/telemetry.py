@@ -224,10 +224,13 @@ class ServedRun(ObservedRun):
         self._span.__exit__(*error)
         self._span.end(error[1] if isinstance(error[1], BaseException) else None)
 
-    def note(self, values: Mapping[str, JSON]) -> None:
-        """Note what the agent's own models used."""
+    def note(self, values: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Note what the agent's own models used, and hide the agents in a bill."""
         self._reported |= {name: values[name] for name in _REPORTED if name in values}
-        self.is_active |= BILL in values and not self._shows_agents
+        if BILL not in values or self._shows_agents:
+            return values
+        self.is_active = True
+        return {**values, BILL: without_agents(values[BILL])}
 
     def metadata(self) -> Mapping[str, JSON]:
         """Return the trace and, if the agent has delegates, the bill."""

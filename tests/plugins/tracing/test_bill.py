@@ -5,25 +5,33 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import httpx
 import pytest
+from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import APIKeySecurityScheme, SecurityScheme
 from a2a_adapters_tracing import BILL
 
 from a2a_adapters import (
+    PROGRESS_EXTENSION,
     AgentRequest,
     Authenticator,
     Caller,
     InputRequired,
+    Progress,
     Rejected,
     RemoteAgent,
     RemoteTaskError,
+    Reply,
     ServerOptions,
     TaskMetadata,
+    Text,
+    TextDelta,
     TokenUsage,
     build_app,
 )
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.testing import running
+from tests.support.requests import V1, rpc, say
 
 SCHEME = SecurityScheme(
     api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Badge")
@@ -156,6 +164,36 @@ async def test_agents_in_a_bill_that_an_adapter_reports_are_hidden_too():
 
     async with chain(lambda: boaster, options=ServerOptions()) as remote:
         assert (await remote.send("hello")).metadata[BILL] == {"models": {}}
+
+
+@pytest.mark.parametrize("end", ["answer", "question", "message", "failure"])
+async def test_no_event_shows_the_agents_in_a_bill_that_an_adapter_reports(end):
+    delegate = {"agent": "hidden", "task_id": "hidden-1", "state": "completed"}
+    used = {"total_tokens": 3, "agent": "hidden", "delegates": [delegate]}
+    bill = {"own": {**used, "models": {"m": used}}, "models": {"m": used}, "delegates": [delegate]}
+
+    async def boaster(request: AgentRequest):
+        """Reports the bill of another agent as its own."""
+        if end == "message":
+            yield Reply([Text("done")], metadata={BILL: bill})
+            return
+        yield TaskMetadata({BILL: bill})
+        yield Progress("working")
+        yield TextDelta("first")
+        if end == "failure":
+            raise ValueError("no")
+        if end == "question":
+            yield InputRequired("Which?", metadata={BILL: bill}, durable=True)
+
+    app = build_app(boaster)
+    headers = {**V1, HTTP_EXTENSION_HEADER: PROGRESS_EXTENSION}
+    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=headers) as http:
+        call = rpc("SendStreamingMessage", say("hello"))
+        async with http.stream("POST", "/", json=call, timeout=60) as stream:
+            seen = [line async for line in stream.aiter_lines() if line.startswith("data:")]
+        listed = await http.post("/", json=rpc("ListTasks", {"includeArtifacts": True}))
+    assert BILL in str(seen)
+    assert "hidden" not in str(seen) + listed.text
 
 
 async def test_three_agents_are_nested():
