@@ -65,8 +65,8 @@ def login(
     trust: Annotated[
         list[str] | None,
         typer.Option(
-            help="Authorization server with a private address to trust, HOST or HOST:PORT; "
-            "public addresses and the agent's own host are always trusted."
+            help="Authorization server to trust, HOST or HOST:PORT, if its address is private "
+            "or not that of the login page."
         ),
     ] = None,
 ) -> None:
@@ -122,6 +122,7 @@ async def _login(
                 raise ConfigurationError(
                     f"the card offers no {flow or 'OAuth'} login; it requires {wanted}"
                 )
+            chosen.check_server(trusted)
             note(f"logging in at {httpx.URL(chosen.token_url).host}, as named by the card")
             scope = " ".join(scopes or chosen.scopes)
             if chosen.flow == "client-credentials":

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import httpx
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from a2a_adapters import RemoteAnswerError, RemoteConnectionError
+from a2a_adapters import RemoteAnswerError, RemoteAuthError, RemoteConnectionError
+from a2a_adapters.calling.auth import Trust
 from a2a_adapters.calling.http import MAX_BYTES
 from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Collection, Sequence
 
     from a2a.types import AgentCard, OAuthFlows
 
@@ -41,6 +42,7 @@ class LoginFlow:
         scopes: The scopes required by the card.
         issuer: The authorization server's issuer, "" if the card names endpoints only.
         authorization_url: The authorization endpoint, where users log in; "" for other grants.
+        names_issuer: Whether the server names its issuer when users return (RFC 9207).
 
     Raises:
         RemoteAnswerError: An endpoint is neither https nor on loopback.
@@ -53,11 +55,36 @@ class LoginFlow:
     scopes: Sequence[str]
     issuer: str = ""
     authorization_url: str = ""
+    names_issuer: bool = False
 
     def __post_init__(self) -> None:
         addresses = self.token_url, self.refresh_url, self.device_url, self.authorization_url
         for address in filter(None, addresses):
             check_address(address)
+
+    def check_server(self, trusted_hosts: Collection[str]) -> None:
+        """Refuse tokens of one server to another.
+
+        A card, or the metadata of its issuer, may name the login page of one server and the token
+        endpoint of another, which would redeem the user's code for itself.
+
+        Args:
+            trusted_hosts: Hosts that may get the code, as `host` or `host:port`.
+
+        Raises:
+            RemoteAuthError: An endpoint is not known to belong to the server with the login page.
+        """
+        page = httpx.URL(self.authorization_url or self.device_url or self.token_url)
+        server = Trust(page, trusted_hosts)
+        if self.issuer and server.gets_credentials(httpx.URL(self.issuer)):
+            return  # the server's own metadata
+        for url in filter(None, (self.token_url, self.refresh_url)):
+            if not server.gets_credentials(httpx.URL(url)):
+                there = quote(httpx.URL(url).netloc.decode("ascii"))
+                raise RemoteAuthError(
+                    f"the card names a login at {quote(page.host)}, but a token endpoint at {there}; "
+                    f"if both belong together, trust the latter: --trust {there}"
+                )
 
 
 class Metadata(BaseModel):
@@ -68,6 +95,7 @@ class Metadata(BaseModel):
     device_authorization_endpoint: _Address = ""
     authorization_endpoint: _Address = ""
     grant_types_supported: Annotated[list[str] | None, Field(max_length=100)] = None
+    authorization_response_iss_parameter_supported: bool = False
 
 
 async def login_flows(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[LoginFlow]:
@@ -128,7 +156,9 @@ async def _discovered_flows(
     page, code = found.authorization_endpoint, "authorization_code"
     if token and page and (grants is None or code in grants):
         urls = token, token, ""
-        offered.append(LoginFlow("authorization-code", *urls, scopes, found.issuer, page))
+        names_issuer = found.authorization_response_iss_parameter_supported
+        flow = LoginFlow("authorization-code", *urls, scopes, found.issuer, page, names_issuer)
+        offered.append(flow)
     if token and (grants is None or "client_credentials" in grants):
         offered.append(LoginFlow("client-credentials", token, token, "", scopes, found.issuer))
     return offered

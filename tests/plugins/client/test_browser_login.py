@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import nullcontext
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -33,10 +35,12 @@ pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="modul
 class Pages(Tokens):
     """Announces the authorization code grant."""
 
+    token_url = ""
+
     def security_schemes(self):
         flow = AuthorizationCodeOAuthFlow(
             authorization_url=f"{self.url}/authorize",
-            token_url=f"{self.url}/token",
+            token_url=self.token_url or f"{self.url}/token",
             scopes={"ask": "Ask."},
             pkce_required=True,
         )
@@ -145,6 +149,55 @@ async def test_a_login_that_fails(server, said, issuer, problem):
     with pytest.raises(RemoteAuthError, match=problem) as raised:
         await log_in(server, Browser(), issuer)
     assert "\x1b" not in str(raised.value)
+
+
+OTHER = "https://evil.example/token"
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "issuer", "trusted", "is_safe"),
+    [
+        (("", ""), "", [], True),
+        ((OTHER, ""), "", [], False),
+        (("", OTHER), "", [], False),
+        ((OTHER, OTHER), "https://evil.example", [], False),
+        ((OTHER, OTHER), "https://login.example", [], True),
+        ((OTHER, OTHER), "https://login.example.evil.example", [], False),
+        ((OTHER, ""), "", ["evil.example"], True),
+        (("https://login.example:8443/token", ""), "", [], False),
+    ],
+)
+@pytest.mark.parametrize("flow", ["authorization-code", "device-code"])
+async def test_a_card_cannot_send_the_code_of_one_server_to_another(
+    flow, endpoints, issuer, trusted, is_safe
+):
+    token, refresh = (url or "https://login.example/token" for url in endpoints)
+    page = "https://login.example/page"
+    pages = ("", page) if flow == "authorization-code" else (page, "")
+    offered = LoginFlow(flow, token, refresh, pages[0], [], issuer, pages[1])
+    with nullcontext() if is_safe else pytest.raises(RemoteAuthError, match="--trust"):
+        offered.check_server(trusted)
+
+
+async def test_a_login_with_a_card_that_mixes_servers(server, run):
+    async with running(AuthorizationServer().app()) as evil:
+        tokens = Pages(server, server.url, "")
+        tokens.token_url = f"{evil}/token"
+        app = build_app(lambda text: text, options=ServerOptions(authentication=tokens))
+        async with running(app) as url:
+            done = await run("auth", "login", url, A2ACLI_CLIENT_ID="person")
+    assert done.returncode == 4, done.stderr
+    assert f"--trust {urlsplit(evil).netloc}" in done.stderr
+    assert "open http" not in done.stderr
+
+
+async def test_a_server_that_names_its_issuer_always_does(server):
+    """Otherwise the code may be that of another server (RFC 9207, section 2.4)."""
+    flow = replace(flow_at(server, "https://login.example"), names_issuer=True)
+    async with httpx.AsyncClient() as http:
+        login = BrowserLogin(http, flow, Client("person"), Browser())
+        with pytest.raises(RemoteAuthError, match="another"):
+            await login.token("ask")
 
 
 async def test_a_code_of_another_client_is_refused(server):

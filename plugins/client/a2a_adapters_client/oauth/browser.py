@@ -124,7 +124,8 @@ class BrowserLogin:
             RemoteAuthError: The user denied the login, or another server answered (RFC 9207).
         """
         issuer = fields.get("iss", "")
-        if issuer and self._flow.issuer and issuer != self._flow.issuer:
+        is_named = issuer or self._flow.names_issuer
+        if is_named and self._flow.issuer and issuer != self._flow.issuer:
             raise RemoteAuthError("another authorization server than the card's has answered")
         if "code" not in fields:
             reason = fields.get("error", "no code")
