@@ -12,6 +12,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.errors import (
+    CardSignatureError,
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,
@@ -136,7 +137,8 @@ __all__ = [
     "Adapter", "AdapterExecutor", "AgentDescription", "AgentEvent", "AgentFailedError",
     "AgentOptions", "AgentReply", "AgentRequest", "AnswerText", "AnyOf", "ApiKeyAuth",
     "ApiKeys", "Asking", "AuthRequired", "Authenticator", "BackgroundServer", "BearerAuth",
-    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "Card", "CheckedSpeech",
+    "BearerTokens", "BlockedError", "Caller", "CancelFlag", "Card", "CardSignatureError",
+    "CheckedSpeech",
     "ConfigurationError", "Conversation", "ConversationState", "Data", "ErrorCategory",
     "Exchange", "Extension", "Factory", "File", "Finding", "ForbiddenError",
     "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired", "InvalidInputError",

@@ -103,6 +103,23 @@ async def fetch_card_json(
     raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
 
 
+async def fetch_keys(client: httpx.AsyncClient, options: RemoteOptions, url: str) -> bytes:
+    """Fetch the JSON Web Key Set that verifies cards.
+
+    Raises:
+        RemoteAgentError: The keys cannot be fetched, or not in time.
+        ForbiddenUrlError: The outbound policy refuses the URL.
+    """
+    try:
+        async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
+            response = await get(client, url, options.card_bytes)
+    except TimeoutError as error:
+        raise RemoteTimeoutError(f"{url} did not answer in time") from error
+    if response.status_code != httpx.codes.OK:
+        raise RemoteAnswerError(f"{url} answers HTTP {response.status_code}")
+    return response.content
+
+
 _IsCard: TypeAlias = "Callable[[bytes], bool]"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.client import ClientConfig
@@ -13,7 +14,7 @@ from a2a.client.transports.tenant_decorator import TenantTransportDecorator
 from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, TransportProtocol
 
 from a2a_adapters.calling.auth import CallAuth, TrustedHostAuth, call_auth
-from a2a_adapters.calling.card import fetch_card
+from a2a_adapters.calling.card import fetch_card, fetch_keys
 from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.http import HttpClients
@@ -89,6 +90,7 @@ class Connections:
         self._origin = origin
         self._auth = auth
         self._card = card
+        self._is_verified = False
         self.options = options
         opened: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
         self._open = opened
@@ -119,12 +121,19 @@ class Connections:
             observed = installed_plugins().telemetry.agent(str(self._url))
             with observed.call("GetAgentCard").whole():
                 card = await self._fetch_card(http, self._url)
-                if self.options.trusted_keys:
-                    verify_card(card, self.options.trusted_keys, str(self._url))
+                await self._verify(card, http)
                 self._card = card
+        elif not self._is_verified:
+            await self._verify(self._card, http)
         if isinstance(http.auth, TrustedHostAuth):
             http.auth.card = self._card
         return self._connection(http, self._card)
+
+    async def _verify(self, card: AgentCard, http: httpx.AsyncClient) -> None:
+        if (keys := self.options.trusted_keys) is not None:
+            source = str(self._url or self._origin or card.name)
+            await verify_card(card, keys, source, partial(fetch_keys, http, self.options))
+        self._is_verified = True
 
     async def _fetch_card(self, http: httpx.AsyncClient, url: httpx.URL) -> AgentCard:
         host = str(url.copy_with(fragment=None))

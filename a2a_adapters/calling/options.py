@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from a2a_adapters.calling.verification import check_keys
 from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
@@ -55,9 +56,10 @@ class RemoteOptions:
         proxy: The URL of the HTTP proxy for all hosts but this machine, "" for none. By default
             that of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`).
             `outbound` applies to the hosts that a proxy is asked for.
-        trusted_keys: Public keys, one of which must have signed the agent's card: a JSON Web Key
-            Set, or a list of keys in PEM format and JSON Web Keys. Otherwise calls raise
-            `CardSignatureError`. Without keys, signatures are not verified.
+        trusted_keys: Public keys, one of which must have signed the agent's card: keys in PEM
+            format, JSON Web Keys, key sets, https URLs of key sets, or a list of these. Otherwise
+            calls raise `CardSignatureError`. URLs obey `outbound`, and are read once, with the
+            card. Without keys, signatures are not verified.
         tls: Verifies servers over HTTP and holds the client certificate; by default the usual
             authorities and no certificate.
 
@@ -83,11 +85,13 @@ class RemoteOptions:
     extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
     proxy: str | None = None
-    trusted_keys: TrustedKeys = ()
+    trusted_keys: TrustedKeys | None = None
     tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
+        if self.trusted_keys is not None:
+            check_keys(self.trusted_keys)
 
 
 class AgentOptions(TypedDict, total=False):

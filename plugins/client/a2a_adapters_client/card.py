@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from a2a.types import AgentCard
 
@@ -62,6 +63,14 @@ def get(
         bool,
         typer.Option("--verify", help="Fail unless a key of the host signed the card."),
     ] = False,
+    trusted_keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-keys",
+            metavar="FILE|URL",
+            help="PEM file, or file or URL of a key set, one of whose keys must have signed.",
+        ),
+    ] = None,
     extended: Annotated[
         bool, typer.Option("--extended", help="Print the extended card for authenticated callers.")
     ] = False,
@@ -72,18 +81,28 @@ def get(
       a2a-adapters card get localhost:8000
       a2a-adapters card get app:agent -o json
     """
+    from a2a_adapters_client.signatures import read_keys
+
     access.take(words or [], most=0)
-    asyncio.run(_get(access, validate=validate, verify=verify, extended=extended))
+    keys = [read_keys(place) for place in trusted_keys or ()]
+    asyncio.run(_get(access, validate=validate, verify=verify, keys=keys, extended=extended))
 
 
-async def _get(access: Access, *, validate: bool, verify: bool, extended: bool) -> None:
+async def _get(
+    access: Access,
+    *,
+    validate: bool,
+    verify: bool,
+    keys: Sequence[str | Mapping[str, Any]],
+    extended: bool,
+) -> None:
+    from a2a_adapters import CardSignatureError
     from a2a_adapters.calling.card import parse_card
-    from a2a_adapters.calling.errors import CardSignatureError
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
     from a2a_adapters_client.output import Output
     from a2a_adapters_client.reference import find_card
-    from a2a_adapters_client.signatures import VERIFIED, verdict
+    from a2a_adapters_client.signatures import VERIFIED, verdict, verified
 
     if _is_target(access.agent_card):
         content: Any = await _made(access.agent_card)
@@ -97,7 +116,10 @@ async def _get(access: Access, *, validate: bool, verify: bool, extended: bool) 
         content = json.loads(place.content)
     if validate:
         _validate(found)
-    signed = await verdict(content, url, remote_options(access))
+    if keys:
+        signed = await verified(found, url, replace(remote_options(access), trusted_keys=keys))
+    else:
+        signed = await verdict(content, url, remote_options(access))
     if verify and not signed.startswith(VERIFIED):
         raise CardSignatureError(f"the signature of the card is {signed}")
     Output(access).document(content, profile(found, signed, verbose=access.verbose))

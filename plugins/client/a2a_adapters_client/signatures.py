@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from a2a_adapters_check.jws import is_signed, key_of, signatures
 from pydantic_core import from_json, to_json
 
+from a2a_adapters.calling.card import fetch_keys
 from a2a_adapters.calling.http import MAX_BYTES, make_client
-from a2a_adapters.contract.errors import A2AAdaptersError
+from a2a_adapters.calling.verification import verify_card
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from a2a.types import AgentCard
 
     from a2a_adapters.calling.options import RemoteOptions
 
@@ -48,6 +53,40 @@ async def verdict(card: Mapping[str, Any], url: httpx.URL | None, options: Remot
         if key is not None:
             reason = "no signature matches the card"
     return f"unverifiable: {reason}"
+
+
+async def verified(card: AgentCard, url: httpx.URL | None, options: RemoteOptions) -> str:
+    """Return the verdict on a card that one of `options.trusted_keys` signed.
+
+    Raises:
+        CardSignatureError: None of these keys signed it.
+    """
+    assert options.trusted_keys is not None  # noqa: S101 - the caller has set them
+    async with make_client(url, options, None) as http:
+        fetch = partial(fetch_keys, http, options)
+        await verify_card(card, options.trusted_keys, str(url or card.name), fetch)
+    return f"{VERIFIED} by a trusted key"
+
+
+def read_keys(place: str) -> str | Mapping[str, Any]:
+    """Return the trusted keys in a file, or the URL of a key set unchanged.
+
+    Raises:
+        ConfigurationError: There is no such file, or it has no keys.
+    """
+    if "://" in place:
+        return place
+    try:
+        content = Path(place).expanduser().read_text(encoding="utf-8")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigurationError(f"--trusted-keys {place} cannot be read: {error}") from error
+    try:
+        found = from_json(content)
+    except ValueError:
+        found = content
+    if not isinstance(found, str | Mapping):
+        raise ConfigurationError(f"{place} is neither a key in PEM format nor a JSON Web Key Set")
+    return found
 
 
 def _is_own(jku: str, url: httpx.URL | None) -> bool:

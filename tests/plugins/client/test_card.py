@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
+    PublicFormat,
 )
 from jwt.algorithms import ECAlgorithm
 from starlette.applications import Starlette
@@ -168,6 +169,23 @@ async def test_signatures(run, tmp_path):
             assert (verified.returncode == 0) is (output == "verified by"), verified.stderr
             assert verified.returncode == 0 or "the signature of the card is" in verified.stderr
         card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
+        public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        (tmp_path / "key.pem").write_bytes(public)
+        (tmp_path / "keys.json").write_text(json.dumps({"keys": [jwk]}))
+        (tmp_path / "other.json").write_text(json.dumps({"keys": []}))
+        (tmp_path / "list.json").write_text("[1]")
+        for place, code, said in (
+            ("key.pem", 0, "verified by a trusted key"),
+            ("keys.json", 0, "verified by a trusted key"),
+            (f"{url}/keys.json", 0, "verified by a trusted key"),
+            ("other.json", 1, "no signature of the card"),
+            (f"{url}/none.json", 1, "HTTP 404"),
+            ("http://keys.example/k", 2, "neither a key in PEM format nor an https URL"),
+            ("missing.pem", 2, "cannot be read"),
+            ("list.json", 2, "neither a key in PEM format"),
+        ):
+            done = await run("card", "get", url, "--trusted-keys", place)
+            assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done
     assert card["signatures"]
 
 

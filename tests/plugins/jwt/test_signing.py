@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from dataclasses import replace
@@ -21,11 +22,16 @@ from cryptography.hazmat.primitives.serialization import (
 from google.protobuf.json_format import ParseDict
 from jwt.algorithms import get_default_algorithms
 from jwt.utils import base64url_decode
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from a2a_adapters import (
     BearerTokens,
+    CardSignatureError,
     ConfigurationError,
     MissingExtraError,
+    OutboundPolicy,
     PushOptions,
     RemoteAgent,
     RemoteOptions,
@@ -33,7 +39,6 @@ from a2a_adapters import (
     build_app,
     card_signer,
 )
-from a2a_adapters.calling.errors import CardSignatureError
 from a2a_adapters.testing import running
 
 URL = "https://agents.example.org"
@@ -193,6 +198,75 @@ async def test_agents_are_called_if_a_trusted_key_signed_their_card():
     async with running(build_app(lambda text: text)) as url:
         with pytest.raises(CardSignatureError, match="is not signed"):
             await card(trusted)
+
+
+async def test_trusted_keys_at_a_url_are_fetched_once():
+    key, fetched = KEYS["ES256"](), []
+    answers = {"/keys": {"keys": [jwk_of(KEYS["ES256"]()), jwk_of(key)]}, "/odd": [1]}
+
+    async def keys(request):
+        fetched.append(request.url.path)
+        found = answers.get(request.url.path)
+        return JSONResponse(found, 404 if found is None else 200)
+
+    options = ServerOptions(card_signer=card_signer(pem(key)))
+    async with (
+        running(build_app(lambda text: text, url=URL, options=options)) as url,
+        running(Starlette(routes=[Route("/{path:path}", keys)])) as keys_url,
+    ):
+        own = RemoteOptions(
+            trusted_keys=f"{keys_url}/keys", outbound=OutboundPolicy(allow_private=True)
+        )
+        async with RemoteAgent(url, options=own) as agent:
+            assert (await agent.card()).signatures
+            await agent.card()
+            await asyncio.to_thread(asyncio.run, agent.card())
+        assert fetched == ["/keys"]
+        for place, fault in (("missing", "HTTP 404"), ("odd", "no trusted keys")):
+            faulty = replace(own, trusted_keys=[f"{keys_url}/{place}"])
+            async with RemoteAgent(url, options=faulty) as agent:
+                with pytest.raises(CardSignatureError, match=fault):
+                    await agent.send("hi")
+        assert fetched == ["/keys", "/missing", "/odd"]
+
+        async def resolve(host, port):
+            return ["10.1.2.3"]
+
+        guarded = replace(
+            own,
+            trusted_keys="https://keys.example/jwks",
+            outbound=OutboundPolicy(resolver=resolve),
+            retries=0,
+        )
+        async with RemoteAgent(url, options=guarded) as agent:
+            with pytest.raises(CardSignatureError, match=r"private address 10\.1\.2\.3"):
+                await agent.send("hi")
+
+
+async def test_a_given_card_is_verified_too():
+    key = KEYS["ES256"]()
+    options = ServerOptions(card_signer=card_signer(pem(key)))
+    async with (
+        running(build_app(lambda text: text, url=URL, options=options)) as url,
+        RemoteAgent(url) as agent,
+    ):
+        card = await agent.card()
+    for signer, is_trusted in ((key, True), (KEYS["ES256"](), False)):
+        trusting = RemoteOptions(trusted_keys=public_pem(signer).decode())
+        async with RemoteAgent(card, options=trusting) as agent:
+            if is_trusted:
+                assert await agent.card() == card
+            else:
+                with pytest.raises(CardSignatureError, match="is by a trusted key"):
+                    await agent.card()
+
+
+@pytest.mark.parametrize(
+    "keys", ["", "key.pem", "http://keys.example/jwks", "https://", [], {}, 7, [b"x"], ["nothing"]]
+)
+def test_trusted_keys_of_another_form_are_refused_at_once(keys):
+    with pytest.raises(ConfigurationError, match="trusted_keys"):
+        RemoteOptions(trusted_keys=keys)
 
 
 async def test_a_changed_card_is_not_trusted():
