@@ -19,7 +19,7 @@ from a2a_adapters.calling.errors import (
     RemoteConnectionError,
     RemoteRefusedError,
 )
-from a2a_adapters.contract.errors import ForbiddenUrlError
+from a2a_adapters.contract.errors import ConfigurationError, ForbiddenUrlError
 from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
@@ -74,8 +74,11 @@ def translate(error: Exception, card: AgentCard) -> RemoteAgentError:
 
 
 def reraise(error: Exception, failure: RemoteAgentError) -> NoReturn:
-    """Raise `failure`, the translation of `error`, from `error`, unless they are the same."""
-    if failure is error:
+    """Raise `failure`, the translation of `error`, from `error`.
+
+    Faults of the caller's own configuration, such as an unusable proxy, are raised unchanged.
+    """
+    if failure is error or isinstance(error, ConfigurationError):
         raise error
     raise failure from error
 

@@ -21,9 +21,8 @@ from a2a_adapters.calling.errors import (
 from a2a_adapters.calling.failures import BUSY, LONGEST_DELAY, back_off
 from a2a_adapters.calling.json_http import EVENT_STREAM, LINE_STREAMS
 from a2a_adapters.concurrency import blocking, in_background
-from a2a_adapters.contract.errors import ConfigurationError, ForbiddenUrlError
-from a2a_adapters.contract.text import quote
-from a2a_adapters.net.proxies import Proxies
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.net.proxies import Proxies, shown_proxy
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
@@ -145,23 +144,10 @@ class _AgentTransport(httpx.AsyncBaseTransport):
         if not (proxy := self._proxies.of(url)):
             return self._direct if is_known else self._guarded
         if not is_known:
-            await self._check_proxied(url)
+            await self._options.outbound.check_proxied(url)
         if (transport := self._proxied.get(proxy)) is None:
             transport = self._proxied[proxy] = self._through(proxy)
         return transport
-
-    async def _check_proxied(self, url: httpx.URL) -> None:
-        policy = self._options.outbound
-        policy.check_form(url)
-        if policy.is_named(url.host):
-            return
-        try:
-            await policy.addresses(url.raw_host.decode("ascii"), url.port or 0)
-        except OSError as error:
-            raise ForbiddenUrlError(
-                f"{url.host} cannot be resolved here, so that the proxy might connect to any host",
-                host=url.host,
-            ) from error
 
     def _through(self, proxy: str) -> httpx.AsyncHTTPTransport:
         try:
@@ -172,8 +158,9 @@ class _AgentTransport(httpx.AsyncBaseTransport):
                 trust_env=False,
             )
         except (ValueError, ImportError, httpx.InvalidURL) as error:
-            shown = quote(proxy.rpartition("@")[2])  # without a password
-            raise ConfigurationError(f"the proxy {shown} cannot be used: {error}") from error
+            raise ConfigurationError(
+                f"the proxy {shown_proxy(proxy)} cannot be used: {error}"
+            ) from error
 
     async def aclose(self) -> None:
         for transport in (self._direct, self._guarded, *self._proxied.values()):

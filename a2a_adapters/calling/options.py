@@ -9,6 +9,7 @@ from a2a_adapters.calling.verification import check_keys
 from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
+from a2a_adapters.net.proxies import check_proxy
 
 if TYPE_CHECKING:
     import ssl
@@ -90,6 +91,7 @@ class RemoteOptions:
 
     def __post_init__(self) -> None:
         check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
+        check_proxy(self.proxy)
         if self.trusted_keys is not None:
             check_keys(self.trusted_keys)
 

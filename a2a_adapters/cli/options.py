@@ -77,6 +77,13 @@ Bearer = Annotated[
 """The token of commands that call an agent."""
 
 
+Proxy = Annotated[
+    str | None,
+    typer.Option("--proxy", help="URL of a proxy, '' for none. Default: HTTPS_PROXY and its like."),
+]
+"""The proxy of commands that call an agent."""
+
+
 def read_parameters(lines: Sequence[str], bearer: str = "") -> Mapping[str, str]:
     """Parse service parameters of the form `Name: value`, and add a token.
 

@@ -117,6 +117,23 @@ class OutboundPolicy:
         if port not in _ALL_PORTS or (self.ports is not None and port not in self.ports):
             raise ForbiddenUrlError(f"port {port} of {host} is not allowed")
 
+    async def check_proxied(self, url: httpx.URL) -> None:
+        """Check a URL before a proxy is asked for it, which resolves the host itself.
+
+        Raises:
+            ForbiddenUrlError: The URL is not allowed, or its host cannot be resolved here.
+        """
+        self.check_form(url)
+        if self.is_named(url.host):
+            return
+        try:
+            await self.addresses(url.raw_host.decode("ascii"), url.port or 0)
+        except OSError as error:
+            raise ForbiddenUrlError(
+                f"{url.host} cannot be resolved here, so that the proxy might connect to any host",
+                host=url.host,
+            ) from error
+
     async def addresses(self, host: str, port: int) -> Sequence[str]:
         """Resolve a host and check all its addresses.
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     import httpx
+
+
+_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
+"""The schemes of proxies that httpx supports."""
 
 
 class Proxies:
@@ -35,3 +42,24 @@ class Proxies:
         if not found or proxy_bypass(url.netloc.decode("ascii")):
             return ""
         return found if "://" in found else f"http://{found}"
+
+
+def check_proxy(url: object) -> None:
+    """Raise `ConfigurationError` unless `url` is that of a proxy, "" or None."""
+    if url is None or url == "":
+        return
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        is_usable = parts is not None and parts.scheme in _SCHEMES and bool(parts.hostname)
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        shown = shown_proxy(url) if isinstance(url, str) else repr(url)
+        raise ConfigurationError(
+            f"the proxy {shown} cannot be used: its URL must be of the form http://host:port"
+        )
+
+
+def shown_proxy(url: str) -> str:
+    """Return the URL of a proxy for messages, without its password."""
+    return quote(url.rpartition("@")[2])

@@ -68,7 +68,19 @@ async def test_the_outbound_policy_applies_to_what_a_proxy_is_asked_for(address)
         assert await ask(AGENT, proxy=url, outbound=allowed) == "pong"
 
 
-async def test_a_proxy_that_cannot_be_used_is_named_without_its_password():
-    with pytest.raises(ConfigurationError, match=r"proxy\.example cannot be used") as caught:
-        await ask(AGENT, proxy="gopher://ann:s3cret@proxy.example")
+@pytest.mark.parametrize(
+    "proxy",
+    ["gopher://ann:s3cret@proxy.example", "ann:s3cret@proxy.example:3128", "http://[", 3128],
+)
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy):
+    with pytest.raises(ConfigurationError, match=r"the proxy .* cannot be used: its URL") as caught:
+        RemoteOptions(proxy=proxy)
     assert "s3cret" not in str(caught.value)
+
+
+async def test_a_proxy_that_cannot_be_used_for_a_call_is_named_too(monkeypatch):
+    async with running(Old(lambda url: old_card(url, url="https://agent.example.org/"))) as url:
+        monkeypatch.setenv("HTTPS_PROXY", "gopher://proxy.example")
+        allowed = OutboundPolicy(allowed_hosts=frozenset({"agent.example.org"}))
+        with pytest.raises(ConfigurationError, match=r"proxy\.example cannot be used"):
+            await ask(url, outbound=allowed)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from a2a.types import GetTaskRequest
 
-from a2a_adapters import RemoteAgentError
+from a2a_adapters import ConfigurationError, RemoteAgentError
 from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.net.proxies import Proxies
 from a2a_adapters_check.http_client import MAX_ANSWER
 from a2a_adapters_check.interfaces import CALL_ID, LIST, REST, RPC
 from a2a_adapters_check.model import Fault, check
@@ -161,7 +163,7 @@ async def _ask(subject: Subject, interface: Interface) -> str:
     """Get an unknown task; return the name of the gRPC status, or a description of the failure.
 
     Raises:
-        UncheckedError: The extra `grpc` is not installed.
+        UncheckedError: The extra `grpc` is not installed, or gRPC cannot use the proxy.
     """
     try:
         from a2a.types.a2a_pb2_grpc import A2AServiceStub  # noqa: PLC0415 - an extra
@@ -173,10 +175,14 @@ async def _ask(subject: Subject, interface: Interface) -> str:
     try:
         async with asyncio.timeout(subject.http.patience):
             url = grpc_url(interface.url, subject.url)
-            async with await open_channel(url, subject.url, _OPTIONS) as channel:
+            options = replace(_OPTIONS, proxy=subject.http.proxy)
+            proxy = Proxies(options.proxy).of(url)
+            async with await open_channel(url, subject.url, options, proxy) as channel:
                 metadata = (("a2a-version", _sendable(interface.version)),)
                 stub = A2AServiceStub(channel)  # type: ignore[no-untyped-call]
                 await stub.GetTask(request, metadata=metadata)
+    except ConfigurationError as error:
+        raise UncheckedError(str(error)) from error
     except AioRpcError as error:
         return str(error.code().name)
     except TimeoutError:

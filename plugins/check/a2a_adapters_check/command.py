@@ -9,7 +9,7 @@ import typer
 
 from a2a_adapters import RemoteAuthError
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
-from a2a_adapters.cli.options import Bearer, Verbose, read_parameters
+from a2a_adapters.cli.options import Bearer, Proxy, Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters_check.tls import Insecure, unverified
 
@@ -39,6 +39,7 @@ def check(
     timeout: Annotated[
         float, typer.Option(min=1, max=600, help="Time limit for all checks, in seconds.")
     ] = 30,
+    proxy: Proxy = None,
     insecure: Insecure = False,
     _verbose: Verbose = False,
 ) -> None:
@@ -59,12 +60,13 @@ def check(
     headers = read_parameters(header or [], bearer)
     auth = HeadersAuth(headers) if headers else None
     tls = unverified(sends_secrets=bool(headers)) if insecure else None
-    host = Host(url, auth, RemoteOptions(timeout=timeout, tls=tls))
+    host = Host(url, auth, RemoteOptions(timeout=timeout, proxy=proxy, tls=tls))
     try:
         address = asyncio.run(host.agent())
         is_own = Trust(agent_url(host.address), ()).gets_credentials(address)
         own = headers if is_own else {}
-        report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout, tls=tls))
+        checking = run(str(address), send=send, headers=own, timeout=timeout, proxy=proxy, tls=tls)
+        report = asyncio.run(checking)
     except RemoteAuthError as error:
         fail(f"{error}; pass them with --bearer or --header", UNAUTHENTICATED)
     _print(render(report, output), coloured=output == "text")

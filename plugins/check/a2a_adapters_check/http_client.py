@@ -98,7 +98,12 @@ def media_type(headers: Mapping[str, str]) -> str:
 
 
 def make_http_client(
-    origin: httpx.URL, auth: httpx.Auth | None, seconds: float, tls: ssl.SSLContext | None = None
+    origin: httpx.URL,
+    auth: httpx.Auth | None,
+    seconds: float,
+    *,
+    proxy: str | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> HttpClient:
     """Return a client for an agent; the outbound policy limits the other hosts in its card."""
     options = RemoteOptions(
@@ -107,10 +112,11 @@ def make_http_client(
         idle_timeout=seconds,
         retries=0,
         answer_bytes=MAX_ANSWER,
+        proxy=proxy,
         tls=tls,
     )
     make = partial(make_client, origin, options)
-    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE))
+    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE), proxy)
 
 
 class HttpClient:
@@ -120,6 +126,7 @@ class HttpClient:
         make: Makes a client with the given credentials.
         auth: The caller's credentials.
         patience: Timeout of a request in seconds.
+        proxy: The proxy, as `RemoteOptions.proxy`, for calls over other protocols.
     """
 
     def __init__(
@@ -127,8 +134,10 @@ class HttpClient:
         make: Callable[[httpx.Auth | None], httpx.AsyncClient],
         auth: httpx.Auth | None,
         patience: float,
+        proxy: str | None = None,
     ) -> None:
         self.patience = patience
+        self.proxy = proxy
         self._make = make
         self._auth = auth
         self._known = make(auth)

@@ -79,6 +79,7 @@ async def check(
     send: bool = False,
     headers: Mapping[str, str] | None = None,
     timeout: float = 30,  # noqa: ASYNC109 - all of it ends then, with a report
+    proxy: str | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Report:
     """Check whether an agent conforms to A2A and is secure.
@@ -92,19 +93,21 @@ async def check(
         send: Whether to send messages, which the agent processes.
         headers: Credentials, sent to the origin of `url` only.
         timeout: Time limit of all checks, in seconds.
+        proxy: The URL of the HTTP proxy, as `RemoteOptions.proxy`.
         tls: The TLS settings for HTTP; by default certificates are verified as httpx does.
 
     Returns:
         The report, most severe findings first.
 
     Raises:
-        ConfigurationError: `url` is not a valid URL.
+        ConfigurationError: `url` is not a valid URL, or the proxy cannot be used.
         RemoteConnectionError: The agent cannot be reached.
         RemoteTimeoutError: The agent does not answer in time.
         RemoteAuthError: The card requires credentials, or the given ones are rejected.
     """
     address = agent_url(url)
-    http = make_http_client(address, HeadersAuth(headers) if headers else None, timeout, tls)
+    auth = HeadersAuth(headers) if headers else None
+    http = make_http_client(address, auth, timeout, proxy=proxy, tls=tls)
     try:
         return await examine(
             http, address, send=send, has_credentials=bool(headers), seconds=timeout

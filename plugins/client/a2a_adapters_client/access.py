@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from a2a_adapters.cli.options import seconds, suggestion
+from a2a_adapters.cli.options import Proxy, seconds, suggestion
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.aliases import Aliases, complete_agent, token_for
 from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
@@ -32,8 +32,8 @@ _NO_VARIABLES = {"stream", "config", "proxy", "allow_host"}
 
 CONNECTION = (
     "agent_card", "bearer", "api_key", "svc_param", "extension", "transport", "a2a_version",
-    "output_mode", "timeout", "proxy", "allow_host", "insecure", "client_cert", "client_key",
-    "debug", "config",
+    "output_mode", "no_stream", "timeout", "proxy", "allow_host", "insecure", "client_cert",
+    "client_key", "debug", "config",
 )  # fmt: skip
 """The fields of `Access` that every command takes."""
 
@@ -141,12 +141,10 @@ class Access:
         list[str] | None,
         _option("--output-mode", help="Media type to accept in the answer, such as text/plain."),
     ] = None
-    proxy: Annotated[
-        str | None,
-        typer.Option(
-            "--proxy", help="URL of a proxy, '' for none. Default: HTTPS_PROXY and its like."
-        ),
-    ] = None
+    no_stream: Annotated[
+        bool, _option("--no-stream", help="Ask for whole answers, if streams of the agent fail.")
+    ] = False
+    proxy: Proxy = None
     allow_host: Annotated[
         list[str] | None,
         typer.Option("--allow-host", help="Host in a private network that a card may name."),

@@ -97,8 +97,8 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
     full = parse_card(found.content, access.agent_card)
     credentials.card = full
     card = _spoken(full, access.a2a_version)
-    card.capabilities.streaming = card.capabilities.streaming and streaming
     options = remote_options(access, _bindings(card, access.transport or []))
+    card.capabilities.streaming = card.capabilities.streaming and streaming and options.stream
     if access.transport:
         options = replace(options, trusted_hosts=_own_addresses(card, found.origin))
     auth = credentials if credentials.is_needed(found.url) else None
@@ -143,6 +143,7 @@ def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOption
         connect_timeout=min(access.timeout, 10),
         retries=_RETRIES if bindings else 0,
         bindings=bindings,
+        stream=not access.no_stream,
         accepted_output_modes=access.output_mode or (),
         outbound=OutboundPolicy(allowed_hosts=frozenset(access.allow_host or ())),
         proxy=access.proxy,

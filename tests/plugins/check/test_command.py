@@ -12,7 +12,7 @@ import pytest
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_card
 from tests.plugins.check.seeds import put
-from tests.plugins.check.support import HEADERS, guarded, plain
+from tests.plugins.check.support import HEADERS, guarded, plain, sound
 from tests.plugins.check.test_hostile import refusing, silent
 from tests.support.tls import running_with_tls
 from tests.support.warm import warm
@@ -120,3 +120,22 @@ async def test_wrong_options():
     ):
         code, _, _ = await run(*words)
         assert code == 2, words
+
+
+async def test_a_proxy(monkeypatch):
+    for name in ("HTTP_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    agent = "http://agent.example.org"
+    async with running(
+        sound(allowed_hosts=["agent.example.org"])
+    ) as proxy:  # serves the URLs' paths
+        code, output, error = await run(agent, "--proxy", proxy)
+        assert "echo at http://agent.example.org" in output, error
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        code, output, error = await run(agent)
+        assert "echo at http://agent.example.org" in output, error
+    code, output, error = await run(agent, "--proxy", "gopher://ann:s3cret@proxy.example")
+    assert (code, "proxy.example cannot be used" in error) == (2, True), output + error
+    assert "s3cret" not in error
+    assert "Traceback" not in error

@@ -319,6 +319,19 @@ async def test_an_agent_that_refuses_streams_is_asked_without(run):
     assert (done.stdout, done.returncode) == ("pong\n", 0)
 
 
+async def test_streams_can_be_avoided(run):
+    server = Sloppy(lambda call: JSONResponse(enveloped(call, [task("1.0")])[0]))
+    async with running(server.app) as url:
+        for command, more in (
+            (("send", url, "ping", "-q", "--no-stream"), {}),
+            (("send", url, "ping", "-q", "--transport", "jsonrpc"), {"A2ACLI_NO_STREAM": "1"}),
+            (("chat", url, "--no-stream"), {"text": "ping\n"}),
+        ):
+            done = await run(*command, **more)
+            assert ("pong" in done.stdout, done.returncode) == (True, 0), done
+    assert set(server.methods) == {"SendMessage"}
+
+
 @pytest.mark.parametrize(
     ("variables", "header", "value"),
     [

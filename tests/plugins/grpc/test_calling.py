@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -362,3 +363,91 @@ async def test_other_bindings_are_refused():
     ):
         with pytest.raises(RemoteAnswerError, match=r"SMOKE-SIGNALS.*GRPC"):
             await agent.send("hello")
+
+
+@asynccontextmanager
+async def connect_proxy(port):
+    """Run a proxy that connects everything to a local port; yield its URL and what it was asked."""
+    asked = []
+
+    async def serve(reader, writer):
+        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        up, down = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        async def copy(source, sink):
+            with suppress(ConnectionError):
+                while data := await source.read(65536):
+                    sink.write(data)
+                    await sink.drain()
+            sink.close()
+
+        await asyncio.gather(copy(reader, down), copy(up, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+
+
+async def behind_proxy(proxy, *, address="agent.example.org:{}", **options):
+    """Ask an agent that only the proxy reaches."""
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app):
+        port = grpc_port(app)
+        async with (
+            connect_proxy(port) as (url, asked),
+            offering(card_of(address.format(port))) as at,
+        ):
+            remote = replace(ONCE, proxy=proxy and proxy.format(url), **options)
+            async with RemoteAgent(at, options=remote) as agent:
+                return (await agent.send("hello")).text, asked, f"agent.example.org:{port}"
+
+
+PUBLIC = OutboundPolicy(allowed_hosts=frozenset({"agent.example.org"}))
+
+
+@pytest.fixture
+def _no_proxies(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.mark.usefixtures("_no_proxies")
+async def test_calls_go_through_the_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "example.org")  # the option overrides the environment
+    text, asked, host = await behind_proxy("http://ann:pass%20word@{}", outbound=PUBLIC)
+    assert text == "hello "
+    assert f"CONNECT {host} " in asked[0]
+    assert "YW5uOnBhc3Mgd29yZA==" in asked[0]
+
+
+@pytest.mark.usefixtures("_no_proxies")
+async def test_the_proxy_of_the_environment_is_used(monkeypatch):
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app), connect_proxy(grpc_port(app)) as (proxy, asked):
+        monkeypatch.setenv("HTTP_PROXY", f"http://{proxy}")
+        remote = replace(ONCE, outbound=PUBLIC)
+        async with (
+            offering(card_of("agent.example.org:7")) as url,
+            RemoteAgent(url, options=remote) as agent,
+        ):
+            assert (await agent.send("hello")).text == "hello "
+    assert "CONNECT agent.example.org:7 " in asked[0]
+
+
+@pytest.mark.usefixtures("_no_proxies")
+async def test_the_outbound_policy_applies_to_what_a_proxy_is_asked_for():
+    with pytest.raises(RemoteConnectionError, match=r"forbidden address.*10\.1\.2\.3"):
+        await behind_proxy("http://{}", address="10.1.2.3:{}")
+
+
+@pytest.mark.usefixtures("_no_proxies")
+async def test_proxies_that_cannot_be_used_are_named_without_their_password():
+    for scheme in ("https", "socks5"):
+        with pytest.raises(ConfigurationError, match="gRPC needs one at http://") as caught:
+            await behind_proxy(f"{scheme}://ann:s3cret@{{}}", outbound=PUBLIC)
+        assert "s3cret" not in str(caught.value)
+    with pytest.raises(RemoteConnectionError, match=r"through the proxy 127\.0\.0\.1:1$") as caught:
+        await behind_proxy("http://ann:s3cret@127.0.0.1:1", outbound=PUBLIC)
+    assert "s3cret" not in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from a2a_adapters.calling.auth import Trust
 from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failures import NotBegunError
 from a2a_adapters.concurrency.threads import computed_if_large
-from a2a_adapters.contract.errors import ForbiddenUrlError
+from a2a_adapters.contract.errors import ConfigurationError, ForbiddenUrlError
+from a2a_adapters.net.proxies import shown_proxy
 from a2a_adapters_grpc.fields import has_more_fields
 
 if TYPE_CHECKING:
@@ -49,30 +51,76 @@ def grpc_url(address: str, origin: httpx.URL | None) -> httpx.URL:
 
 
 async def open_channel(
-    url: httpx.URL, origin: httpx.URL | None, options: RemoteOptions
+    url: httpx.URL, origin: httpx.URL | None, options: RemoteOptions, proxy: str
 ) -> grpc.aio.Channel:
     """Return a channel to the agent's own host, or to another that the outbound policy allows.
 
+    Args:
+        url: The agent's address.
+        origin: The trusted address; None trusts every host that a card names.
+        options: Limits and preferences.
+        proxy: The URL of the HTTP proxy to connect through; "" for none.
+
     Raises:
         RemoteConnectionError: The policy refuses the address, or its name cannot be resolved.
+        ConfigurationError: gRPC cannot use the proxy.
     """
     host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
     authority = f"[{host}]" if ":" in host else host
     target = f"dns:///{authority}:{port}"
     arguments: list[tuple[str, str | int]] = [
         ("grpc.max_receive_message_length", options.answer_bytes),
-        ("grpc.enable_http_proxy", 0),  # a proxy would resolve the name itself, as over HTTP
+        # gRPC would choose a proxy by rules of its own, and so pass the outbound policy by.
+        ("grpc.enable_http_proxy", 0),
         ("grpc.use_local_subchannel_pool", 1),
     ]
-    if not Trust(origin, options.trusted_hosts).knows(url):
-        target = _pinned(await _checked(url, host, port, options), port)
+    is_known = Trust(origin, options.trusted_hosts).knows(url)
+    if proxy or not is_known:
         arguments.append(("grpc.default_authority", f"{authority}:{port}"))
         if url.scheme == "https":
             arguments.append(("grpc.ssl_target_name_override", host))
+    if proxy:
+        if not is_known:
+            await _check_proxied(url, options)
+        target = _proxy_target(proxy, arguments)
+        arguments.append(("grpc.http_connect_server", f"{authority}:{port}"))
+    elif not is_known:
+        target = _pinned(await _checked(url, host, port, options), port)
     if url.scheme == "https":
         credentials = grpc.ssl_channel_credentials(_root_certificates())
         return grpc.aio.secure_channel(target, credentials, arguments)
     return grpc.aio.insecure_channel(target, arguments)
+
+
+def _proxy_target(proxy: str, arguments: list[tuple[str, str | int]]) -> str:
+    """Return the gRPC target of a proxy, and append its credentials to the arguments."""
+    try:
+        parsed = httpx.URL(proxy)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise ConfigurationError(
+            f"the proxy {shown_proxy(proxy)} cannot be used: {error}"
+        ) from error
+    if parsed.scheme != "http" or not parsed.host:
+        raise ConfigurationError(
+            f"the proxy {shown_proxy(proxy)} cannot be used: gRPC needs one at http://host:port; "
+            'call another interface of the agent, such as RemoteOptions(bindings=["JSONRPC"])'
+        )
+    if parsed.userinfo:
+        pair = base64.b64encode(f"{parsed.username}:{parsed.password}".encode()).decode()
+        arguments.append(("grpc.http_connect_headers", f"Proxy-Authorization:Basic {pair}"))
+    host = parsed.raw_host.decode("ascii")
+    return f"dns:///{f'[{host}]' if ':' in host else host}:{parsed.port or 80}"
+
+
+async def _check_proxied(url: httpx.URL, options: RemoteOptions) -> None:
+    try:
+        await options.outbound.check_proxied(url)
+    except ForbiddenUrlError as error:
+        raise _forbidden(error) from error
+
+
+def _forbidden(error: ForbiddenUrlError) -> RemoteConnectionError:
+    return RemoteConnectionError(f"the agent's card names a forbidden address: {error}")
 
 
 async def _checked(url: httpx.URL, host: str, port: int, options: RemoteOptions) -> Sequence[str]:
@@ -80,9 +128,7 @@ async def _checked(url: httpx.URL, host: str, port: int, options: RemoteOptions)
         options.outbound.check_form(url)
         return await options.outbound.addresses(host, port)
     except ForbiddenUrlError as error:
-        raise RemoteConnectionError(
-            f"the agent's card names a forbidden address: {error}"
-        ) from error
+        raise _forbidden(error) from error
     except OSError as error:
         raise RemoteConnectionError(f"{host} cannot be resolved") from error
 
@@ -101,22 +147,23 @@ def _pinned(addresses: Sequence[str], port: int) -> str:
     return f"{'ipv6' if is_v6 else 'ipv4'}:{hosts}"
 
 
-async def connect(channel: grpc.aio.Channel, seconds: float) -> None:
-    """Wait until a channel is connected.
+async def connect(channel: grpc.aio.Channel, seconds: float, proxy: str) -> None:
+    """Wait until a channel is connected, through the proxy if there is one.
 
     Raises:
         NotBegunError: The connection failed or took longer than `seconds`.
     """
+    way = f"over gRPC through the proxy {shown_proxy(proxy)}" if proxy else "over gRPC"
     try:
         async with asyncio.timeout(seconds):
             state = channel.get_state(try_to_connect=True)
             while state is not grpc.ChannelConnectivity.READY:
                 if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
-                    raise NotBegunError("the agent cannot be reached over gRPC")
+                    raise NotBegunError(f"the agent cannot be reached {way}")
                 await channel.wait_for_state_change(state)
                 state = channel.get_state(try_to_connect=True)
     except TimeoutError as error:
-        raise NotBegunError("the agent cannot be reached over gRPC in time") from error
+        raise NotBegunError(f"the agent cannot be reached {way} in time") from error
 
 
 _FIELDS_PER_VALUE = 4

@@ -37,6 +37,7 @@ from a2a_adapters.calling.failures import (
     retried,
 )
 from a2a_adapters.contract.text import quote
+from a2a_adapters.net.proxies import Proxies
 from a2a_adapters_grpc.calling.channel import CountedChannel, connect, open_channel
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class GrpcTransport(ClientTransport):
         self._http = interface.http
         self._origin = interface.origin
         self._options: RemoteOptions = interface.options
+        self._proxy = Proxies(self._options.proxy).of(url)
         self.retries = self._options.retries
         self._closing = interface.closing
         self._kind = CompatGrpcTransport if interface.is_old else SdkTransport
@@ -218,12 +220,12 @@ class GrpcTransport(ClientTransport):
         """Connect if necessary; return a2a-sdk's transport and a context with the credentials."""
         async with self._opening:
             if self._inner is None:
-                channel = await open_channel(self._url, self._origin, self._options)
+                channel = await open_channel(self._url, self._origin, self._options, self._proxy)
                 self._closing.push_async_callback(channel.close)
                 counted = CountedChannel(channel, self._options.answer_values)
                 self._channel = channel
                 self._inner = self._kind(cast("grpc.aio.Channel", counted), self._card)
-        await connect(self._channel, self._options.connect_timeout)
+        await connect(self._channel, self._options.connect_timeout, self._proxy)
         parameters = dict(context.service_parameters or {}) if context else {}
         parameters |= sent
         return self._inner, ClientCallContext(service_parameters=parameters)
