@@ -89,6 +89,7 @@ BETWEEN_PLUGINS = {
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
     ("client", "oauth"): "`auth login` finds the endpoints of cards, and requests tokens there",
     ("console", "check"): "the page checks agents, and its command resolves their names",
+    ("server", "console"): "the settings `console_title` and its like are those of `Console`",
     ("server", "jwt"): "the setting `forwarded_user` verifies the users that a front signs",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",

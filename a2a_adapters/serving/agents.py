@@ -229,7 +229,7 @@ class ServedAgents:
             rates = self.protection.rates
             self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
         if options.console and CONSOLE not in dialects:
-            dialects = [CONSOLE, *dialects]
+            dialects = [*dialects, CONSOLE]  # after one with settings, whose routes then count
         if options.files:
             dialects = [options.files, *dialects]
         if options.metrics:

@@ -10,23 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters_console.look import Console
     from a2a_adapters_console.pages import ConsoleAgent, console_routes
 
-__all__ = ["ConsoleAgent", "console_routes"]
+__all__ = ["Console", "ConsoleAgent", "console_routes"]
 
-__getattr__ = lazy_names(__name__, dict.fromkeys(("ConsoleAgent", "console_routes"), "pages"))
+__getattr__ = lazy_names(
+    __name__,
+    {"Console": "look", **dict.fromkeys(("ConsoleAgent", "console_routes"), "pages")},
+)
 
 
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
     """Return the console's routes for a server's agents."""
-    if dialect != "console":
+    from a2a_adapters_console.look import Console  # noqa: PLC0415
+
+    if dialect != "console" and not isinstance(dialect, Console):
         return None
     from a2a_adapters_console.pages import ConsoleAgent, console_routes  # noqa: PLC0415
 
-    return console_routes(
-        [ConsoleAgent(agent.about.name, agent.path) for agent in server.agents.values()]
-    )
+    agents = [ConsoleAgent(agent.about.name, agent.path) for agent in server.agents.values()]
+    return console_routes(agents, dialect if isinstance(dialect, Console) else Console())
 
 
 @hookimpl

@@ -16,6 +16,7 @@ from a2a_adapters.contract.dialects import DialectRoutes
 from a2a_adapters.dialects import PageRoute
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters_console.findings import Findings
+from a2a_adapters_console.look import Console
 
 if TYPE_CHECKING:
     import ssl
@@ -33,6 +34,9 @@ _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "webp": "image/webp",
     "txt": "text/plain; charset=utf-8",
     "json": "application/json",
 }
@@ -80,14 +84,19 @@ class ConsoleAgent:
     tls: ssl.SSLContext | None = None
 
 
-def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
+def console_routes(agents: Sequence[ConsoleAgent], look: Console | None = None) -> DialectRoutes:
     """Return the routes of the page: public files and checks of agents.
 
     Browsers that open the server's root are redirected to the page.
 
     Args:
         agents: The agents to list.
+        look: The settings of the page.
+
+    Raises:
+        ConfigurationError: The logo cannot be read.
     """
+    look = look or Console()
     checks = [Findings(agent.url, agent.path, agent.headers, agent.tls) for agent in agents]
     # A proxy may move the page, so it uses relative URLs.
     listed = [
@@ -101,8 +110,10 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
     ]
     known = {
         **_static(),
-        "agents.json": _File("json", to_json({"agents": listed})),
+        "agents.json": _File("json", to_json({"agents": listed, "look": _shown(look)})),
     }
+    if look.logo:
+        known[f"logo.{look.logo_type}"] = _File(look.logo_type, look.logo_content())
     return DialectRoutes(
         cards=[
             PageRoute("/", _to_console),
@@ -116,6 +127,13 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
         ],
         endpoints={"console": CONSOLE_PATH},
     )
+
+
+def _shown(look: Console) -> dict[str, str]:
+    """Return the settings that the page needs, without those that are not given."""
+    logo = f"logo.{look.logo_type}" if look.logo else ""
+    every = {"title": look.title, "logo": logo, "colour": look.colour, "view": look.view}
+    return {name: value for name, value in every.items() if value}
 
 
 class _File:

@@ -207,7 +207,12 @@ def serve(
             card=settings.card.card(),
             url=settings.url,
             options=options,
-            dialects=[*settings.dialects, *own_dialects(settings.platform), "page"],
+            dialects=[
+                *settings.consoles(),
+                *settings.dialects,
+                *own_dialects(settings.platform),
+                "page",
+            ],
             allow_unauthenticated=settings.allow_unauthenticated,
             sockets=sockets,
             on_start=on_start,

@@ -147,6 +147,10 @@ class ServerSettings(Table):
     grpc_port: Port | None = None
     grpc_url: str | None = None
     console: bool | None = None
+    console_title: str = ""
+    console_logo: Path | None = None
+    console_colour: str = ""
+    console_view: Literal["console", "chat"] = "console"
     metrics: bool = False
     card_key: Path | None = None
     log_format: Literal["text", "json"] = "text"
@@ -211,6 +215,25 @@ class ServerSettings(Table):
             )
             for key, agent in self.agents.items()
         }
+
+    def consoles(self) -> list[object]:
+        """Return the console's dialect if it has settings.
+
+        Raises:
+            ConfigurationError: A setting is invalid.
+        """
+        look = {
+            "title": self.console_title,
+            "logo": self.console_logo,
+            "colour": self.console_colour,
+            "view": self.console_view,
+        }
+        names = {f"console_{name}" for name in look}
+        if self.console is False or not names & self.model_fields_set:
+            return []
+        from a2a_adapters_console import Console  # noqa: PLC0415 - only if it is used
+
+        return [Console(**look)]  # type: ignore[arg-type]
 
     def options(self) -> ServerOptions:
         """Convert the settings into options.

@@ -10,6 +10,7 @@ from pathlib import Path
 import a2a_adapters_console
 import httpx
 import pytest
+from a2a_adapters_console import Console
 
 from a2a_adapters import ConfigurationError, Plugins, ServerOptions, build_app
 from a2a_adapters.security import BearerTokens
@@ -59,12 +60,43 @@ async def test_only_the_files_are_served(http):
 
 async def test_the_page_lists_agents_with_their_paths(http):
     assert (await http.get("/console/agents.json")).json() == {
-        "agents": [{"name": "echo", "path": "../", "url": "", "check": "check/0"}]
+        "agents": [{"name": "echo", "path": "../", "url": "", "check": "check/0"}],
+        "look": {"view": "console"},
     }
     several = build_app({"one": echo, "two": echo}, options=ServerOptions(console=True))
     async with running(several) as url, httpx.AsyncClient(base_url=url) as other:
         agents = (await other.get("/console/agents.json")).json()["agents"]
         assert [agent["path"] for agent in agents] == ["../agents/one/", "../agents/two/"]
+
+
+async def test_a_look_of_its_own(tmp_path):
+    logo = tmp_path / "logo.png"
+    logo.write_bytes(b"png")
+    look = Console(title="Desk", logo=logo, colour="#0a5fa5", view="chat")
+    app = build_app(echo, options=ServerOptions(console=True), dialects=[look])
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        found = (await http.get("/console/agents.json")).json()["look"]
+        assert found == {
+            "title": "Desk", "logo": "logo.png", "colour": "#0a5fa5", "view": "chat"
+        }  # fmt: skip
+        answer = await http.get("/console/logo.png")
+    assert (answer.content, answer.headers["content-type"]) == (b"png", "image/png")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        build_app(echo, dialects=[Console(logo=tmp_path / "none.svg")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"colour": "blue"}, "of the form '#0a5fa5', not 'blue'"),
+        ({"colour": "#ffcc00"}, "too light for white text: its contrast is 1"),
+        ({"logo": "logo.exe"}, "must be a file with .svg"),
+        ({"view": "users"}, "must be 'console' or 'chat'"),
+    ],
+)
+def test_a_wrong_look_is_refused(settings, fault):
+    with pytest.raises(ConfigurationError, match=re.escape(fault)):
+        Console(**settings)
 
 
 async def test_apps_have_no_console_by_default():

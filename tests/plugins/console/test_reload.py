@@ -35,6 +35,16 @@ async def test_a_reload_keeps_agent_conversation_and_draft(open_page, url):
         await expect(page.get_by_label("Message", exact=True)).to_have_value("not sent yet")
 
 
+async def test_durations_survive_a_reload(open_page, url):
+    async with open_page(url, "copier") as page:
+        await say(page, "hello")
+        took = page.locator(".took")
+        await expect(took).to_have_text(re.compile(r"^[\d.]+ m?s$"))
+        before = await took.inner_text()
+        await page.reload()
+        await expect(took).to_have_text(before)
+
+
 async def test_a_question_is_answered_after_a_reload(open_page, url):
     async with open_page(url, "clerk") as page:
         await say(page, "hello")

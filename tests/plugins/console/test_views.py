@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+from a2a_adapters_console import Console
 from playwright.async_api import expect
 
 from a2a_adapters import AgentRequest, ApiKeys, BearerTokens, ServerOptions, build_app
@@ -31,8 +33,24 @@ async def test_a_view_for_users_shows_a_chat_and_nothing_technical(open_page, ur
         await say(page, "a trip")
         await expect(page.get_by_role("cell", name="EN 472")).to_be_visible()
         await expect(page.locator(".timeline").first).to_be_hidden()
+        for technical in page.get_by_text("Copy JSON"), page.get_by_text("Schema"):
+            await expect(technical.first).to_be_hidden()
         await page.reload()
         await expect(page.get_by_role("tab", name="Frames")).to_have_count(0)
+
+
+async def test_the_page_has_the_title_and_colour_of_its_settings(open_page):
+    look = Console(title="Travel desk", colour="#0a5fa5", view="chat")
+    app = build_app(clerk, options=ServerOptions(console=True), dialects=[look])
+    async with running(app) as url, open_page(url) as page:
+        await expect(page.get_by_role("heading", name="Travel desk")).to_be_visible()
+        await expect(page).to_have_title(re.compile("Travel desk$"))
+        await expect(page.get_by_role("tab", name="Frames")).to_have_count(0)
+        await say(page, "hello")
+        said = page.locator(".said.user")
+        await expect(said).to_have_css("background-color", "rgb(10, 95, 165)")
+        await page.goto(f"{url}/console?view=console")
+        await expect(page.get_by_role("tab", name="Frames")).to_be_visible()
 
 
 GUARDED = {

@@ -14,15 +14,23 @@ import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
 import { shown } from "./text.js";
 
-/** Whether the page is for users of an agent, as `?view=chat` asks: without anything technical. */
-const IS_CHAT = new URLSearchParams(location.search).get("view") === "chat";
-const VIEWS = IS_CHAT ? { Chat: () => null, History: ConversationList } : { Chat: () => null, History: ConversationList, Card, Tasks, Frames };
-const TABS = Object.keys(VIEWS);
+const VIEWS = { Chat: () => null, History: ConversationList, Card, Tasks, Frames };
 const WIDE = matchMedia("(width >= 60rem)");
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 /** What the page holds. A reload brings the conversation back; headers and frames are gone then. */
-const page = { frames: [], sessions: [], at: 0 };
+const page = { frames: [], sessions: [], at: 0, look: {} };
+
+/** Whether the page is for users of an agent, as its settings or the address say: without anything technical. */
+const isChat = () => (new URLSearchParams(location.search).get("view") ?? page.look.view) === "chat";
+
+/** Use the server's settings of the page. */
+function useLook(look) {
+	page.look = look;
+	if (!look.colour) return;
+	const { style } = document.documentElement;
+	style.setProperty("--accent", `light-dark(${look.colour},color-mix(in oklab,${look.colour} 45%,white))`);
+}
 
 /** Show the agent and the conversation that an address names. */
 function goToPlace(address) {
@@ -36,7 +44,8 @@ function goToPlace(address) {
 
 async function load() {
 	try {
-		const { agents } = await (await fetch("agents.json")).json();
+		const { agents, look } = await (await fetch("agents.json")).json();
+		useLook(look);
 		page.sessions = agents.map((agent) => new Session(agent, page.frames));
 	} catch {
 		page.problem = new Error("The server cannot be reached; load the page again.");
@@ -52,22 +61,24 @@ function App() {
 		changed.render(); // at once: the next key is for this agent
 	};
 	const [chosen, setTab] = useState("Chat");
-	const tab = WIDE.matches && chosen === "Chat" ? TABS[IS_CHAT ? 1 : 2] : chosen;
+	const hasChatOnly = isChat();
+	const every = Object.keys(VIEWS).slice(0, hasChatOnly ? 2 : undefined);
+	const tab = WIDE.matches && chosen === "Chat" ? every[hasChatOnly ? 1 : 2] : chosen;
 	const session = sessions[index];
 	return html`
 		<header>
-			<h1><img src="icon.svg" alt="" /><span>${titleOf(session)}</span></h1>
+			<h1><img src=${page.look.logo ?? "icon.svg"} alt="" /><span>${titleOf(session)}</span></h1>
 			${sessions.length > 1 && html`<select aria-label="Agent" value=${index} onChange=${({ target }) => setIndex(Number(target.value))}>
 				${sessions.map(({ agent }, at) => html`<option value=${at}>${agent.name}</option>`)}
 			</select>`}
 			<span class="space" />
 			${session && html`<${Login} session=${session} key=${`login ${session.origin}`} onHeaders=${(headers) => useHeaders(session, headers)} />`}
-			${session && !IS_CHAT && html`<${Headers} session=${session} key=${session.origin} />`}
+			${session && !hasChatOnly && html`<${Headers} session=${session} key=${session.origin} />`}
 			<${Theme} />
 		</header>
 		<${Problem} of=${problem} />
-		${session && html`<main data-tab=${tab} data-view=${IS_CHAT ? "chat" : "console"}>
-			<${Tabs} tabs=${WIDE.matches ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
+		${session && html`<main data-tab=${tab} data-view=${hasChatOnly ? "chat" : "console"}>
+			<${Tabs} tabs=${WIDE.matches ? every.slice(1) : every} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
 			<div class="panel" role="tabpanel" id="panel" aria-label=${tab} tabindex="0"><${Safe} key=${tab + index}>
 				<${VIEWS[tab]} session=${session} frames=${frames} onOpen=${() => WIDE.matches || setTab("Chat")} />
@@ -88,7 +99,7 @@ function Tabs({ tabs, tab, setTab }) {
 	</nav>`;
 }
 
-const titleOf = (session) => (IS_CHAT && session ? shown(session.card?.name ?? session.agent.name) : "A2A console");
+const titleOf = (session) => page.look.title ?? (isChat() && session ? shown(session.card?.name ?? session.agent.name) : "A2A console");
 
 /** Send headers with all requests to the session's server; servers elsewhere get nothing of it. */
 function useHeaders({ origin }, headers) {
@@ -137,7 +148,7 @@ changed.render = () => {
 	const session = page.sessions[page.at];
 	if (!session) return;
 	keepPlace(session);
-	document.title = [conversationOf(session)?.title, session.agent.name, !IS_CHAT && "A2A console"].filter(Boolean).join(" · ");
+	document.title = [conversationOf(session)?.title, session.agent.name, page.look.title ?? (!isChat() && "A2A console")].filter(Boolean).join(" · ");
 };
 // Not the present address: rendering may have written its own since.
 addEventListener("hashchange", ({ newURL }) => goToPlace(newURL));

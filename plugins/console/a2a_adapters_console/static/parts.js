@@ -52,8 +52,10 @@ function Data({ value, schema }) {
 	return html`<div>
 		${schema?.title && html`<b>${shown(schema.title)}</b>`}
 		<${isTable ? Table : Tree} value=${value} fields=${fields} isOpen />
-		<${Copy} label="Copy JSON" text=${() => JSON.stringify(value, null, 2)} />
-		${schema && html`<${Tree} label="Schema" value=${schema} />`}
+		<div class="technical">
+			<${Copy} label="Copy JSON" text=${() => JSON.stringify(value, null, 2)} />
+			${schema && html`<${Tree} label="Schema" value=${schema} />`}
+		</div>
 	</div>`;
 }
 

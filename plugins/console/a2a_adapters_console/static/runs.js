@@ -1,4 +1,4 @@
-// The timelines of this tab's runs, so that a reload keeps them: agents do not store progress.
+// The timelines and durations of this tab's runs, so that a reload keeps them: agents do not store progress.
 const keyOf = ({ taskId }) => `run ${taskId}`;
 
 /** A task has a run for each message, told apart by their traces. */
@@ -12,7 +12,7 @@ function read(turn) {
 
 export function keepRun(turn) {
 	const { taskId, steps, startedAt, traceId, took, isRecalled } = turn;
-	if (!taskId || !steps.length) return;
+	if (!taskId) return;
 	const runs = { ...(isRecalled ? {} : read(turn)), [traceId]: { steps, startedAt, traceId, took } };
 	try {
 		sessionStorage.setItem(keyOf(turn), JSON.stringify(runs));
@@ -27,5 +27,6 @@ export function recallRun(turn) {
 	const { startedAt } = runs[0];
 	const took = last.startedAt + last.took - startedAt;
 	const steps = [...runs.flatMap(({ steps }) => steps), ...turn.steps];
-	Object.assign(turn, { steps, startedAt, took, traceId: last.traceId, isRecalled: true });
+	const lasted = runs.reduce((sum, run) => sum + run.took, 0); // without the time of questions
+	Object.assign(turn, { steps, startedAt, took, lasted, traceId: last.traceId, isRecalled: true });
 }

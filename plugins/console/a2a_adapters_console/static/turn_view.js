@@ -25,7 +25,7 @@ export function TurnView({ turn, session }) {
 			${trouble && html`<p class="asks" role="status">${shown(trouble)}</p>`}
 			<p class="meta buttons">
 				${(state || isRunning) && html`<${State} of=${state ?? "TASK_STATE_SUBMITTED"} />`}
-				${sent && isSettled && html`<span class="took">${span(turn.took)}</span>`}
+				${(sent || turn.isRecalled) && isSettled && html`<span class="took">${span(turn.lasted ?? turn.took)}</span>`}
 				${!isRunning && !isSettled && taskId && html`<button onClick=${() => session.follow(turn)}>Subscribe again</button>`}
 				${isSettled && copyable(answer) && html`<${Copy} label="Copy reply" text=${() => copyable(answer)} />`}
 			</p>
