@@ -16,11 +16,11 @@ from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
 from a2a_adapters.calling.messenger import MessageInput, Messenger
-from a2a_adapters.calling.options import RemoteOptions, checked_timeout
+from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent, final_reply
 from a2a_adapters.calling.task import RemoteTask, as_reply
 from a2a_adapters.concurrency import blocking
-from a2a_adapters.contract.checking import checked_options
+from a2a_adapters.contract.checking import check_arguments, checked_options
 from a2a_adapters.contract.errors import ConfigurationError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -96,12 +96,11 @@ class RemoteAgent:
                 f"{', '.join(names)}: a RemoteAgent has its own; create it with "
                 "options=RemoteOptions(timeout=..., retries=...) and auth=HeadersAuth(...)"
             )
+        check_arguments(cls.of, given, {"timeout"})
         options = RemoteOptions()
         if timeout is not None:
-            options = replace(options, timeout=checked_timeout(timeout))
+            options = replace(options, timeout=timeout)
         if max_retries is not None:
-            if max_retries < 0:
-                raise ConfigurationError(f"max_retries must be 0 or more, not {max_retries}")
             options = replace(options, retries=max_retries)
         return cls(agent, auth=HeadersAuth(headers) if headers else None, options=options)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from a2a_adapters.calling.verification import check_keys
-from a2a_adapters.contract.checking import check_fields
-from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.checking import check_arguments, check_fields
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.net.proxies import check_proxy
 
@@ -149,8 +148,7 @@ class PushReceiver(Protocol):
         """
 
 
-def checked_timeout(seconds: float) -> float:
-    """Return `seconds`, or raise `ConfigurationError` if it is not positive."""
-    if not seconds > 0:
-        raise ConfigurationError(f"timeout must be a positive number of seconds, not {seconds}")
-    return seconds
+def checked_timeout(timeout: float) -> float:
+    """Return `timeout`, or raise `ConfigurationError` if it is not a positive number."""
+    check_arguments(checked_timeout, locals(), {"timeout"})
+    return timeout

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from a2a_adapters.calling.agent import RemoteAgent
 from a2a_adapters.calling.errors import RemoteAgentError, RemoteTimeoutError
-from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.calling.reply import WAITING
 from a2a_adapters.concurrency import BoundedMap, blocking, in_background
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ class LimitedWait:
 
     def __init__(self, agent: RemoteAgent, seconds: float) -> None:
         self._agent = agent
-        self._seconds = checked_timeout(seconds)
+        check_arguments(LimitedWait, locals(), {"seconds"})
+        self._seconds = seconds
         self._tasks: BoundedMap[str, RemoteTask] = BoundedMap(10_000)
 
     async def ask(

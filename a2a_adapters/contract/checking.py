@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping
 
 T = TypeVar("T")
 
@@ -29,21 +29,49 @@ def check_fields(options: Any, positive: Collection[str] = ()) -> None:
     Raises:
         ConfigurationError: A number has another type or is out of range, or a list is a string.
     """
-    kind = type(options).__name__
-    for each in fields(options):
-        value: Any = getattr(options, each.name)
-        name = f"{kind}.{each.name}"
-        if each.type in _LISTS and isinstance(value, str):
+    kinds = {each.name: str(each.type) for each in fields(options)}
+    values = {name: getattr(options, name) for name in kinds}
+    _check(f"{type(options).__name__}.", kinds, values, positive)
+
+
+def check_arguments(
+    function: type | Callable[..., object],
+    values: Mapping[str, object],
+    positive: Collection[str] = (),
+) -> None:
+    """Check the numbers and lists of names among arguments, as `check_fields` does.
+
+    Args:
+        function: The class or function, in whose module annotations are not evaluated.
+        values: The arguments by name, such as `locals()` at its beginning.
+        positive: The names of the numbers that must not be 0; none may be negative.
+
+    Raises:
+        ConfigurationError: A number has another type or is out of range, or a list is a string.
+    """
+    if isinstance(function, type):
+        kinds = function.__init__.__annotations__  # type: ignore[misc]
+        _check(f"{function.__name__}.", kinds, values, positive)
+    else:
+        _check("", function.__annotations__, values, positive)
+
+
+def _check(
+    place: str, kinds: Mapping[str, str], values: Mapping[str, object], positive: Collection[str]
+) -> None:
+    for field in [name for name in kinds if name in values]:  # without `return`
+        kind, name, value = kinds[field], f"{place}{field}", values[field]
+        if kind in _LISTS and isinstance(value, str):
             raise ConfigurationError(f"{name} must be a list of strings, such as [{value!r}]")
-        if each.type not in _KINDS:
+        needed = kind.removesuffix(" | None")
+        if needed not in _KINDS or (value is None and needed != kind):
             continue
-        wanted, types = _KINDS[str(each.type)]
-        is_number = isinstance(value, types) and not isinstance(value, bool)
-        if not is_number:
+        wanted, types = _KINDS[needed]
+        if not isinstance(value, types) or isinstance(value, bool):
             raise ConfigurationError(f"{name} must be {wanted}, not {value!r}")
-        if each.name in positive and not value > 0:
+        if field in positive and not value > 0:  # type: ignore[operator]
             raise ConfigurationError(f"{name} must be greater than 0, not {value!r}")
-        if not value >= 0:
+        if not value >= 0:  # type: ignore[operator]
             raise ConfigurationError(f"{name} must be 0 or more, not {value!r}")
 
 

@@ -36,7 +36,7 @@ async def test_a_message_may_have_a_timeout(in_conversation):
         send = agent.conversation().send if in_conversation else agent.send
         with pytest.raises(RemoteTimeoutError, match=r"no complete answer within 0.2 s"):
             await send("x", timeout=0.2)
-        with pytest.raises(ConfigurationError, match="positive"):
+        with pytest.raises(ConfigurationError, match="greater than 0"):
             await send("x", timeout=0)
         with pytest.raises(TypeError, match="temperature"):
             await send("x", temperature=1)
@@ -78,7 +78,11 @@ async def test_an_agent_given_by_its_url_has_options():
 
 @pytest.mark.parametrize(
     ("option", "why"),
-    [({"timeout": 0}, "positive"), ({"max_retries": -1}, "0 or more"), ({"colour": 1}, "colour")],
+    [
+        ({"timeout": 0}, "timeout must be greater than 0"),
+        ({"max_retries": -1}, "0 or more"),
+        ({"colour": 1}, "colour"),
+    ],
 )
 def test_options_that_make_no_sense_are_refused(option, why):
     with pytest.raises((ConfigurationError, TypeError), match=why):

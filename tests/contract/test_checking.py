@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import math
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
+from agents import Agent
+from pydantic import BaseModel
 
 from a2a_adapters import (
     ConfigurationError,
     Limits,
+    MissingExtraError,
     OutboundPolicy,
     PushOptions,
     RemoteAgent,
@@ -54,6 +61,77 @@ def test_a_wrong_value_is_refused_with_its_fields_name(make, field, value, probl
         make(**{field: value})
     assert f"{make.__name__}.{field} must be {problem}" in str(refused.value)
     assert make()
+
+
+URL = "http://127.0.0.1:9"
+IN_PLUGINS = {
+    "a2a_adapters_acp.AcpAgent": {"command": "cat"},
+    "a2a_adapters_ag_ui.AgUiAgent": {"url": URL},
+    "a2a_adapters_autogen.MemoryStateStore": {},
+    "a2a_adapters_cache.AnswerCache": {"agent": RemoteAgent(URL), "user": None},
+    "a2a_adapters_endpoints.ChatAgent": {"url": URL, "model": "small"},
+    "a2a_adapters_endpoints.CommandAgent": {"command": "cat"},
+    "a2a_adapters_endpoints.WebhookAgent": {"url": URL},
+    "a2a_adapters_files.FileStore": {"place": "files", "secret": "0123456789abcdef" * 2},
+    "a2a_adapters_mcp.McpServer": {"server": URL},
+    "a2a_adapters_mcp.McpTools": {},
+    "a2a_adapters_oauth.GoogleAccessTokens": {"audience": "client"},
+    "a2a_adapters_oauth.TokenIntrospection": {
+        "url": "https://a.example", "client_id": "client", "client_secret": "secret",
+    },
+    "a2a_adapters_omniroute.OmniRouteClient": {},
+    "a2a_adapters_omniroute.OmniRouteDialect": {},
+    "a2a_adapters_openai_agents.OpenAIAgentsAdapter": {"agent": Agent("x")},
+    "a2a_adapters_webhooks.WebhookReceiver": {"url": URL},
+}  # fmt: skip
+"""The public classes of plugins with numbers among their arguments, and their other arguments."""
+
+CHECKED_ELSEWHERE = {
+    "a2a_adapters_autogen.A2ATool",  # by `LimitedWait`
+    "a2a_adapters_autogen.AutoGenAdapter",  # needs a team; checked alike
+    "a2a_adapters_autogen.adapt",  # by the adapter
+    "a2a_adapters_check.Report",  # a result
+    "a2a_adapters_omniroute.OmniRouteChatCompletionClient",  # as `OmniRouteClient`
+    "a2a_adapters_omniroute.Routing",  # of one request
+    "a2a_adapters_openai_agents.adapt",  # by the adapter
+}
+
+
+def numbers_of(name):
+    """Return the names of a class's arguments that are numbers."""
+    module, _, attribute = name.partition(".")
+    parameters = inspect.signature(getattr(importlib.import_module(module), attribute)).parameters
+    return [
+        each.name
+        for each in parameters.values()
+        if str(each.annotation) in {"int", "float", "int | None", "float | None"}
+    ]
+
+
+def public_classes():
+    for folder in (Path(__file__).parents[2] / "plugins").glob("*/a2a_adapters_*"):
+        module = importlib.import_module(folder.name)
+        for name in getattr(module, "__all__", ()):
+            with suppress(MissingExtraError):
+                found = getattr(module, name)
+                if isinstance(found, type) and not issubclass(found, (Exception, BaseModel)):
+                    yield f"{module.__name__}.{name}"
+
+
+def test_the_table_of_plugins_is_complete():
+    named = {name for name in public_classes() if numbers_of(name)}
+    assert sorted(named - CHECKED_ELSEWHERE) == sorted(IN_PLUGINS)
+
+
+@pytest.mark.parametrize("name", IN_PLUGINS)
+@pytest.mark.parametrize("value", [-1, math.nan, True, "5"])
+def test_numbers_of_plugins_are_checked(name, value, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module, _, attribute = name.partition(".")
+    make = getattr(importlib.import_module(module), attribute)
+    for field in numbers_of(name):
+        with pytest.raises(ConfigurationError, match=f"{field} must be (a |greater|0 or more)"):
+            make(**IN_PLUGINS[name], **{field: value})
 
 
 def test_a_limit_may_be_infinite():

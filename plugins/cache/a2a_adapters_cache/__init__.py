@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from a2a_adapters import File, blocking
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.contract.checking import check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,6 +43,7 @@ class AnswerCache:
         seconds: float = 300,
         answers: int = 1_000,
     ) -> None:
+        check_arguments(AnswerCache, locals(), {"answers"})
         self._agent = agent
         self._user = user or str
         self._lock = Lock()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters import RemoteAuthError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters_check import (
@@ -105,6 +106,7 @@ async def check(
         RemoteTimeoutError: The agent does not answer in time.
         RemoteAuthError: The card requires credentials, or the given ones are rejected.
     """
+    check_arguments(check, locals(), {"timeout"})
     address = agent_url(url)
     auth = HeadersAuth(headers) if headers else None
     http = make_http_client(address, auth, timeout, proxy=proxy, tls=tls)

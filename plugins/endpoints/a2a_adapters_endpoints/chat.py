@@ -25,6 +25,7 @@ from a2a_adapters import (
     TokenUsage,
     as_text,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data, quote
 from a2a_adapters_endpoints.http import Endpoint, checked_url
 from a2a_adapters_endpoints.words import WordParser, token_of
@@ -69,6 +70,7 @@ class ChatAgent(Adapter):
         name: str | None = None,
         description: str | None = None,
     ) -> None:
+        check_arguments(ChatAgent, locals(), {"seconds", "answer_bytes"})
         if not model:
             raise ConfigurationError(f"name the model, as in {_EXAMPLE}")
         url = checked_url(url, _EXAMPLE).rstrip("/")

@@ -27,6 +27,7 @@ from a2a_adapters import (
     TextDelta,
 )
 from a2a_adapters.concurrency import ProcessTree, basic_environment, within
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import quote
 from a2a_adapters_endpoints.streams import lines_of, texts_of
 from a2a_adapters_endpoints.words import WordParser, checked_seconds
@@ -79,6 +80,7 @@ class CommandAgent(Adapter):
         name: str | None = None,
         description: str | None = None,
     ) -> None:
+        check_arguments(CommandAgent, locals(), {"seconds", "output_bytes", "processes"})
         self._command = _words(command, is_shell=shell)
         self._json_lines = json_lines
         self._cwd = None if cwd is None else Path(cwd)

@@ -22,6 +22,7 @@ from a2a_adapters import (
     TextDelta,
     as_json,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data
 from a2a_adapters_endpoints.http import Endpoint, checked_url
 from a2a_adapters_endpoints.streams import lines_of, texts_of
@@ -65,6 +66,7 @@ class WebhookAgent(Adapter):
         name: str = "webhook",
         description: str = "An agent behind a webhook.",
     ) -> None:
+        check_arguments(WebhookAgent, locals(), {"seconds", "answer_bytes"})
         self._endpoint = Endpoint(checked_url(url, _EXAMPLE), token, seconds, answer_bytes)
         self._about = AgentDescription(name=name, description=description, input_modes=["*/*"])
 

@@ -43,10 +43,10 @@ def checked_seconds(seconds: float) -> float:
     """Return a time limit.
 
     Raises:
-        ConfigurationError: The value is not a finite positive number.
+        ConfigurationError: The value is infinite.
     """
-    if not 0 < seconds < math.inf:
-        raise ConfigurationError(f"seconds must be a number above 0, not {seconds:g}")
+    if seconds == math.inf:
+        raise ConfigurationError("seconds must be finite")
     return seconds
 
 

@@ -11,6 +11,7 @@ from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 from pydantic import BaseModel, ConfigDict
 
 from a2a_adapters import ConfigurationError
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.security import ClaimedTokens, Claims, InvalidTokenError, bearer_token
 from a2a_adapters_oauth.endpoints import Client, OAuthError, post_form
@@ -67,6 +68,7 @@ class TokenIntrospection(ClaimedTokens):
         tenant_claim: str | None = None,
         cache_seconds: float = 60,
     ) -> None:
+        check_arguments(TokenIntrospection, locals())
         super().__init__(scopes, user_claim, tenant_claim)
         place = httpx.URL(url)
         if place.scheme != "https" and not is_loopback(place.host):

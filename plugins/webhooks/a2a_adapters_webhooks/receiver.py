@@ -24,6 +24,7 @@ from a2a_adapters import (
     InvalidInputError,
     UnauthenticatedError,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_webhooks.ledger import Ledger, Watch
 from a2a_adapters_webhooks.notification import Arrival, Binding, Record
 from a2a_adapters_webhooks.tables import open_table
@@ -87,6 +88,7 @@ class WebhookReceiver:
         poll_seconds: float = 60,
         max_bytes: int = 8 * _MEBIBYTE,
     ) -> None:
+        check_arguments(WebhookReceiver, locals(), {"poll_seconds", "max_bytes"})
         if secret is None and storage != "memory:":
             raise ConfigurationError("a receiver with a database needs a secret for its tokens")
         if secret is not None and len(secret) < 16:

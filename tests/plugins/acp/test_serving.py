@@ -239,7 +239,7 @@ async def test_another_task_of_a_conversation_that_waits_is_rejected(client):
         ("nobody-has-this", "there is no program 'nobody-has-this'"),
         ("--allow everything sh", "'everything' is not a kind of tool"),
         ("--cwd /nowhere sh", "there is no folder /nowhere"),
-        ("--processes 0 sh", "processes is a number above 0"),
+        ("--processes 0 sh", "processes must be greater than 0"),
         ("'", "is not a command"),
     ],
 )

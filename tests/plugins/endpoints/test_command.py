@@ -145,7 +145,8 @@ async def test_a_shell_reads_the_text_from_standard_input():
         ("--cwd /nowhere cat", "no folder /nowhere"),
         ("'", "is no command"),
         ("--wrong cat", "serve 'exec:--help'"),
-        *((f"--seconds {n} cat", f"a number above 0, not {n}") for n in ("0", "-1", "nan", "inf")),
+        *((f"--seconds {n} cat", f"greater than 0, not {n}") for n in ("0.0", "-1.0", "nan")),
+        ("--seconds inf cat", "seconds must be finite"),
     ],
 )
 def test_wrong_words_say_what_to_do(word, hint):

@@ -358,7 +358,7 @@ async def test_a_silent_server_times_out():
 
 
 def test_connections_must_be_positive():
-    with pytest.raises(ConfigurationError, match="connections must be positive"):
+    with pytest.raises(ConfigurationError, match="connections must be greater than 0"):
         stdio(connections=0)
 
 

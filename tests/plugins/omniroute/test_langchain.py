@@ -138,7 +138,7 @@ async def test_timeout_and_headers_per_call(kind):
         await model.ainvoke("a", timeout=60, headers={"X-Tenant": "t"})
         with pytest.raises(ConfigurationError, match="temperature"):
             await model.ainvoke("a", temperature=1)
-        with pytest.raises(ConfigurationError, match="positive"):
+        with pytest.raises(ConfigurationError, match="greater than 0"):
             await model.ainvoke("a", timeout=0)
     assert len(described.calls) == 1
 

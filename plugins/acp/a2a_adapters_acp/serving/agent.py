@@ -20,6 +20,7 @@ from a2a_adapters import (
     ConfigurationError,
 )
 from a2a_adapters.concurrency import basic_environment
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_acp.serving.content import check
 from a2a_adapters_acp.serving.folders import Folders, Worktrees
 from a2a_adapters_acp.serving.known import KNOWN, Known, read_word
@@ -80,8 +81,7 @@ class AcpAgent(Adapter):
         name: str | None = None,
         description: str | None = None,
     ) -> None:
-        if processes < 1:
-            raise ConfigurationError(f"processes is a number above 0, not {processes}")
+        check_arguments(AcpAgent, locals(), {"processes", "idle_seconds", "start_seconds"})
         words = shlex.split(command) if isinstance(command, str) else list(command)
         known = KNOWN.get(words[0]) if words else None
         if known is not None:

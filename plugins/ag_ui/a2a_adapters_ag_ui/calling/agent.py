@@ -19,6 +19,7 @@ from a2a_adapters import (
     Rejected,
     as_json,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data
 from a2a_adapters_ag_ui.calling.conversation import Conversation, answer_to
 from a2a_adapters_ag_ui.calling.received import ReceivedRun
@@ -63,6 +64,7 @@ class AgUiAgent(Adapter):
         name: str = "ag-ui",
         description: str = "An agent behind an AG-UI endpoint.",
     ) -> None:
+        check_arguments(AgUiAgent, locals(), {"seconds", "answer_bytes"})
         self._endpoint = Endpoint(checked_url(url, _EXAMPLE), token, seconds, answer_bytes)
         self._about = AgentDescription(name=name, description=description, input_modes=["*/*"])
         self._storage: StateStorage | None = None

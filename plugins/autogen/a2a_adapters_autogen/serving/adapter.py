@@ -26,6 +26,7 @@ from a2a_adapters import (
     Rejected,
     TargetError,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
@@ -112,6 +113,7 @@ class AutoGenAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
+        check_arguments(AutoGenAdapter, locals(), {"max_messages"})
         self.fetch = fetch
         self._source = source_of(target, max_messages, input_type)
         _check_names(final, self._source.example)

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from a2a_adapters import JSON, InvalidInputError, Limits
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.contract.checking import check_arguments
 
 if TYPE_CHECKING:
     from a2a_adapters import StateStorage
@@ -59,6 +60,7 @@ class MemoryStateStore(StateStore):
     """
 
     def __init__(self, limits: Limits | None = None, max_bytes: int = _MAX_BYTES) -> None:
+        check_arguments(MemoryStateStore, locals(), {"max_bytes"})
         limits = limits or Limits()
         self._max_bytes = max_bytes
         self._saved: BoundedMap[StateKey, bytes] = BoundedMap(

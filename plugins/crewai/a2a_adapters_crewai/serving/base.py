@@ -23,6 +23,7 @@ from a2a_adapters import (
     Rejected,
     ThreadPool,
 )
+from a2a_adapters.contract.checking import check_fields
 from a2a_adapters_crewai.serving.guardrails import as_blocked, has_text_hooks, is_guarded
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents
@@ -62,6 +63,9 @@ class Options:
     max_asking: int = MAX_ASKING
     shared_memory: bool = False
     fetch: OutboundPolicy | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"max_runs"})
 
 
 class RunsAdapter(Adapter):

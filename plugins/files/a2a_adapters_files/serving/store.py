@@ -24,6 +24,7 @@ from a2a_adapters import (
     blocking,
 )
 from a2a_adapters.concurrency import in_background
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_files.extension import FILES_EXTENSION
 from a2a_adapters_files.pieces import pieces_of
 from a2a_adapters_files.serving.links import Links, safe_name
@@ -110,6 +111,7 @@ class FileStore:
         owner_bytes: int = 4096 * _MEBIBYTE,
         expiry_seconds: float = 24 * 3600,
     ) -> None:
+        check_arguments(FileStore, locals(), {"file_bytes", "owner_bytes"})
         secret = secret or os.environ.get(SECRET_VARIABLE, "")
         if len(secret) < _SECRET_LENGTH:
             raise ConfigurationError(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from a2a_adapters import ConfigurationError
+from a2a_adapters.contract.checking import check_arguments
 
 if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectServer
@@ -45,14 +46,9 @@ class McpTools:
     ) -> None:
         if by not in {"agent", "skill"}:
             raise ConfigurationError(f"`by` must be 'agent' or 'skill', not {by!r}")
-        bounds = {
-            "sessions": sessions,
-            "sessions_per_caller": sessions_per_caller,
-            "idle_seconds": idle_seconds,
-        }
-        for name, bound in bounds.items():
-            if not 0 < bound < math.inf:
-                raise ConfigurationError(f"{name} must be positive, not {bound}")
+        check_arguments(McpTools, locals(), {"sessions", "sessions_per_caller", "idle_seconds"})
+        if idle_seconds == math.inf:
+            raise ConfigurationError("McpTools.idle_seconds must be finite")
         self.by = by
         self.sessions = sessions
         self.sessions_per_caller = sessions_per_caller

@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from a2a_adapters import ConfigurationError, RemoteOptions
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import HttpClients, agent_url, quote
 from a2a_adapters_mcp.serving.adapter import McpAdapter
 from a2a_adapters_mcp.serving.connection import Connection, ServerGoneError
@@ -87,8 +88,7 @@ class McpServer:
         idle_seconds: float = 300,
         start_seconds: float = 60,
     ) -> None:
-        if connections < 1:
-            raise ConfigurationError(f"connections must be positive, not {connections}")
+        check_arguments(McpServer, locals(), {"connections", "idle_seconds", "start_seconds"})
         is_url = isinstance(server, str) and server.strip().startswith(("http://", "https://"))
         self._url = agent_url(str(server)) if is_url else None
         self._command = None if is_url else _command(server, env, cwd)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface
 
-from a2a_adapters import BearerAuth, ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters import BearerAuth, HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import agent_url
 
 if TYPE_CHECKING:
@@ -82,11 +83,8 @@ def gateway_agent(
     Raises:
         ConfigurationError: The URL or a number is invalid.
     """
-    if timeout <= 0:
-        raise ConfigurationError("timeout must be positive")
-    if (retries := max_retries or 0) < 0:
-        raise ConfigurationError(f"max_retries must not be negative: {retries}")
-    options = RemoteOptions(timeout=timeout, idle_timeout=2 * timeout, retries=retries)
+    check_arguments(gateway_agent, locals(), {"timeout"})
+    options = RemoteOptions(timeout=timeout, idle_timeout=2 * timeout, retries=max_retries or 0)
     auth: httpx.Auth | None = BearerAuth(api_key) if api_key else None
     if headers:
         key = {"Authorization": f"Bearer {api_key}"} if api_key else {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from a2a_adapters.contract.checking import check_fields
+
 __all__ = ["OmniRouteDialect"]
 
 
@@ -31,3 +33,6 @@ class OmniRouteDialect:
     task_bytes: int = 64 * 1024 * 1024
     heartbeat_seconds: float = 15
     verdict_as_result: bool = True
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"run_seconds", "tasks", "task_bytes", "heartbeat_seconds"})

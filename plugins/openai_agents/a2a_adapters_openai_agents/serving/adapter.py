@@ -37,6 +37,7 @@ from a2a_adapters import (
     TargetError,
     TaskMetadata,
 )
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_openai_agents.serving.approvals import asking, decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
 from a2a_adapters_openai_agents.serving.events import RunEvents
@@ -126,6 +127,7 @@ class OpenAIAgentsAdapter(Adapter):
     ) -> None:
         if not isinstance(agent, Agent):
             raise TargetError(f"{type(agent).__name__} is not an Agent")
+        check_arguments(OpenAIAgentsAdapter, locals(), {"max_turns"})
         self.fetch = fetch
         self.resumes = durable
         self._follows = follow_handoffs

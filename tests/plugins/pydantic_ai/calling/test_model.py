@@ -200,7 +200,7 @@ async def test_model_settings_are_message_options(talk):
         await talk(Agent(model, model_settings=settings), "hi")
     assert set(recording.header_values("x-key")) == {"k"}
     assert "a" in recording.header_values("x-tenant")
-    with pytest.raises(ConfigurationError, match="positive"):
+    with pytest.raises(ConfigurationError, match="greater than 0"):
         await talk(Agent(model, model_settings={"timeout": 0}), "hi")
 
 
