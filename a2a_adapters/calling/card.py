@@ -11,6 +11,7 @@ import httpx
 from a2a.client.card_resolver import parse_agent_card
 from a2a.client.errors import A2AClientError
 from a2a.types import SecurityScheme
+from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
@@ -44,6 +45,8 @@ _SKILLS = 50
 _REASON_LENGTH = 200
 _SHOWN_LENGTH = 60
 _INTERFACES = "supportedInterfaces"
+_BINDINGS = [each.value for each in TransportProtocol]
+"""The known bindings, the default of A2A 0.3 first."""
 
 
 def agent_url(url: str) -> httpx.URL:
@@ -246,10 +249,15 @@ def card_of(content: Any) -> AgentCard:
     Raises:
         ValueError, TypeError, AttributeError, ParseError: It is not a card.
     """
+    for name in [name for name, value in content.items() if value is None]:
+        del content[name]
     _repair_versions(content)
+    _repair_bindings(content)
     schemes = content.get("securitySchemes") or {}
-    for name, scheme in schemes.items():
-        if current := _SCHEMES & scheme.keys():
+    for name, scheme in list(schemes.items()):
+        if scheme is None:
+            del schemes[name]
+        elif current := _SCHEMES & scheme.keys():
             schemes[name] = {key: scheme[key] for key in current}
     return parse_agent_card(content)
 
@@ -259,15 +267,35 @@ def _repair_versions(content: dict[str, Any]) -> None:
 
     A card without any is of A2A 0.2, whose calls are those of 0.3.
     """
-    interfaces = content.get("supportedInterfaces")
-    for place in (content, *(interfaces if isinstance(interfaces, list) else ())):
-        if isinstance(place, dict) and "protocolVersion" in place:
+    interfaces = content.get(_INTERFACES)
+    for place in (content, *_dicts(interfaces)):
+        if "protocolVersion" in place:
             version = str(place["protocolVersion"] or "").strip().lower().removeprefix("v")
             place["protocolVersion"] = version
             if not version:
                 del place["protocolVersion"]
     if interfaces is None:
         content.setdefault("protocolVersion", "0.2")
+
+
+def _repair_bindings(content: dict[str, Any]) -> None:
+    """Complete bindings that are missing, as 0.3 allows it, and write the known ones as usual."""
+    places = [
+        *(
+            (each, "protocolBinding", each.get("transport"))
+            for each in _dicts(content.get(_INTERFACES))
+        ),
+        *((each, "transport", None) for each in _dicts(content.get("additionalInterfaces"))),
+        *([(content, "preferredTransport", None)] if "url" in content else []),
+    ]
+    for place, key, other in places:
+        binding = place.get(key) or other or _BINDINGS[0]
+        known = isinstance(binding, str) and binding.upper() in _BINDINGS
+        place[key] = binding.upper() if known else binding
+
+
+def _dicts(listed: object) -> list[dict[str, Any]]:
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def describe(card: AgentCard) -> AgentDescription:

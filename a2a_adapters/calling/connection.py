@@ -154,7 +154,7 @@ class Connections:
         # Needed by the operations inherited from a2a-sdk's transports.
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
         # Only addresses are replaced; `RemoteAgent.card` returns the card as it is.
-        called = card if self._origin is None else _at_asked_host(card, self._origin)
+        called = card if self._origin is None else _at_asked_host(card, self._url or self._origin)
         interface = choose_interface(called, self.options.bindings)
         transport = self._transport(http, called, interface.protocol_binding, interface.url)
         address = interface.url
@@ -221,15 +221,28 @@ _WILDCARD = re.compile(r"([a-z][a-z0-9+.-]*://)?(?:0\.0\.0\.0|\[::\])(?=[:/?#]|$
 
 
 def _at_asked_host(card: AgentCard, asked: httpx.URL) -> AgentCard:
-    """Return a card whose wildcard addresses, such as 0.0.0.0, are the host that was asked."""
-    if not any(_WILDCARD.match(each.url) for each in card.supported_interfaces):
+    """Return a card with complete addresses: of the asked host for paths and wildcard addresses.
+
+    Addresses without a scheme, except for those of gRPC, have that of the asked host.
+    """
+    addresses = [_complete(each, asked) for each in card.supported_interfaces]
+    if addresses == [each.url for each in card.supported_interfaces]:
         return card
-    host = f"[{asked.host}]" if ":" in asked.host else asked.host
     called = type(card)()
     called.CopyFrom(card)
-    for each in called.supported_interfaces:
-        each.url = _WILDCARD.sub(lambda found: f"{found[1] or ''}{host}", each.url, count=1)
+    for each, address in zip(called.supported_interfaces, addresses, strict=True):
+        each.url = address
     return called
+
+
+def _complete(interface: AgentInterface, asked: httpx.URL) -> str:
+    host = f"[{asked.host}]" if ":" in asked.host else asked.host
+    url = _WILDCARD.sub(lambda found: f"{found[1] or ''}{host}", interface.url, count=1)
+    if interface.protocol_binding == GRPC or "://" in url:
+        return url
+    if url.startswith("/") and not url.startswith("//"):
+        return str(asked.copy_with(raw_path=url.encode("ascii", "replace"), fragment=None))
+    return f"{asked.scheme}://{url.removeprefix('//')}"
 
 
 def _is_old(card: AgentCard, url: str) -> bool:
