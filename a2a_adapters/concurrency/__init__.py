@@ -12,11 +12,12 @@ from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment
 from a2a_adapters.concurrency.producing import produced
 from a2a_adapters.concurrency.threads import run_in_thread
-from a2a_adapters.concurrency.waiting import within
+from a2a_adapters.concurrency.waiting import PerLoop, within
 
 __all__ = [
     "Background",
     "BoundedMap",
+    "PerLoop",
     "ProcessTree",
     "basic_environment",
     "end_if_cancelled",

@@ -1,4 +1,4 @@
-"""A timeout for awaitables that are usually ready."""
+"""Waiting in the event loop: a timeout, and locks for one event loop after another."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Generator
+    from collections.abc import Awaitable, Callable, Generator
 
 T = TypeVar("T")
 
@@ -29,6 +29,28 @@ async def within(deadline: float, awaitable: Awaitable[T]) -> T:
         return begun.result
     async with asyncio.timeout_at(deadline if deadline < math.inf else None):
         return await begun
+
+
+class PerLoop(Generic[T]):
+    """Provides a lock, semaphore or event for the running event loop.
+
+    Those of asyncio belong to the first event loop in which a task waited for them, but an adapter
+    may be served again in another one.
+
+    Args:
+        make: Creates the object, once per event loop.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __call__(self) -> T:
+        """Return the object of the running event loop."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._made = loop, self._make()
+        return self._made
 
 
 class _Begun(Generic[T]):

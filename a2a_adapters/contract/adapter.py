@@ -243,8 +243,9 @@ class Adapter(ABC):
     async def open(self, storage: StateStorage) -> None:  # noqa: B027 - most store nothing
         """Receive the server's state storage.
 
-        Called once before serving, in the server's event loop. Servers of other projects, which use
-        the adapter through `as_executor`, do not call it.
+        Called at each start, in the event loop of the server, which may differ from that of an
+        earlier start. Servers of other projects, which use the adapter through `as_executor`, do
+        not call it.
 
         Raises:
             ConfigurationError: The adapter cannot use this storage.
@@ -258,7 +259,7 @@ class Adapter(ABC):
         """
 
     async def aclose(self) -> None:  # noqa: B027 - most adapters hold nothing
-        """Release the adapter's resources. Called once, when serving ends."""
+        """Release the adapter's resources; it may be opened again. Called when serving ends."""
 
 
 ELSEWHERE = "elsewhere:"

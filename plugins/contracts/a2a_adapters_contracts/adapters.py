@@ -26,7 +26,9 @@ from google.protobuf.json_format import MessageToDict
 from a2a_adapters.contract.errors import ErrorCategory
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.limits import Limits
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.serving.app import build_app
+from a2a_adapters.serving.opening import is_closed
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
 
@@ -98,6 +100,19 @@ class AdapterContract(_Served, ABC):
         assert task.status.state == TaskState.TASK_STATE_COMPLETED
         assert ["".join(part.text for part in a.parts) for a in task.artifacts] == ["hello"]
         assert not task.status.HasField("message"), "the answer is sent once, as an artifact"
+
+    async def test_it_can_be_started_again_in_another_event_loop(self) -> None:
+        target = self.echo()
+        app = self.app(target if is_closed(target) else installed_plugins().adapt(target))
+        texts = [f"conversation {n}" for n in range(20)]  # some have to wait, in most adapters
+
+        async def talk() -> list[str]:
+            async with running(app) as url, connect(url) as client:
+                tasks = await asyncio.gather(*(send(client, user_message(text)) for text in texts))
+            return [answer_of(task) for task in tasks]
+
+        for _ in range(2):
+            assert await asyncio.to_thread(asyncio.run, talk()) == texts
 
     async def test_a_stream_holds_the_whole_answer_once(self) -> None:
         async with self.client(self.echo()) as client:

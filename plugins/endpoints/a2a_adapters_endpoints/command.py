@@ -10,6 +10,7 @@ import shlex
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from a2a_adapters import (
     Progress,
     TextDelta,
 )
-from a2a_adapters.concurrency import ProcessTree, basic_environment, within
+from a2a_adapters.concurrency import PerLoop, ProcessTree, basic_environment, within
 from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import quote
 from a2a_adapters_endpoints.streams import lines_of, texts_of
@@ -89,7 +90,7 @@ class CommandAgent(Adapter):
         self._env = basic_environment(pass_env) | dict(env or {})
         self._seconds = checked_seconds(seconds)
         self._output_bytes = output_bytes
-        self._slots = asyncio.Semaphore(processes)
+        self._slots = PerLoop(partial(asyncio.Semaphore, processes))
         self._name = name or Path(self._command[0]).name
         self._description = description or f"Runs the command {self._name}."
 
@@ -141,7 +142,7 @@ class CommandAgent(Adapter):
     async def _run(
         self, command: Sequence[str], text: str
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        async with self._slots:
+        async with self._slots():
             try:
                 tree = await ProcessTree.start(command, env=self._env, cwd=self._cwd)
             except OSError as error:

@@ -6,7 +6,17 @@ import asyncio
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, ToolContract
+from a2a_adapters import build_app
+from a2a_adapters.testing import (
+    AdapterContract,
+    InputRequiredContract,
+    ToolContract,
+    answer_of,
+    connect,
+    running,
+    send,
+    user_message,
+)
 
 if TYPE_CHECKING:
     from tests.support.agents import Support
@@ -130,6 +140,19 @@ class Tools(ToolContract):
         calls = [self.support.calling("look"), self.support.calling("breaks", "c2")]
         model = self.support.script(calls, "done")
         return self.support.made(model, tools=[tool(look), tool(breaks)], **options)
+
+    async def test_blocking_tools_run_at_every_start(self):
+        def look() -> str:
+            """Look."""
+            return "rain"
+
+        call = self.support.calling
+        model = self.support.script([call("look")], "first", [call("look", "c2")], "second")
+        made = self.support.made(model, tools=[self.support.tool(look)])
+        app = build_app(self.support.adapt(made), name="weather")
+        for said in ("first", "second"):
+            async with running(app) as url, connect(url) as client:
+                assert answer_of(await send(client, user_message("Look!"))) == said
 
     def using_tools(self):
         return self.calling(self.support.tool)

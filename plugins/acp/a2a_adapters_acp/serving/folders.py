@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from a2a_adapters import AgentFailedError, ConfigurationError
-from a2a_adapters.concurrency import basic_environment, shielded
+from a2a_adapters.concurrency import PerLoop, basic_environment, shielded
 from a2a_adapters.dialects import quote
 
 _SECONDS = 120.0
@@ -73,7 +73,7 @@ class Worktrees(Folders):
             ) from error
         self._top = Path(found.stdout.splitlines()[0])
         self._base = self._top.with_name(f"{self._top.name}.worktrees")
-        self._git_lock = asyncio.Lock()
+        self._git_lock = PerLoop(asyncio.Lock)
 
     def branch(self, owner: str, context_id: str) -> str:
         """Return a conversation's branch."""
@@ -105,7 +105,7 @@ class Worktrees(Folders):
 
     async def _git(self, *arguments: str) -> str | None:
         """Run git in the repository; return the error, or None on success."""
-        async with self._git_lock:  # two that change worktrees may fail on each other's locks
+        async with self._git_lock():  # two that change worktrees may fail on each other's locks
             process = await asyncio.create_subprocess_exec(
                 "git",
                 "-C",

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 from a2a_adapters import AgentFailedError
-from a2a_adapters.concurrency import Background, BoundedMap, shielded
+from a2a_adapters.concurrency import Background, BoundedMap, PerLoop, shielded
 from a2a_adapters_acp.serving.session import Launch, Session
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ class Sessions:
         self._launch = launch
         self._folders = folders
         self._idle_seconds = idle_seconds
-        self._permits = asyncio.Semaphore(limit)
+        self._permits = PerLoop(partial(asyncio.Semaphore, limit))
         self._share = max(1, limit - limit // 2)
         self._waiting = 0
-        self._first_start = asyncio.Lock()
+        self._first_start = PerLoop(asyncio.Lock)
         self._has_started = False
         self._slots: dict[Key, _Slot] = {}
         self._background = Background()
@@ -131,6 +132,7 @@ class Sessions:
         slots = list(self._slots.items())
         await asyncio.gather(*(self._end(key, slot) for key, slot in slots))
         await self._background.wait()
+        self._slots.clear()
 
     async def _session(self, key: Key, slot: _Slot, asking: Session | None) -> Session:
         if slot.expiry is not None:
@@ -153,7 +155,7 @@ class Sessions:
     async def _open(self, session: Session, folder: Path, known: str) -> None:
         """Start an agent; the first one alone, because it may set up its home folder."""
         if not self._has_started:
-            async with self._first_start:
+            async with self._first_start():
                 if not self._has_started:
                     await session.open(folder, known)
                     self._has_started = True
@@ -210,7 +212,7 @@ class Sessions:
                 await session.close()
                 await self._folders.close(*key)
             finally:
-                self._permits.release()
+                self._permits().release()
 
     async def _permit(self, owner: str) -> None:
         """Wait until one more process may run; end an idle one if needed.
@@ -225,12 +227,12 @@ class Sessions:
         if owner and len(own) >= self._share:
             if not await self._retire_oldest(own):
                 raise AgentFailedError("limit", _TOO_MANY)
-        elif self._permits.locked():
+        elif self._permits().locked():
             await self._retire_oldest(held)
         self._waiting += 1
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
-                await self._permits.acquire()
+                await self._permits().acquire()
         except TimeoutError as error:
             busy = "All coding agents are busy; please try again later."
             raise AgentFailedError("limit", busy) from error

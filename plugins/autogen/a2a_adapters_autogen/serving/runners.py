@@ -228,12 +228,14 @@ async def reset(runner: Runner) -> None:
 
 
 def replace_runtimes(runner: Runner) -> None:
-    """Give every team in it a new runtime.
+    """Give every team in it a new runtime and queue, unless its creator chose the runtime.
 
-    After an interrupted run a team still waits for answers that will never come.
+    After an interrupted run a team still waits for answers that will never come, and both belong to
+    the event loop of the first run.
     """
     for member in runners_in(runner):
-        if isinstance(member, BaseGroupChat):
+        if isinstance(member, BaseGroupChat) and member._embedded_runtime:  # noqa: SLF001
+            member._output_message_queue = asyncio.Queue()  # noqa: SLF001
             member._runtime = SingleThreadedAgentRuntime(  # noqa: SLF001
                 ignore_unhandled_exceptions=False
             )

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from autogen_agentchat.base import ChatAgent, Team
 
 from a2a_adapters import Factory, TargetError
-from a2a_adapters.concurrency import Background
+from a2a_adapters.concurrency import Background, PerLoop
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     close,
@@ -66,6 +66,7 @@ class Shared:
         self._pristine: State | None = None
         self._in_use = self._waits = self._was_cut_off = False
         self._changed = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
@@ -74,6 +75,7 @@ class Shared:
         Raises:
             BusyError: The object waits for another caller's answer.
         """
+        self._enter_loop()
         while self._in_use:
             if self._waits:
                 raise BusyError
@@ -100,6 +102,13 @@ class Shared:
 
     async def aclose(self) -> None:
         """Do nothing: the object belongs to its creator."""
+
+    def _enter_loop(self) -> None:
+        """Replace everything that belongs to the event loop of an earlier start."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._was_cut_off = loop, True
+            self._changed = asyncio.Event()
 
     async def _load(self, state: State | None) -> None:
         if self._pristine is None:
@@ -138,7 +147,7 @@ class Fresh:
         self._input_type = input_type
         self._seen: WeakSet[Any] = WeakSet()
         self._closing = Background()  # no answer waits for it, and no cancel cuts it short
-        self._example_lock = asyncio.Lock()
+        self._example_lock = PerLoop(asyncio.Lock)
         self.example: Runner | None = None
         made = build.example if isinstance(build, Factory) else self._make_now()
         if made is not _LATER:
@@ -153,7 +162,7 @@ class Fresh:
         Raises:
             TargetError: The function did not return a new agent or team.
         """
-        async with self._example_lock:
+        async with self._example_lock():
             example = self.example or self._set_example(await self._make())
         runner = self._checked(await self._make())
         try:

@@ -23,6 +23,7 @@ from a2a_adapters import (
     Rejected,
     ThreadPool,
 )
+from a2a_adapters.concurrency import PerLoop
 from a2a_adapters.contract.checking import check_fields
 from a2a_adapters_crewai.serving.guardrails import as_blocked, has_text_hooks, is_guarded
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
@@ -97,7 +98,7 @@ class RunsAdapter(Adapter):
         self._tokens = options.tokens
         self._on_task = on_task if options.task_outputs else None
         self._description = description
-        self._slots = asyncio.Semaphore(options.max_runs)
+        self._slots = PerLoop(partial(asyncio.Semaphore, options.max_runs))
         self._waiting = threading.BoundedSemaphore(options.max_asking)
         self._max_threads = options.max_asking + _WORKING_THREADS
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -129,7 +130,7 @@ class RunsAdapter(Adapter):
         proceed = partial(self._start_run, run)
         try:
             while True:
-                async with self._slots:
+                async with self._slots():
                     proceed()
                     while not isinstance(item := await run.next(), Question | Ended):
                         yield item

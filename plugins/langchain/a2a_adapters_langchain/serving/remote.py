@@ -22,6 +22,7 @@ from a2a_adapters import (
     TargetError,
     model_failure,
 )
+from a2a_adapters.concurrency import PerLoop
 from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
@@ -76,7 +77,7 @@ class RemoteGraphAdapter(Adapter):
         self._is_whole = output is not None
         self._has_chosen_nodes = stream_nodes is not None
         self._nodes = None if stream_nodes is None else frozenset(stream_nodes)
-        self._reading = asyncio.Lock()
+        self._reading = PerLoop(asyncio.Lock)
         self._make_config = config
         self._make_context = context
         self._description = describe_graph(graph, self._input)
@@ -135,7 +136,7 @@ class RemoteGraphAdapter(Adapter):
             yield event
 
     async def _answer_filter(self) -> IsAnswer:
-        async with self._reading:
+        async with self._reading():
             if self._nodes is None:
                 drawn = await self._graph.aget_graph()
                 self._nodes = frozenset(edge.source for edge in drawn.edges if edge.target == END)

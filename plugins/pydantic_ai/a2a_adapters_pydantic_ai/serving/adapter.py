@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_ai import (
@@ -121,7 +122,8 @@ class PydanticAIAdapter(Adapter):
         self._deps = deps or _default_deps(example)
         self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
         self._usage_limits = usage_limits
-        self._threads = ThreadPool((limits or Limits()).threads)
+        self._make_threads = partial(ThreadPool, (limits or Limits()).threads)
+        self._threads = self._make_threads()
         self._turns = StoredTurns(KIND, limits)
 
     @property
@@ -150,8 +152,9 @@ class PydanticAIAdapter(Adapter):
         await self._turns.abandon(request)
 
     async def aclose(self) -> None:
-        """End the threads."""
+        """End the threads; another start uses new ones."""
         self._threads.shutdown()
+        self._threads = self._make_threads()
 
     async def _answer(self, request: AgentRequest, prompt: Prompt | None) -> _Events:
         turn = await self._turns.begin(request)

@@ -12,6 +12,7 @@ from strands.handlers import null_callback_handler
 from strands.types._snapshot import Snapshot
 
 from a2a_adapters import Factory, TargetError
+from a2a_adapters.concurrency import PerLoop
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -37,7 +38,7 @@ class AgentSource:
     ) -> None:
         self._shared = agent if agent_for is None and not isinstance(agent, Factory) else None
         self._make: Callable[[AgentRequest], Any] = agent_for or (lambda _: agent())
-        self._turn = asyncio.Lock()
+        self._turn = PerLoop(asyncio.Lock)
         _refuse_session(agent.example if isinstance(agent, Factory) else agent)
 
     @asynccontextmanager
@@ -50,7 +51,7 @@ class AgentSource:
             TargetError: The agent has a session manager.
         """
         if self._shared is not None:
-            async with self._turn, _borrowed(self._shared):
+            async with self._turn(), _borrowed(self._shared):
                 yield _loaded(self._shared, snapshot)
             return
         made = self._make(request)
