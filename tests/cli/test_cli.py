@@ -64,12 +64,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def fresh(*arguments):
-    return [sys.executable, *arguments]
-
-
-def run(*arguments, interpreter=warm):
-    command = interpreter("-m", "a2a_adapters", *arguments)
+def run(*arguments):
+    command = warm("-m", "a2a_adapters", *arguments)
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
@@ -131,7 +127,8 @@ async def test_serve_and_card(folder):
 
 def in_shell(line):
     """Run a shell line that contains no command but ours."""
-    command = line.replace("a2a-adapters", f"{shlex.quote(sys.executable)} -m a2a_adapters")
+    start = [sys.executable] if "<&-" in line else warm()  # which passes on what is open
+    command = line.replace("a2a-adapters", shlex.join([*start, "-m", "a2a_adapters"]))
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
@@ -211,7 +208,7 @@ def test_several_agents_have_separate_names(folder, monkeypatch):
 
 
 def test_the_card_a_target_would_get(folder):
-    shown = run("card", "get", "app:shout", interpreter=fresh)
+    shown = run("card", "get", "app:shout")
     assert "Description: Say it louder.\n" in shown.stdout
 
 
@@ -307,7 +304,7 @@ def test_an_unreachable_agent(folder):
 
 
 def test_plugins(folder):
-    result = run("plugins", interpreter=fresh)
+    result = run("plugins")
     rows = {line.split("\t")[0]: line.split("\t") for line in result.stdout.splitlines()}
     assert rows["functions"][3:] == ["a2a_accepts, a2a_adapt", "", "loaded"]
     frameworks = rows["langchain"][4]
@@ -324,7 +321,7 @@ def test_plugins_for_programs(folder):
 
 
 def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
-    command = [sys.executable, "-m", "a2a_adapters", "serve", "app:sleep", "--port", "0"]
+    command = warm("-m", "a2a_adapters", "serve", "app:sleep", "--port", "0")
     with launched(command) as (server, url):
         call = rpc("SendMessage", {**say("x"), "configuration": {"returnImmediately": True}})
         answer = httpx.post(url, json=call, headers=V1, timeout=PATIENCE).json()

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tomllib
 from dataclasses import fields
 
@@ -293,9 +292,7 @@ def test_the_graphs_of_a_langgraph_project_are_served_by_name(folder):
 
 
 def test_a_change_starts_the_server_again(folder):
-    # The watcher starts the child, which so is not warm.
-    command = [sys.executable, "-m", "a2a_adapters", "serve", "app:shout", "--port", "0"]
-    command.append("--reload")
+    command = warm("-m", "a2a_adapters", "serve", "app:shout", "--port", "0", "--reload")
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             addresses = (found[1] for line in server.stderr if (found := ADDRESS.search(line)))

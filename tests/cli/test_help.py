@@ -63,14 +63,7 @@ COMMANDS = [
 
 
 def _help(columns, *command):
-    done = subprocess.run(
-        [sys.executable, "-m", "a2a_adapters", *command, "--help"],
-        env={**os.environ, "COLUMNS": str(columns)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    return finished(*command, "--help", variables={"COLUMNS": str(columns)}).stdout
 
 
 def test_commands_are_listed_in_sections_with_a_line_each():
@@ -128,28 +121,36 @@ def test_every_command_has_two_examples_of_itself():
             command.make_parser(command.context_class(command)).parse_args(ours)
 
 
-@pytest.mark.parametrize(
-    ("command", "plugin"),
-    [
-        ("serve", "server"),
-        ("help", ""),
-        ("plugins", "server"),
-        ("card get", "client"),
-        ("check", "check"),
-        ("db upgrade", "sql"),
-    ],
-)
-def test_a_command_imports_the_modules_of_its_own_plugin_only(command, plugin):
-    code = f"""
-import sys
+OWN_PLUGINS = {
+    "serve": "server", "help": "", "plugins": "server", "card get": "client", "check": "check",
+    "db upgrade": "sql",
+}  # fmt: skip
+
+LOADED = """
+import os, sys
 from a2a_adapters.cli import app
-app([*{command.split()!r}, "--help"], standalone_mode=False)
-print(*sys.modules, sep="\\n")
+for command in sys.argv[1:]:
+    if not os.fork():  # each from a process that has run none
+        sys.stdout = open(os.devnull, "w")
+        app([*command.split(), "--help"], standalone_mode=False)
+        print(command, *sys.modules, sep="\\n", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(0)
+    os.wait()
+    print(file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.rpartition(".")[0] for name in done.stdout.split()}
-    parts = ("check", "client", "console", "server", "sql")
-    assert [name for name in parts if f"a2a_adapters_{name}" in loaded] == [plugin] * bool(plugin)
+
+
+def test_a_command_imports_the_modules_of_its_own_plugin_only():
+    command = [sys.executable, "-c", LOADED, *OWN_PLUGINS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    blocks = [block.split("\n") for block in done.stderr.strip().split("\n\n")]
+    assert [command for command, *_ in blocks] == list(OWN_PLUGINS)
+    for command, *modules in blocks:
+        loaded = {name.rpartition(".")[0] for name in modules}
+        parts = ("check", "client", "console", "server", "sql")
+        found = [name for name in parts if f"a2a_adapters_{name}" in loaded]
+        assert found == [OWN_PLUGINS[command]] * bool(OWN_PLUGINS[command]), command
 
 
 def test_plugins_add_commands_and_groups(tmp_path):
@@ -172,25 +173,18 @@ class Plugin:
         return {"made": made, "placed": "added:told", "group": group, "single": single}
 
 installed_plugins().register(Plugin())
-app(standalone_mode=False)
+for line in ("made", "placed", "single", "group first", "--help"):
+    app(line.split(), standalone_mode=False)
 """
-
-    def run(*arguments):
-        command = [sys.executable, "-c", code, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-        return done.stdout
-
-    listed = [line.split()[0] for line in run("--help").splitlines() if line.strip()]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    made, placed, single, inner, *shown = done.stdout.splitlines()
+    assert (made, placed, single, inner) == ("made", "told", "single", "inner")
+    listed = [line.split()[0] for line in shown if line.strip()]
     assert {"made", "placed", "group"} <= set(listed)
     assert "single" not in listed
-    assert run("made") == "made\n"
-    assert run("placed") == "told\n"
-    assert run("single") == "single\n"
-    assert run("group", "first") == "inner\n"
 
 
 def test_a_disabled_plugin_has_no_commands():
-    variables = {**os.environ, "A2A_ADAPTERS_DISABLE_PLUGINS": "client"}
-    command = [sys.executable, "-m", "a2a_adapters", "send"]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    done = finished("send", variables={"A2A_ADAPTERS_DISABLE_PLUGINS": "client"})
     assert (done.returncode, "No such command 'send'" in done.stderr) == (2, True)

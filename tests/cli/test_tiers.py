@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from typer.main import get_command
 
 from a2a_adapters.cli import app
 from tests.support.processes import launched
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -37,7 +37,7 @@ def test_every_row_states_its_support():
 
 
 async def test_the_server_to_practise_on(run):
-    command = [sys.executable, "-m", "a2a_adapters", "demo-server", "--port", "0"]
+    command = warm("-m", "a2a_adapters", "demo-server", "--port", "0")
     with launched(command) as (_, url):
         for word, state in [
             ("draw", "COMPLETED"), ("refuse", "REJECTED"), ("ask", "INPUT_REQUIRED")

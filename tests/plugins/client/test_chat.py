@@ -9,7 +9,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from contextlib import contextmanager
 
 import pytest
@@ -131,8 +130,7 @@ def terminal(*arguments, **variables):
     settings = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "80"}
     environment = os.environ | settings | variables
     with subprocess.Popen(
-        # Ctrl-C goes to the foreground process of the terminal: run it without a launcher.
-        [sys.executable, "-m", "a2a_adapters", "chat", *map(str, arguments)],
+        chat(*arguments),
         stdin=follower,
         stdout=follower,
         stderr=follower,
