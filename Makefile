@@ -9,14 +9,15 @@ RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing
 SEEDS := 20
-# Most tests wait rather than compute.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
-PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# `make test COVERAGE=1` measures the coverage with the tests that it runs anyway. The core and the
-# plugins of every server are covered without these tests.
-UNMEASURED := attack end_to_end fuzz plugins/acp plugins/ag_ui plugins/agno plugins/autogen \
-	plugins/langchain plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/pydantic_ai plugins/router \
-	plugins/test_failures.py plugins/test_init.py test_docs.py test_examples.py test_imports.py test_install.py test_public_api.py
+CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
+# Each worker imports all tests; `thorough` ones wait rather than compute.
+PARALLEL := -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
+WAITING := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
+# Plugins whose frameworks cannot be beside the others.
+APART := agent_framework google_adk strands
+QUICK := -m "not thorough and not model"
+# `make test COVERAGE=1` measures along the way, and `make thorough COVERAGE=1` reports.
+PYTEST := $(VENV)/bin/$(if $(COVERAGE),coverage run,python) -m pytest
 # `make lowest` runs the tests that the lowest version of a dependency can break: where code meets a framework,
 # a server, a database or a terminal. The lowest openai-agents and pydantic-ai are in the main environment, as
 # they would raise the lowest pydantic.
@@ -45,7 +46,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist pages smoke sbom audit release-notes image format clean
+.PHONY: help demo test test-all rest lint types tests thorough coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,7 +54,20 @@ help: ## list the targets
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types docs tests lowest test-crewai test-frameworks ## run everything that has to pass
+ifndef PLUGIN
+test: lint types docs tests ## run what a change usually breaks; PLUGIN=langchain for one plugin
+else
+WITH := $(if $(filter crewai,$(PLUGIN)),$(CREWAI),$(if $(filter $(APART),$(PLUGIN)),$(FRAMEWORKS),$(VENV)))
+test: $(WITH)/.test
+	$(WITH)/bin/ruff check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
+	$(WITH)/bin/ruff format --check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
+	$(WITH)/bin/mypy $(if $(filter-out $(VENV),$(WITH)),--cache-dir $(WITH)/.mypy_cache) plugins/$(PLUGIN)
+	$(WITH)/bin/python -m pytest $(PARALLEL) $(QUICK) tests/plugins/$(PLUGIN)
+endif
+
+test-all: test rest ## run everything that has to pass
+
+rest: thorough lowest test-crewai test-frameworks ## run what `make test-all` runs after `make test`
 
 lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff check
@@ -62,22 +76,22 @@ lint: $(VENV)/.test ## check style and formatting with ruff
 types: $(VENV)/.test ## check types with mypy
 	$(VENV)/bin/mypy
 
-ifndef COVERAGE
-tests: $(VENV)/.test ## run the tests of the main environment
-	$(VENV)/bin/python -m pytest $(PARALLEL)
-else
-tests: coverage
-	$(VENV)/bin/python -m pytest $(PARALLEL) $(UNMEASURED:%=tests/%)
-endif
+tests: $(VENV)/.test ## run the tests of the main environment, except thorough ones
+	$(if $(COVERAGE),$(VENV)/bin/coverage erase)
+	$(PYTEST) $(PARALLEL) $(QUICK)
 
-coverage: $(VENV)/.test ## measure the branch coverage of the core, which must be 95 %
-	$(VENV)/bin/coverage erase
-	$(VENV)/bin/coverage run -m pytest $(PARALLEL) $(UNMEASURED:%=--ignore=tests/%)
+thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments, models
+	$(PYTEST) $(WAITING) -m "thorough or model"
+ifdef COVERAGE
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
+endif
+
+coverage: ## measure the branch coverage of the core, which must be 95 %, with both
+	$(MAKE) tests thorough COVERAGE=1
 
 lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(MEETING:%=tests/%) -m "not model and not install" -k "$(ONE_OF_EACH)" --quiet
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(MEETING:%=tests/%) -m "not model" -k "$(ONE_OF_EACH)" --quiet
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
@@ -86,13 +100,12 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 		tests/test_examples.py tests/test_typed.py -k "crewai or crews or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
 
 # A line each for the plugins of this environment.
-CHECKED := plugins/agent_framework plugins/google_adk plugins/openai_agents plugins/strands
 TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
 	tests/plugins/strands tests/plugins/test_init.py tests/test_typed.py
 PAGES := agent-framework and not autogen or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
-	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(CHECKED)
+	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
@@ -183,9 +196,6 @@ dist: $(RELEASE)/.release ## build the wheel and the sdist in dist/
 	rm -rf dist
 	$(VENV)/bin/uv build --quiet --out-dir dist
 	$(RELEASE)/bin/twine check --strict dist/*.whl dist/*.tar.gz
-
-pages: $(VENV)/.test ## run each page of the docs with only what its first command installs
-	$(VENV)/bin/python -m pytest -n 2 -m release tests/test_install.py
 
 smoke: ## run the commands of the README and the quickstart with the wheel in dist/
 	$(PYTHON) tests/smoke.py dist

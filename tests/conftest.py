@@ -19,6 +19,7 @@ from xdist.workermanage import NodeManager
 
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
+from a2a_adapters.testing import OnStorage
 from tests.support.environments import SEPARATE, has
 from tests.support.processes import PATIENCE, UV
 from tests.support.programs import lacking
@@ -73,8 +74,21 @@ def certificates():
         yield
 
 
+ON_DATABASES = {
+    "TestAsyncFunctionsOnSqlite",
+    "TestAsyncFunctionsOnPostgresql",
+    "TestGraphsOnSqlite",
+    "TestProxiesOnSqlite",
+}
+"""The contracts that `make test` runs on databases: of a function, and of agents that wait with a
+state. It runs each framework's contract in memory; their product with the storages is thorough."""
+
+
 def pytest_collection_modifyitems(items):
     """Start with the slowest files, so that no worker ends long after the others."""
+    for item in items:
+        if issubclass(item.cls or object, OnStorage) and item.cls.__name__ not in ON_DATABASES:
+            item.add_marker(pytest.mark.thorough)
     limits = {}
     for item in items:
         limit = item.get_closest_marker("timeout")

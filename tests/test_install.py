@@ -19,7 +19,7 @@ from tests.test_docs import RUNNABLE, installs
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = [pytest.mark.install, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 CORE = """
 import importlib, importlib.util, pkgutil
@@ -193,7 +193,6 @@ def pages_by_requirements():
     return pages
 
 
-@pytest.mark.release
 @pytest.mark.timeout(15 * 60)
 @pytest.mark.parametrize(
     ("requirements", "pages"),

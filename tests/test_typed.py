@@ -14,7 +14,7 @@ from tests.support.environments import has
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {"main": "autogen_agentchat", "crews": "crewai", "frameworks": "google.adk"}
-pytestmark = pytest.mark.timeout(10 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(10 * 60)]
 
 
 @pytest.mark.parametrize("name", [name for name, module in PROGRAMS.items() if has(module)])

@@ -6,6 +6,8 @@ import pytest
 
 from tests.attack.run import CLASSES, MOST_MIB, attack
 
+pytestmark = pytest.mark.thorough
+
 CALLERS = 5
 
 

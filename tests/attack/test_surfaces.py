@@ -42,7 +42,7 @@ from tests.support.requests import V1, rpc, say
 
 TRIES = int(os.environ.get("SURFACE_TRIES", "3"))
 SECRET = "s3cret-key-of-the-endpoint"
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 
 def tried(what, count):

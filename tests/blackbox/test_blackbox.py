@@ -6,7 +6,7 @@ import pytest
 
 from tests.blackbox.run import Run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 async def test_kills_break_no_guarantee(tmp_path):

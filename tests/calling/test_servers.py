@@ -214,7 +214,7 @@ async def test_an_agent_of_0_3_alone(name):
         assert kinds == ["task", "status-update", *["artifact-update"] * 3, "status-update"]
 
 
-@pytest.mark.install
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 async def test_an_agent_on_the_sdk_of_0_3(sdk_v03_url):
     async with httpx.AsyncClient(base_url=sdk_v03_url, timeout=60) as client:

@@ -151,7 +151,7 @@ async def test_an_agent_without_a_name():
         assert (await agent.send("ping")).text == "pong: ping"
 
 
-@pytest.mark.install
+@pytest.mark.thorough
 async def test_a_server_on_a2a_sdk_0_3(sdk_v03_url):
     async with RemoteAgent(sdk_v03_url) as agent:
         conversation = agent.conversation()

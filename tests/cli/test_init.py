@@ -17,6 +17,7 @@ from tests.support.projects import check, make
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("framework", ["functions", "langchain", "langgraph", "autogen"])
 def test_a_project_runs(framework, tmp_path, monkeypatch):
     check(tmp_path / "host", framework, monkeypatch)

@@ -14,7 +14,7 @@ from a2a.types import TaskState
 from a2a_adapters.testing import answer_of, connect, send, stream, user_message
 from tests.support.processes import serving
 
-pytestmark = [pytest.mark.install, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
 BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"]

@@ -1,4 +1,4 @@
-"""Isolation of two callers with twenty concurrent conversations under equal context ids."""
+"""Isolation of two callers with eight concurrent conversations under equal context ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.busy import send
 from tests.support.processes import PATIENCE
 from tests.support.requests import serving
 
-CONVERSATIONS = 20
+CONVERSATIONS = 8
 TURNS = 3
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.fuzz.run import fuzz
 
+pytestmark = pytest.mark.thorough
+
 EXAMPLES = 1000
 
 

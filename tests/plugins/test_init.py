@@ -16,7 +16,7 @@ FRAMEWORKS = {
 }
 """The frameworks, and a module of each."""
 
-pytestmark = pytest.mark.timeout(10 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(10 * 60)]
 
 
 @pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if has(FRAMEWORKS[name])])

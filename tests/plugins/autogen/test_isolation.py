@@ -32,8 +32,6 @@ from tests.support.busy import send
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
-# The others differ in their state, and the storages in its location: 4 callers suffice.
-CALLERS = {"listener": 16, "a_round_robin": 16}
 TURNS = 3
 
 
@@ -121,19 +119,36 @@ async def talk(url, caller):
         return await asyncio.gather(conversation("one"), conversation("two"))
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
-async def test_conversations_are_isolated(make, is_shared, any_storage):
+async def check(make, is_shared, storage):
+    """Assert that eight conversations of four callers hear only themselves."""
+
     def factory():
         return make()
 
-    number = CALLERS.get(make.__name__, 4) if any_storage == "memory:" else 4
-    options = ServerOptions(storage=any_storage)
+    options = ServerOptions(storage=storage)
     async with running(build_app(make() if is_shared else factory, options=options)) as url:
-        callers = (talk(url, f"caller{n}") for n in range(number))
+        callers = (talk(url, f"caller{n}") for n in range(4))
         for conversations in await asyncio.gather(*callers):
             for said, received in conversations:
                 assert received == said
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
+async def test_conversations_are_isolated(is_shared, any_storage):
+    await check(a_round_robin, is_shared, any_storage)
+
+
+@pytest.mark.parametrize("make", [make for make in MAKERS if make != a_round_robin])
+@pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
+async def test_conversations_of_other_targets_are_isolated(make, is_shared):
+    await check(make, is_shared, "memory:")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("make", [make for make in MAKERS if make != a_round_robin])
+@pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
+async def test_conversations_of_other_targets_are_isolated_on_databases(make, is_shared, url):
+    await check(make, is_shared, url)
 
 
 async def test_agents_behind_tools_and_filters_are_isolated():

@@ -10,7 +10,7 @@ from tests.plugins.sql.test_resume import reason
 from tests.support.processes import launched
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("team", ["nested", "graph"])

@@ -21,7 +21,7 @@ assert build_app(crew)
 """
 
 
-@pytest.mark.install
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 def test_the_extra_serves_a_crew(wheel, tmp_path):  # noqa: F811
     check_alone(wheel, "[crewai]", CREWAI, tmp_path / "environment", tmp_path)

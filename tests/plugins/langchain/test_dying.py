@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.sql.conftest import new_url
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.support.warm import warm
 
 SERVED = "tests.plugins.langchain.served_resume"
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

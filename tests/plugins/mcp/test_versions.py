@@ -17,7 +17,7 @@ from tests.support.processes import UV
 
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.timeout(5 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from tests.support.agents.memory import listener
 from tests.support.processes import launched
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests.support.warm import warm
 
 SERVED = "tests.plugins.openai_agents.served_resume"
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 class TestResume(ResumeContract):

@@ -15,7 +15,7 @@ from tests.plugins.sql.conftest import new_url
 from tests.support.processes import PATIENCE, launched
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.timeout(5 * PATIENCE)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * PATIENCE)]
 
 LITELLM = "a2a_adapters_router.models:litellm"
 """Seconds to import litellm."""

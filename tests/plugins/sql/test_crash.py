@@ -6,6 +6,8 @@ import pytest
 
 from tests.plugins.sql.crash import Crash
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.timeout(400)
 async def test_a_crash_loses_nothing_and_repeats_nothing(database_url, tmp_path):

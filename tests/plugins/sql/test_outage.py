@@ -26,7 +26,7 @@ from tests.plugins.sql.conftest import before_statements, new_url
 from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.requests import V1, grpc_port
 
-pytestmark = pytest.mark.timeout(10 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(10 * 60)]
 
 
 LONG = "long " * 2000

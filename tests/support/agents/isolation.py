@@ -8,7 +8,7 @@ from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
 from tests.support.busy import send
 
-CALLERS, TURNS = 20, 3
+CALLERS, TURNS = 8, 3
 
 
 def listening(support, repeat, **options):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.plugins.sql.replicas.bars import behind, cancel_all, read_all, replicas
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 def test_streams_are_whole_and_tasks_stop_through_another_process(tmp_path):

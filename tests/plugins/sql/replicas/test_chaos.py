@@ -6,7 +6,7 @@ import pytest
 
 from tests.plugins.sql.replicas.chaos import Chaos
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 
 async def test_failures_of_processes_lose_and_repeat_nothing(tmp_path):

@@ -13,7 +13,7 @@ from tests.plugins.sql.replicas.served import CALLERS
 from tests.plugins.sql.test_resume import Caller, reason, texts
 from tests.support.requests import V1, rpc, say
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 async def test_tasks_of_a_killed_process_are_resumed_or_failed(replicas):

@@ -12,7 +12,7 @@ from tests.plugins.sql.replicas.outages import KINDS, Outages
 from tests.plugins.sql.test_contract import put, store_of, task
 from tests.support.postgresql import new_database
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 LEASE = 10.0
 """Default lease in seconds."""

@@ -10,7 +10,7 @@ from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.replicas.pgbouncer import pgbouncer
 from tests.plugins.sql.replicas.test_shared import ANN, Replica
 
-pytestmark = pytest.mark.timeout(5 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
 
 
 async def test_transaction_mode_is_refused_at_startup():

@@ -14,7 +14,7 @@ from tests.support.postgresql import new_database
 from tests.support.processes import launched
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 REPLICAS = 3
 

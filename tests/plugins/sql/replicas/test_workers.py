@@ -19,7 +19,7 @@ from tests.support.postgresql import new_database
 from tests.support.processes import launched
 from tests.support.requests import call, say
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 POSTGRESQL = "postgresql://me@host/agents"
 
