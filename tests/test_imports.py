@@ -91,6 +91,7 @@ BETWEEN_PLUGINS = {
     ("console", "check"): "the page checks agents, and its command resolves their names",
     ("server", "console"): "the settings `console_title` and its like are those of `Console`",
     ("server", "jwt"): "the setting `forwarded_user` verifies the users that a front signs",
+    ("dbos", "functions"): "arguments and results of workflows are those of served functions",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",
     ("omniroute", "autogen"): "its model class is a subclass",

@@ -116,3 +116,6 @@ class RemoteTaskError(RemoteAgentError):
         self.reply = reply
         if reply.state == "rejected":
             self.as_model_failure = "model_refused"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.reply)  # engines store exceptions

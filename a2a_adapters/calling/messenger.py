@@ -56,7 +56,7 @@ class Messenger:
         self.options = connections.options
         self._auth = auth
 
-    async def begin(
+    async def begin(  # noqa: PLR0913 - the options of a message
         self,
         message: MessageInput,
         *,
@@ -67,6 +67,7 @@ class Messenger:
         timeout: float | None = None,  # noqa: ASYNC109 - applies to the later answer, too
         headers: Mapping[str, str] | None = None,
         push: TaskPushNotificationConfig | None = None,
+        message_id: str = "",
     ) -> Exchange:
         """Return an exchange, which sends the message when its events are read.
 
@@ -81,7 +82,7 @@ class Messenger:
         if any(isinstance(part, File) for part in parts):
             parts = await self._uploaded(parts, timeout, CallAuth(headers, self._auth))
         try:
-            sent = user_message(parts, context_id, task_id, metadata)
+            sent = user_message(parts, context_id, task_id, metadata, message_id)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
             raise InvalidInputError(
                 "the message cannot be sent: text must be Unicode without unpaired surrogates, and "

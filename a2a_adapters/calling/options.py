@@ -118,12 +118,15 @@ class SendOptions(TypedDict, total=False):
         timeout: Maximum time for the answer in seconds, in place of `RemoteOptions.timeout`.
         headers: Headers of the message's requests, for servers that get the credentials. They
             replace headers of the same name.
+        message_id: The id of the message, by default a new one. Agents that recognise duplicates
+            run a message that is sent again under its id only once.
     """
 
     metadata: Mapping[str, JSON] | None
     skill: str | None
     timeout: float | None
     headers: Mapping[str, str] | None
+    message_id: str
 
 
 class PushReceiver(Protocol):

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from a2a_adapters.concurrency.outliving import CURRENT
 from a2a_adapters.contract.caller import Caller
@@ -134,6 +134,18 @@ class AgentRequest:
         """All files."""
         return [part for part in self.parts if isinstance(part, File)]
 
+    def detached(self) -> AgentRequest:
+        """Return a copy for engines that store a request and run it elsewhere.
+
+        It can be pickled, and has the caller's `owner`, but neither their claims nor their headers.
+        """
+        stored = {name: getattr(self, name) for name in _STORED}
+        return AgentRequest(message=self.message, caller=Caller(owner=self.owner), **stored)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        stored = {name: getattr(self, name) for name in _STORED}
+        return _unpickled, (self.message.SerializeToString(), stored)
+
     def conversation_key(self, *scope: str | None) -> str:
         """Return a digest of owner and context that is safe to use as a storage key.
 
@@ -141,6 +153,20 @@ class AgentRequest:
         """
         names = json.dumps([*scope, self.owner, self.context_id])
         return hashlib.sha256(names.encode()).hexdigest()
+
+
+_STORED = (
+    "parts", "task_id", "context_id", "owner", "history", "metadata", "accepted_output_modes",
+    "extensions", "wants_progress",
+)  # fmt: skip
+"""The fields that a request keeps outside of its process."""
+
+
+def _unpickled(message: bytes, stored: dict[str, Any]) -> AgentRequest:
+    from a2a.types import Message  # noqa: PLC0415 - takes a second
+
+    given = Message.FromString(message)
+    return AgentRequest(message=given, caller=Caller(owner=stored["owner"]), **stored)
 
 
 Asking: TypeAlias = AsyncGenerator[object, AgentRequest]

@@ -101,7 +101,7 @@ class FunctionAdapter(Adapter):
         return self.stream(request)
 
     def _called(self, request: AgentRequest) -> _Events:
-        call = self._call(request)
+        call = self.bind(request)
         match self._signature.kind:
             case Kind.ASYNC_GENERATOR:
                 return _from_async_generator(call())
@@ -112,8 +112,12 @@ class FunctionAdapter(Adapter):
             case Kind.PLAIN:
                 return _from_call(call, self._signature.results, request)
 
-    def _call(self, request: AgentRequest) -> Callable[[], Any]:
-        """Bind the function to the arguments in a request."""
+    def bind(self, request: AgentRequest) -> partial[Any]:
+        """Bind the function to the arguments in a request.
+
+        Raises:
+            InvalidInputError: An argument is invalid, missing or unknown.
+        """
         signature = self._signature
         if signature.arguments is None and not signature.caller:
             return partial(self._function, request if signature.request else _text(request))

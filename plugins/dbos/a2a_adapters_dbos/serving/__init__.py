@@ -1,0 +1,1 @@
+"""DBOS workflows as A2A agents."""

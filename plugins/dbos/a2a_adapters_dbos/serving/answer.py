@@ -1,0 +1,87 @@
+"""Turns what a workflow emits, and returns, into the events of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters_functions.serving.results import Results, returned_events
+from dbos import DBOS
+
+from a2a_adapters import AgentEvent, AnswerText, TextDelta
+from a2a_adapters_dbos.workflow import STREAM, Emitted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+_END = object()
+
+
+async def written(workflow_id: str, offset: int, ended: asyncio.Future[Any]) -> AsyncGenerator[Any]:
+    """Yield the values of a workflow's stream from an offset, until `ended` is done."""
+    while True:
+        is_over = ended.done()  # all that it wrote is in the stream
+        async with aclosing(DBOS.read_stream_async(workflow_id, STREAM, offset=offset)) as values:
+            while True:
+                value = await _unless(ended, values) if not is_over else await anext(values, _END)
+                if value is _END:
+                    break
+                yield value
+                offset += 1
+        if is_over:
+            return
+
+
+async def _unless(ended: asyncio.Future[Any], values: AsyncGenerator[Any]) -> Any:
+    """Return the next value, or `_END` once the workflow has ended: no value tells that."""
+    following = asyncio.ensure_future(_next(values))
+    try:
+        await asyncio.wait({following, ended}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not following.done():
+            following.cancel()
+            await asyncio.wait({following})
+    return _END if following.cancelled() else following.result()
+
+
+async def _next(values: AsyncGenerator[Any]) -> Any:
+    return await anext(values, _END)
+
+
+class Answer:
+    """The answer of a workflow to one message.
+
+    Args:
+        results: The declared type of the workflow's result.
+        is_continued: Whether earlier answers of the task precede this one.
+    """
+
+    def __init__(self, results: Results, *, is_continued: bool) -> None:
+        self._results = results
+        self._is_continued = is_continued
+        self._said: list[tuple[int | None, str, str]] = []
+
+    def take(self, value: Emitted) -> AgentEvent:
+        """Return the event to yield; a step's text replaces that of its earlier attempts."""
+        if not isinstance(value.event, TextDelta):
+            return value.event
+        kept = (
+            [each for each in self._said if each[0] != value.step or each[1] == value.attempt]
+            if value.step is not None
+            else self._said
+        )
+        is_repeated = len(kept) < len(self._said)
+        self._said = [*kept, (value.step, value.attempt, value.event.text)]
+        return AnswerText(self._text()) if is_repeated else value.event
+
+    def end(self, result: object) -> Sequence[AgentEvent]:
+        """Return the events of the workflow's result; a text is the whole answer."""
+        if isinstance(result, str) and self._said:
+            if result == self._text():
+                return ()
+            return (AnswerText(result, of_task=self._is_continued),)
+        return returned_events(result, self._results)
+
+    def _text(self) -> str:
+        return "".join(text for _, _, text in self._said)
