@@ -35,9 +35,13 @@ def run(*command):
     return done.stdout
 
 
-def test_the_compose_file_fits_its_schema():
+COMPOSE = pytest.mark.parametrize("name", ["compose.yaml", "dbos.yaml"])
+
+
+@COMPOSE
+def test_a_compose_file_fits_its_schema(name):
     compose = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    run(*compose, "compose.yaml")
+    run(*compose, name)
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: manifest["kind"])
@@ -127,15 +131,17 @@ def test_the_user_of_the_image_is_a_number_other_than_root():
     assert uid == CONTAINER["securityContext"]["runAsUser"] > 0
 
 
-def test_the_compose_file_publishes_nothing_without_tls():
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+@COMPOSE
+def test_a_compose_file_publishes_nothing_without_tls(name):
+    services = yaml.safe_load((DEPLOY / name).read_text())["services"]
     ports = [port for each in services.values() for port in each.get("ports", [])]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_a_database_password_may_have_any_characters():
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+@COMPOSE
+def test_a_database_password_may_have_any_characters(name):
+    services = yaml.safe_load((DEPLOY / name).read_text())["services"]
     assert "$" not in services["agents"]["environment"]["A2A_ADAPTERS_STORAGE"]
     assert "PGPASSWORD" in services["agents"]["environment"]
     assert "PGPASSWORD" in {each["name"] for each in CONTAINER["env"]}

@@ -30,7 +30,7 @@ from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.support.environments import SEPARATE, has
 from tests.support.openai_endpoint import endpoint
-from tests.support.processes import started
+from tests.support.processes import launched
 from tests.support.programs import needed
 from tests.support.warm import warm
 
@@ -96,6 +96,16 @@ class Page:
             file.write_text(text)
         self._files.add(name)
 
+    def start(self, words, *, is_second):
+        """Start a server."""
+        served = launched([*words, "--port", "0"])
+        self.process, agent = self._stack.enter_context(served)
+        address = agent.partition("/agents/")[0]  # the server's, if it has several
+        if is_second:
+            self.second = address
+        else:
+            self.address = address
+
     def run_console(self, commands):
         for written, expected in commands:
             if written.startswith(INSTALLING):
@@ -111,13 +121,11 @@ class Page:
                 words = warm("-m", "a2a_adapters", *words[1:])
             if words[0] == "python":
                 words = warm(*words[1:])
+            if words[:2] == ["pkill", "-9"]:
+                self.process.kill()
+                continue
             if "serve" in command:
-                agent = self._stack.enter_context(started([*words, "--port", "0"]))
-                address = agent.partition("/agents/")[0]  # the server's, if it has several
-                if "--port 8001" in command:
-                    self.second = address
-                else:
-                    self.address = address
+                self.start(words, is_second="--port 8001" in command)
                 continue
             typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
             done = subprocess.run(

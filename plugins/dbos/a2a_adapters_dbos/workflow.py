@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -19,7 +20,8 @@ STREAM = "a2a"
 _EVER = 100 * 365 * 86400.0
 """Seconds after which a question without a timeout is given up: DBOS needs a number."""
 
-_PROCESS = uuid4().hex
+_process = ""
+"""The id of this process; "" until it is needed, also after a fork."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +126,19 @@ def _emitted(event: str | AgentEvent) -> Emitted:
     if status is None:
         return Emitted(event)
     # Another process begins again to count the attempts.
-    return Emitted(event, status.step_id, f"{_PROCESS}.{status.current_attempt}")
+    return Emitted(event, status.step_id, f"{_process_id()}.{status.current_attempt}")
+
+
+def _process_id() -> str:
+    global _process  # noqa: PLW0603
+    _process = _process or uuid4().hex
+    return _process
+
+
+def _forget_process() -> None:
+    global _process  # noqa: PLW0603
+    _process = ""
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget_process)

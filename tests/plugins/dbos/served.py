@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from pathlib import Path
 
-from a2a_adapters_dbos import ask, emit
+from a2a_adapters_dbos import adapt, ask, emit
 from dbos import DBOS
 
 from a2a_adapters import ServerOptions, serve
@@ -67,5 +68,21 @@ async def book(text: str) -> str:
     return f"{text}: {city} on {day}"
 
 
+@DBOS.workflow()
+async def chores(text: str) -> None:
+    """Ask, and work in two steps."""
+    await ask("Ready?")
+    await first(text)
+    await second(text)
+
+
 if __name__ == "__main__":
-    serve({"work": work, "book": book}[KIND], port=0, options=ServerOptions(storage=STORAGE))
+    if KIND == "worker":
+        DBOS.listen_queues(["agents"])
+        DBOS.launch()
+        DBOS.register_queue("agents", polling_interval_sec=0.1)
+        signal.pause()
+    target = {"work": work, "book": book, "front": adapt(chores, queue="agents")}[KIND]
+    if KIND == "front":
+        DBOS.listen_queues([])
+    serve(target, port=0, options=ServerOptions(storage=STORAGE))

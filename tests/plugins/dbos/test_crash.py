@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import subprocess
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -52,3 +55,43 @@ async def test_a_question_outlives_its_process(tmp_path, executors):
     assert texts(task) == ["Well, one ", "book: Paris on Monday"]
     assert (tmp_path / "steps").read_text().split() == ["book"]
     assert (tmp_path / "booked").read_text().split() == ["Paris"]
+
+
+@contextmanager
+def worker(*arguments):
+    process = subprocess.Popen(command("worker", *arguments))
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def test_fronts_and_workers_are_killed_while_they_wait_and_work(tmp_path):
+    from tests.support.postgresql import new_database
+
+    database = new_database()
+    storage, engine = database, database.replace("postgresql:", "postgresql+psycopg:")
+
+    def front(name):
+        return launched(command("front", storage, engine, name, tmp_path))
+
+    with ExitStack() as stack:
+        killed, first = stack.enter_context(front("front-1"))
+        _, second = stack.enter_context(front("front-2"))
+        async with Caller(first) as caller:
+            with worker(storage, engine, "worker-1", tmp_path):
+                task = await caller.send("go", wait=True)  # it waits
+        killed.kill()
+        assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+        async with Caller(second) as caller:
+            with worker(storage, engine, "worker-1", tmp_path):
+                await caller.send("yes", task=task["id"])
+                while not (tmp_path / "begun").exists():  # noqa: ASYNC110 - of another process
+                    await asyncio.sleep(0.05)
+            (tmp_path / "go").touch()
+            with worker(storage, engine, "worker-1", tmp_path):
+                done = await caller.ended(task["id"])
+    assert done["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert texts(done) == ["one two"]
+    assert (tmp_path / "steps").read_text().split() == ["go"]
