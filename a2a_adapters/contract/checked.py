@@ -33,6 +33,11 @@ class CheckedSpeech(Generic[Speaker]):
         self._streams = streams
         self._accepted = ""
 
+    def hold(self, *, until_end: bool) -> None:
+        """Yield only accepted text from now on: something may change it that was not known."""
+        self._holds, self._streams = True, False
+        self._until_end = self._until_end or until_end
+
     def __bool__(self) -> bool:
         """Whether a message has been completed."""
         return bool(self._speech)

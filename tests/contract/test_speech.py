@@ -144,6 +144,17 @@ def test_what_may_change_until_the_end_is_accepted_there():
     assert list(speech.end()) == [AnswerText("second\n\nthird")]
 
 
+@pytest.mark.parametrize("until_end", [True, False])
+def test_text_is_held_back_from_the_middle_on(until_end):
+    speech = CheckedSpeech()
+    events = [*speech.accept("a", "one"), *speech.add("a", "ra")]
+    speech.hold(until_end=until_end)
+    assert list(speech.add("a", "w")) == []
+    accepted = [] if until_end else [AnswerText("one\n\ntwo")]
+    assert list(speech.accept("a", "two")) == accepted
+    assert answer([*events, *accepted, *speech.end()]) == "one\n\ntwo"
+
+
 def test_messages_are_corrected_and_withdrawn_later():
     speech = CheckedSpeech()
     events = [*speech.accept("a", "one"), *speech.accept("b", "two"), *speech.accept("a", "thee")]

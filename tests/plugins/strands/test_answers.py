@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import BaseModel
-from strands import tool
+from strands import ToolContext, tool
 from strands.agent import AgentResult
 from strands.event_loop._retry import ModelRetryStrategy
 from strands.hooks import (
     AfterInvocationEvent,
     AfterModelCallEvent,
+    AfterNodeCallEvent,
     AfterToolsEvent,
     BeforeInvocationEvent,
+    BeforeModelCallEvent,
+    BeforeNodeCallEvent,
+    BeforeToolCallEvent,
     MessageAddedEvent,
 )
-from strands.middleware import InvokeModelStage
+from strands.interventions import Deny, InterventionHandler, Proceed
+from strands.middleware import ExecuteToolStage, InvokeModelStage
 from strands.multiagent import GraphBuilder, Swarm
-from strands.multiagent.base import MultiAgentResult
+from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult, Status
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
 
@@ -53,9 +60,11 @@ def call_again(event: AfterModelCallEvent) -> None:
 
 
 def rewrite_result(event: AfterInvocationEvent) -> None:
-    """Replace the result."""
-    if "bomb" in text_of(event.result.message):
-        event.result.message["content"] = [{"text": REFUSAL}]
+    """Replace the text of the result."""
+    message = event.result.message
+    if "bomb" in text_of(message):
+        others = [block for block in message["content"] if "text" not in block]
+        message["content"] = [{"text": REFUSAL}, *others]
 
 
 def draw(event: MessageAddedEvent) -> None:
@@ -74,17 +83,62 @@ def end_turn(event: AfterToolsEvent) -> None:
     event.end_turn = "Booked."
 
 
+def register(event: BeforeInvocationEvent) -> None:
+    """Register a hook during the run."""
+    event.agent.add_hook(rewrite)
+
+
+def register_late(event: BeforeModelCallEvent) -> None:
+    """Register a hook for the result just before the model is called."""
+    event.agent.add_hook(rewrite_result)
+
+
+def register_in_member(event: BeforeNodeCallEvent) -> None:
+    """Register a hook of a member of a team."""
+    event.source.nodes[event.node_id].executor.add_hook(rewrite)
+
+
+def rewrite_node(event: AfterNodeCallEvent) -> None:
+    """Replace the result of a member."""
+    rewrite_result(event.source.state.results[event.node_id])
+
+
+def change_call(event: BeforeToolCallEvent) -> None:
+    """Replace the arguments of a tool."""
+    event.tool_use = {**event.tool_use, "input": {"text": "flowers"}}
+
+
+class Denial(InterventionHandler):
+    """Refuses calls."""
+
+    name = "denial"
+
+    def before_tool_call(self, event):
+        return Deny(reason="No.") if "bomb" in str(event.tool_use) else Proceed()
+
+
+def changed_call(*answers, **options):
+    """Return an agent with middleware that replaces the arguments of a tool."""
+
+    def change(context):
+        return replace(context, tool_use={**context.tool_use, "input": {"text": "flowers"}})
+
+    made = agent(*answers, **options)
+    made.add_middleware(ExecuteToolStage.Input, change)
+    return made
+
+
 def filtered(*answers, **options):
     """Return an agent with middleware that replaces what is forbidden."""
 
-    def replace(result):
+    def rewritten(result):
         message = result.result["stop"][1]
         if "bomb" in text_of(message):
             message["content"] = [{"text": REFUSAL}]
         return result
 
     made = agent(*answers, **options)
-    made.add_middleware(InvokeModelStage.Output, replace)
+    made.add_middleware(InvokeModelStage.Output, rewritten)
     return made
 
 
@@ -124,13 +178,37 @@ def delegating(member, **options):
     return agent(["Over to the desk.", call], tools=[member.as_tool(delegate=True)], **options)
 
 
-def nested(member):
-    """Return a graph of a graph of an agent."""
+def hooked(member, hook):
+    """Return a graph of an agent, with a hook of the graph."""
+    graph = team(member)
+    graph.add_hook(hook)
+    return graph
+
+
+def around(member):
+    """Return a graph around a graph, or around another team."""
     builder = GraphBuilder()
     builder.set_max_node_executions(10)
-    builder.add_node(team(member), "inner")
+    builder.add_node(member, "inner")
     builder.set_entry_point("inner")
     return builder.build()
+
+
+class Own(MultiAgentBase):
+    """A node of a graph that streams an agent, and answers with another text."""
+
+    id = "own"
+
+    async def invoke_async(self, task, invocation_state=None, **_):
+        result = await agent(REFUSAL).invoke_async(task)
+        node = NodeResult(result=result, status=Status.COMPLETED)
+        return MultiAgentResult(status=Status.COMPLETED, results={"own": node})
+
+    async def stream_async(self, task, invocation_state=None, **_):
+        async for event in agent(BOMB).stream_async(task):
+            if "result" not in event:
+                yield event
+        yield {"result": await self.invoke_async(task)}
 
 
 class Weather(BaseModel):
@@ -142,6 +220,33 @@ class Weather(BaseModel):
 def look() -> str:
     """Look."""
     return "rain"
+
+
+@tool
+def write(text: str) -> str:
+    """Write."""
+    return "done"
+
+
+@tool(context=True)
+def arm(tool_context: ToolContext) -> str:
+    """Register a hook."""
+    tool_context.agent.add_hook(rewrite)
+    return "armed"
+
+
+@tool(context=True)
+def confirm(tool_context: ToolContext) -> str:
+    """Ask."""
+    return tool_context.interrupt("confirm", "Sure?")
+
+
+async def confirmed(target):
+    """Return the text of the result after a question was answered with yes."""
+    asked = await target.invoke_async("hello")
+    [question] = asked.interrupts
+    answer = {"interruptId": question.id, "response": "yes"}
+    return text_of((await target.invoke_async([{"interruptResponse": answer}])).message)
 
 
 class TestAnswers(AnswerContract):
@@ -205,6 +310,48 @@ PROGRAMS = [
         bare=bare,
         blocked=BOMB,
         is_kept=True,
+    ),
+    *[
+        Program(name=name, target=target, bare=bare, blocked=BOMB)
+        for name, target in (
+            ("a hook registers a hook", lambda: agent(BOMB, hooks=[register])),
+            ("a hook registers a hook late", lambda: agent(BOMB, hooks=[register_late])),
+            ("a tool registers a hook", lambda: agent(calling("arm"), BOMB, tools=[arm])),
+            ("a member registers a hook", lambda: lambda: team(agent(BOMB, hooks=[register]))),
+            (
+                "a hook of a graph registers a hook",
+                lambda: lambda: hooked(agent(BOMB), register_in_member),
+            ),
+            ("a hook of a graph rewrites", lambda: lambda: hooked(agent(BOMB), rewrite_node)),
+            ("a team of one's own in a graph", lambda: lambda: around(Own())),
+        )
+    ],
+    *[
+        Program(
+            name=f"{name} changes a call",
+            target=lambda make=make, options=options: make(
+                calling("write", text=BOMB), "It rains.", tools=[write], **options
+            ),
+            bare=bare,
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for name, make, options in (
+            ("a hook", agent, {"hooks": [change_call]}),
+            ("an intervention", agent, {"interventions": [Denial()]}),
+            ("middleware", changed_call, {}),
+        )
+    ],
+    Program(
+        name="a hook rewrites what is said before a question",
+        target=lambda: agent(
+            [BOMB, calling("confirm")], "It rains.", tools=[confirm], hooks=[rewrite_result]
+        ),
+        bare=confirmed,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+        differs=[REFUSAL, "It rains."],
+        because="what the agent says before it asks is part of the answer",
     ),
     Program(
         name="middleware rewrites a message",
@@ -272,7 +419,7 @@ PROGRAMS = [
     ),
     Program(
         name="a graph in a graph",
-        target=lambda: lambda: nested(agent(BOMB, name="writer", hooks=[rewrite])),
+        target=lambda: lambda: around(team(agent(BOMB, name="writer", hooks=[rewrite]))),
         bare=bare,
         blocked=BOMB,
     ),
@@ -313,8 +460,9 @@ async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
 def test_text_is_held_where_it_may_change():
     held = [agent("x", hooks=[each]) for each in (rewrite, call_again, rewrite_result)]
     free = [agent("x", hooks=[each]) for each in (cancel, end_turn)]
+    free.append(agent("x", hooks=[change_call]))
     found = [adapt(target).holds_text for target in (*held, filtered("x"), *free, agent("x"))]
-    assert found == [True, True, True, True, False, False, False]
+    assert found == [True, True, True, True, False, False, False, False]
 
 
 async def test_agents_that_are_made_with_hooks_later_stream_nothing_unchecked():

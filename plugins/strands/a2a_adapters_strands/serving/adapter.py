@@ -113,13 +113,11 @@ class StrandsAdapter(Adapter):
         if paused:
             prompt, snapshot, known = responses(paused), paused.snapshot, paused.tools
         async with self._source.agent(request, snapshot) as agent:
-            guards = guards_of(agent)
             events = RunEvents(
                 agent,
                 wants_progress=request.wants_progress,
                 known=known,
-                guards=guards,
-                streams=self.holds_text or not guards,
+                is_held=self.holds_text,
             )
             try:
                 async with aclosing(self._run(agent, request, prompt)) as run:

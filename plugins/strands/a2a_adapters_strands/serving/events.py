@@ -11,18 +11,16 @@ from a2a_adapters import (
     Progress,
     TaskMetadata,
     TokenUsage,
-    ToolCalls,
     as_output,
 )
 from a2a_adapters_strands.serving.spoken import Spoken
+from a2a_adapters_strands.serving.tools import ToolReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from strands import Agent
     from strands.agent import AgentResult
-
-    from a2a_adapters_strands.serving.guards import Guards
 
 _MEDIA_TYPES = {
     "csv": "text/csv", "doc": "application/msword", "gif": "image/gif", "html": "text/html",
@@ -46,8 +44,7 @@ class RunEvents:
         agent: The agent.
         wants_progress: Whether the client follows the progress.
         known: The names of tools whose calls an earlier run reported, by the id of the call.
-        guards: What may change the text.
-        streams: Whether text is yielded before it is accepted.
+        is_held: Whether the server holds text back until it is accepted.
     """
 
     result: AgentResult
@@ -58,16 +55,12 @@ class RunEvents:
         *,
         wants_progress: bool,
         known: Mapping[str, str],
-        guards: Guards,
-        streams: bool,
+        is_held: bool,
     ) -> None:
-        # A structured output arrives as a call of a tool that only the run adds.
-        self._own_tools = frozenset(agent.tool_names)
+        self._agent = agent
         self._wants_progress = wants_progress
-        self._tools = ToolCalls(known)
-        self._running = dict(known)
-        self._guards = guards
-        self._spoken = Spoken(guards, streams=streams)
+        self._spoken = Spoken(agent, is_held=is_held)
+        self._tools = ToolReports(known, lambda: self._spoken.guards)
         self._thought = ""
         self._files: list[AgentEvent] = []
 
@@ -89,17 +82,16 @@ class RunEvents:
                 yield from self._end_of_thought(content if "tracking_id" in message else ())
                 yield from self._spoken.take("", event)
                 yield from self._responded(content)
-            case {"message": {"role": "user", "content": content}}:
-                yield from self._results(content)
+            case {"message": {"role": "user", "content": content}} if self._wants_progress:
+                yield from self._tools.returned(content)
             case {"result": result}:
                 self.result = result
                 yield from self._spoken.take("", event)
 
     def fail(self) -> Iterator[AgentEvent]:
         """Yield the results of the tools that were running when an error ended the run."""
-        for call_id, name in self._running.items():
-            if self._wants_progress:
-                yield from self._tools.finished(call_id, None, name=name, is_error=True)
+        if self._wants_progress:
+            yield from self._tools.failed()
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
@@ -122,32 +114,20 @@ class RunEvents:
         for block in content:
             for kind in _KINDS:
                 for file in _file(block[kind]) if kind in block else ():
-                    if self._guards.runs:
+                    if self._spoken.guards.runs:
                         self._files.append(file)
                     else:
                         yield file
-            if "toolUse" in block:
-                yield from self._call(block["toolUse"])
-
-    def _call(self, call: Mapping[str, Any]) -> Iterator[AgentEvent]:
-        if self._wants_progress and call["name"] in self._own_tools:
-            self._running[call["toolUseId"]] = call["name"]
-            yield from self._tools.started(call["toolUseId"], call["name"], call["input"])
-
-    def _results(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
-        for result in (block["toolResult"] for block in content if "toolResult" in block):
-            if self._running.pop(result["toolUseId"], None) is not None and self._wants_progress:
-                is_error = result["status"] == "error"
-                value = value_of(result["content"])
-                yield from self._tools.finished(result["toolUseId"], value, is_error=is_error)
+        if self._wants_progress:
+            yield from self._tools.called(self._agent, content)
 
     def _end_of_thought(self, accepted: Sequence[Mapping[str, Any]] = ()) -> Iterator[AgentEvent]:
         """Yield the reasoning so far; if it may be changed, only that of an accepted message."""
         thought = self._thought
-        if self._guards:
+        if guards := self._spoken.guards:
             found = (block["reasoningContent"] for block in accepted if "reasoningContent" in block)
             texts = (each.get("reasoningText", {}).get("text", "") for each in found)
-            thought = "" if self._guards.runs else "".join(texts)
+            thought = "" if guards.runs else "".join(texts)
         self._thought = ""
         if thought and self._wants_progress:
             yield Progress(thought, {"kind": "thought"})
@@ -163,9 +143,3 @@ def _file(block: Mapping[str, Any]) -> Iterator[AgentEvent]:
     if content is not None:
         media_type, filename = media_type_of(block["format"]), block.get("name", "")
         yield Output([File(content=content, media_type=media_type, filename=filename)])
-
-
-def value_of(content: list[dict[str, Any]]) -> object:
-    """Return the text, or the data, of a tool's result."""
-    values = [block.get("text", block.get("json")) for block in content]
-    return values[0] if len(values) == 1 else values

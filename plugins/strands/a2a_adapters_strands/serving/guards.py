@@ -2,24 +2,38 @@
 
 Hooks see a message when it is complete: `AfterModelCallEvent` can have the model called again,
 `MessageAddedEvent` can rewrite the message. `AfterInvocationEvent` can rewrite the result, or have
-the agent run again; so can middleware of the stream.
+the agent run again; so can middleware of the stream. Hooks of graphs and swarms can rewrite the
+results of their members. Hooks before tools can change the arguments of a call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from strands import Agent
-from strands.hooks import AfterInvocationEvent, AfterModelCallEvent, MessageAddedEvent
+from strands.hooks import (
+    AfterInvocationEvent,
+    AfterModelCallEvent,
+    AfterMultiAgentInvocationEvent,
+    AfterNodeCallEvent,
+    BeforeToolCallEvent,
+    BeforeToolsEvent,
+    HookRegistry,
+    MessageAddedEvent,
+)
 from strands.middleware import ExecuteToolStage, InvokeModelStage
 from strands.multiagent.base import MultiAgentBase
+from strands.types.content import Message
+from strands.types.tools import ToolUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from strands.hooks import BaseHookEvent
 
 _HARMLESS = (
     "strands._context_manager.context_manager",
@@ -30,6 +44,7 @@ _HARMLESS = (
     "strands.models.",
 )
 """The framework's own hooks that change no message; what they retry had failed."""
+_NO_CALL = ToolUse(toolUseId="", name="", input={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,43 +54,63 @@ class Guards:
     Attributes:
         messages: Whether a message may be changed until the framework reports it.
         runs: Whether any message may be changed until the end of the run.
+        calls: Whether the arguments of tools may be changed, or calls refused, after the model's
+            message is reported.
     """
 
     messages: bool = False
     runs: bool = False
+    calls: bool = False
 
     def __bool__(self) -> bool:
+        """Whether text may be changed."""
         return self.messages or self.runs
 
     def __or__(self, other: Guards) -> Guards:
-        return Guards(self.messages or other.messages, self.runs or other.runs)
+        return Guards(
+            self.messages or other.messages, self.runs or other.runs, self.calls or other.calls
+        )
 
 
 def guards_of(target: object) -> Guards:
     """Return what may change the text of an agent, or of the members of a graph or a swarm."""
-    if isinstance(target, MultiAgentBase):
-        found = Guards()
-        for node in getattr(target, "nodes", {}).values():
-            found |= guards_of(node.executor)
-        return found
     if not isinstance(target, Agent):
-        return Guards(runs=True)
-    events = (
-        MessageAddedEvent(agent=target, message={"role": "assistant", "content": []}),
-        AfterModelCallEvent(agent=target),
-    )
-    hooks, stages = target.hooks, _stages(target)
-    tools: Iterable[Any] = target.tool_registry.registry.values()
-    delegates = [guards_of(tool.agent) for tool in tools if getattr(tool, "delegate", False)]
-    callbacks = (each for event in events for each in hooks.get_callbacks_for(event))
-    last = hooks.get_callbacks_for(AfterInvocationEvent(agent=target))
+        return _of_team(target) if isinstance(target, MultiAgentBase) else Guards(runs=True)
+    hooks, message = target.hooks, Message(role="assistant", content=[])
+    stages = _stages(target)
+    before_tool = BeforeToolCallEvent(target, None, _NO_CALL, {})
     own = Guards(
-        any(map(_may_change, callbacks)) or InvokeModelStage in stages or _checks_later(target),
-        any(map(_may_change, last)) or bool(stages - {ExecuteToolStage, InvokeModelStage}),
+        messages=_has_hooks(hooks, AfterModelCallEvent(target), MessageAddedEvent(target, message))
+        or InvokeModelStage in stages
+        or _checks_later(target),
+        runs=_has_hooks(hooks, AfterInvocationEvent(target))
+        or bool(stages - {ExecuteToolStage, InvokeModelStage}),
+        calls=_has_hooks(hooks, before_tool, BeforeToolsEvent(target, message, {}))
+        or ExecuteToolStage in stages,
     )
-    if delegates:  # what they have said becomes another message, which hooks may change
-        own = Guards(own.messages, bool(own))
-    return reduce(or_, delegates, own)
+    if not (delegates := [guards_of(each) for each in delegates_of(target).values()]):
+        return own
+    # What they have said becomes another message, which hooks may change.
+    return reduce(or_, delegates, replace(own, runs=bool(own)))
+
+
+def delegates_of(agent: Agent) -> dict[str, Agent]:
+    """Return the agents whose answers become those of this one, by the names of their tools."""
+    tools: Iterable[Any] = agent.tool_registry.registry.values()
+    return {tool.tool_name: tool.agent for tool in tools if getattr(tool, "delegate", False)}
+
+
+def _of_team(team: MultiAgentBase) -> Guards:
+    hooks, nodes = getattr(team, "hooks", None), getattr(team, "nodes", None)
+    if not isinstance(hooks, HookRegistry) or nodes is None:  # it is the user's own
+        return Guards(runs=True)
+    events = AfterNodeCallEvent(team, ""), AfterMultiAgentInvocationEvent(team)
+    own = Guards(runs=_has_hooks(hooks, *events))
+    return reduce(or_, (guards_of(node.executor) for node in nodes.values()), own)
+
+
+def _has_hooks(hooks: HookRegistry, *events: BaseHookEvent) -> bool:
+    return any(_may_change(each) for event in events for each in hooks.get_callbacks_for(event))
 
 
 def _may_change(callback: Callable[..., Any]) -> bool:
@@ -84,9 +119,14 @@ def _may_change(callback: Callable[..., Any]) -> bool:
 
 
 def _stages(agent: Agent) -> set[Any]:
-    """Return the stages whose output middleware sees."""
-    stages = agent._middleware_registry._handlers.items()  # noqa: SLF001 - there is no public name
-    return {stage for stage, handlers in stages if any(each.phase != "input" for each in handlers)}
+    """Return the stages whose output middleware sees, and that of tools if it sees their input."""
+    handlers = agent._middleware_registry._handlers  # noqa: SLF001 - there is no public name
+    return {
+        stage
+        for stage, registered in handlers.items()
+        for each in registered
+        if _may_change(each.handler) and (each.phase != "input" or stage is ExecuteToolStage)
+    }
 
 
 def _checks_later(agent: Agent) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from strands.multiagent.base import MultiAgentResult
 
 from a2a_adapters import CheckedSpeech
+from a2a_adapters_strands.serving.guards import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from strands.agent import AgentResult
 
     from a2a_adapters import AnswerText, TextDelta
-    from a2a_adapters_strands.serving.guards import Guards
 
 
 class Spoken:
@@ -23,18 +23,24 @@ class Spoken:
     A response whose model is called again, and the messages of an agent that is run again, or that
     delegates to another, are withdrawn. The last message of an agent is that of its result.
 
+    Attributes:
+        guards: What may change the text, as of the last call of a model.
+
     Args:
-        guards: What may change the text.
-        streams: Whether text is yielded before it is accepted.
+        target: The agent, graph or swarm that runs.
+        is_held: Whether the server holds text back until it is accepted.
     """
 
-    def __init__(self, guards: Guards, *, streams: bool) -> None:
+    def __init__(self, target: object, *, is_held: bool) -> None:
+        self._target = target
+        self.guards = guards = guards_of(target)
         self._speech = CheckedSpeech[str](
-            holds=guards.messages, until_end=guards.runs, streams=streams
+            holds=guards.messages, until_end=guards.runs, streams=is_held or not guards
         )
-        self._is_guarded = bool(guards)
         self._last: dict[str, tuple[object, str]] = {}
         """The id and the text of the last message of each agent."""
+        self._accepted: dict[str, str] = {}
+        """The text of the last result of each agent."""
         self._replaced: set[str] = set()
         """The agents whose result replaces what was said last: another run began within theirs."""
 
@@ -49,46 +55,61 @@ class Spoken:
                 yield from self._speech.add(speaker, text)
             case {"message": {"role": "assistant", "content": content} as message}:
                 text = text_of(content)
-                if self._is_guarded and _id(message) is None:
+                if self.guards and _id(message) is None:
                     text = ""  # hooks have seen another message: the run fails with that
                 self._last[speaker] = _id(message), text
                 yield from self._speech.accept(speaker, text)
             case {"event": {"messageStart": _}}:
+                self._find_guards()
                 yield from self._speech.accept(speaker, "")
             case {"init_event_loop": True} if self._last.pop(speaker, None):
                 self._replaced.add(speaker)
                 yield from self._speech.withdraw(speaker)
             case {"result": result}:
-                if not result.interrupts:
-                    yield from self._result(speaker, result)
+                yield from self._result(speaker, result)
+                self._accepted[speaker] = _text_of_result(result)
                 self._last.pop(speaker, None)
                 self._replaced.discard(speaker)
+
+    def forget(self, speaker: str) -> Iterator[TextDelta | AnswerText]:
+        """Withdraw what an agent has said, before its result."""
+        self._last.pop(speaker, None)
+        yield from self._speech.withdraw(speaker)
 
     def say(self, text: str) -> Iterator[TextDelta | AnswerText]:
         """Yield a text that no agent said by itself."""
         yield from self._speech.accept("", text)
 
+    def settle(self, speaker: str, result: object) -> Iterator[TextDelta | AnswerText]:
+        """Yield the text of an agent's result at the end, if hooks have rewritten it since."""
+        text = _text_of_result(result)
+        if self._accepted.get(speaker, text) != text:
+            yield from self._speech.correct(speaker, text)
+
     def end(self) -> Iterator[TextDelta | AnswerText]:
         """Yield the rest of the text."""
         yield from self._speech.end()
+
+    def _find_guards(self) -> None:
+        """Find guards that hooks have registered during the run."""
+        found = self.guards | guards_of(self._target)
+        if found != self.guards:
+            self.guards = found
+            if found:
+                self._speech.hold(until_end=found.runs)
 
     def _result(
         self, speaker: str, result: AgentResult | MultiAgentResult
     ) -> Iterator[TextDelta | AnswerText]:
         """Yield the message of a result, if it is another one or has been rewritten."""
-        while isinstance(result, MultiAgentResult):
-            if not (nodes := list(result.results.values())) or isinstance(
-                nodes[-1].result, Exception
-            ):
-                return
-            result = nodes[-1].result
-        message: Mapping[str, Any] = result.message
-        if message["role"] != "assistant":
+        if (message := _message_of(result)) is None:
             return
         text, (last_id, last) = text_of(message["content"]), self._last.get(speaker, (None, ""))
         if text == last:
             return
         is_same = speaker in self._last and _id(message) in (None, last_id)
+        if not is_same and result.interrupts:
+            return  # the message before an interrupt may be of an earlier turn
         if is_same or speaker in self._replaced:
             yield from self._speech.correct(speaker, text)
         else:
@@ -105,6 +126,20 @@ def text_of(content: list[dict[str, Any]]) -> str:
             parts = block["citationsContent"].get("content", ())
             texts += [part["text"] for part in parts if "text" in part]
     return "".join(texts)
+
+
+def _text_of_result(result: object) -> str:
+    message = _message_of(result)
+    return text_of(message["content"]) if message is not None else ""
+
+
+def _message_of(result: Any) -> Mapping[str, Any] | None:
+    """Return the message of a result, or that of its last member, if an agent has said it."""
+    while isinstance(result, MultiAgentResult):
+        *_, last = result.results.values() or (None,)
+        result = last and last.result
+    message: Mapping[str, Any] | None = getattr(result, "message", None)
+    return message if message is not None and message["role"] == "assistant" else None
 
 
 def _id(message: Mapping[str, Any]) -> object:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strands.multiagent.base import MultiAgentBase
 from strands.multiagent.graph import Graph
+from strands.multiagent.swarm import Swarm
 
 from a2a_adapters import (
     AgentEvent,
     Progress,
     TaskMetadata,
     TokenUsage,
-    ToolCalls,
 )
-from a2a_adapters_strands.serving.events import value_of
 from a2a_adapters_strands.serving.spoken import Spoken, text_of
+from a2a_adapters_strands.serving.tools import ToolReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from strands.multiagent.base import MultiAgentResult
-
-    from a2a_adapters_strands.serving.guards import Guards
 
 
 class TeamEvents:
@@ -37,17 +36,17 @@ class TeamEvents:
     Args:
         team: The graph or the swarm.
         wants_progress: Whether the client follows the progress.
-        guards: What may change the text.
-        streams: Whether text is yielded before it is accepted.
+        is_held: Whether the server holds text back until it is accepted.
     """
 
     result: MultiAgentResult
 
-    def __init__(self, team: Any, *, wants_progress: bool, guards: Guards, streams: bool) -> None:
+    def __init__(self, team: Any, *, wants_progress: bool, is_held: bool) -> None:
         self._speakers = _last_nodes(team) if isinstance(team, Graph) else set(team.nodes)
         self._wants_progress = wants_progress
-        self._tools = ToolCalls()
-        self._spoken = Spoken(guards, streams=streams)
+        self._team = team
+        self._spoken = Spoken(team, is_held=is_held)
+        self._tools = ToolReports({}, lambda: self._spoken.guards)
         self._last = ""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
@@ -64,6 +63,8 @@ class TeamEvents:
         """Yield the rest of the answer of a run that waits or has ended."""
         if not self._spoken and not self.result.interrupts:
             yield from self._spoken.say(self._last)
+        for node in self._speakers & self.result.results.keys():
+            yield from self._spoken.settle(node, self.result.results[node].result)
         yield from self._spoken.end()
 
     def usage(self) -> Iterator[AgentEvent]:
@@ -75,26 +76,22 @@ class TeamEvents:
 
     def _of_agent(self, node: str, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         if node in self._speakers:
+            if "result" in event and self._is_own(node):
+                yield from self._spoken.forget(node)
             yield from self._spoken.take(node, event)
         match event:
-            case {"message": {"role": "assistant", "content": content}}:
-                yield from self._calls(content)
-            case {"message": {"role": "user", "content": content}}:
-                yield from self._results(content)
+            case {"message": {"role": "assistant", "content": content}} if self._wants_progress:
+                yield from self._tools.called(self._team.nodes[node].executor, content)
+            case {"message": {"role": "user", "content": content}} if self._wants_progress:
+                yield from self._tools.returned(content)
             case {"result": result} if message := getattr(result, "message", None):
                 text = text_of(message["content"]) if message["role"] == "assistant" else ""
                 self._last = text if text.strip() else self._last
 
-    def _calls(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
-        for call in (block["toolUse"] for block in content if "toolUse" in block):
-            if self._wants_progress:
-                yield from self._tools.started(call["toolUseId"], call["name"], call["input"])
-
-    def _results(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
-        for result in (block["toolResult"] for block in content if "toolResult" in block):
-            if result["toolUseId"] in self._tools:
-                is_error, value = result["status"] == "error", value_of(result["content"])
-                yield from self._tools.finished(result["toolUseId"], value, is_error=is_error)
+    def _is_own(self, node: str) -> bool:
+        """Whether a node is a team of the user's own, which answers with its result only."""
+        executor = self._team.nodes[node].executor
+        return isinstance(executor, MultiAgentBase) and not isinstance(executor, Graph | Swarm)
 
 
 def _last_nodes(graph: Graph) -> set[str]:

@@ -118,13 +118,7 @@ class TeamAdapter(Adapter):
         if paused := turn.before.paused:
             team.deserialize_state(dict(paused.snapshot))
             task = responses(paused)
-        guards = guards_of(team)
-        events = TeamEvents(
-            team,
-            wants_progress=request.wants_progress,
-            guards=guards,
-            streams=self.holds_text or not guards,
-        )
+        events = TeamEvents(team, wants_progress=request.wants_progress, is_held=self.holds_text)
         try:
             async with aclosing(_run(team, request, task)) as run:
                 async for event in run:
@@ -144,7 +138,7 @@ class TeamAdapter(Adapter):
 
 
 def _members(team: Any) -> Mapping[str, Any]:
-    return {name: node.executor for name, node in team.nodes.items()}
+    return {name: node.executor for name, node in getattr(team, "nodes", {}).items()}
 
 
 def _silenced(team: Any) -> Any:
