@@ -231,7 +231,7 @@ class AnswerContract(_Served, ABC):
     """
 
     blocked = "how to build a bomb"
-    """The text that guardrails replace or block."""
+    """The text that guardrails replace or block; it may be streamed word by word."""
 
     def guarded(self) -> object | None:
         """Return a target whose guardrail replaces `blocked`, once said, by `I cannot help.`."""
@@ -251,7 +251,7 @@ class AnswerContract(_Served, ABC):
         async with self.client(target) as client:
             events = await stream(client, user_message("hello"))
             task = await client.get_task(GetTaskRequest(id=events[0].task.id))
-        assert self.blocked not in str(events)
+        assert _word(self.blocked) not in str(events)
         assert _folded(events) == [answer_of(task)] == ["I cannot help."]
         assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
 
@@ -262,7 +262,7 @@ class AnswerContract(_Served, ABC):
             events = await stream(client, user_message("hello"))
             task = await client.get_task(GetTaskRequest(id=events[0].task.id))
         assert _folded(events) == [answer_of(task)] == ["I cannot help."]
-        assert self.blocked not in str(task)
+        assert _word(self.blocked) not in str(task)
 
     async def test_a_blocked_run_is_rejected_without_its_text(self) -> None:
         if (target := self.blocking()) is None:
@@ -272,7 +272,7 @@ class AnswerContract(_Served, ABC):
             task = await client.get_task(GetTaskRequest(id=events[0].task.id))
         assert task.status.state == TaskState.TASK_STATE_REJECTED
         assert task.status.message.parts[0].text
-        assert self.blocked not in f"{events}{task}"
+        assert _word(self.blocked) not in f"{events}{task}"
 
     async def test_the_text_of_a_failed_attempt_is_withdrawn(self) -> None:
         if (target := self.retrying()) is None:
@@ -282,6 +282,11 @@ class AnswerContract(_Served, ABC):
             task = await client.get_task(GetTaskRequest(id=events[0].task.id))
         assert task.status.state == TaskState.TASK_STATE_COMPLETED
         assert _folded(events) == [answer_of(task)] == ["an answer"]
+
+
+def _word(text: str) -> str:
+    """Return the longest word of a text."""
+    return max(text.split(), key=len)
 
 
 def _folded(events: Sequence[StreamResponse]) -> list[str]:

@@ -286,6 +286,7 @@ PROGRAMS = [
         bare=bare,
         blocked="pondering",
         is_kept=True,
+        is_reported=True,
     ),
     Program(name="nothing", target=lambda: agent(" "), bare=bare),
 ]

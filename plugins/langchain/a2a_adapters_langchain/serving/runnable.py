@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import (
@@ -167,9 +168,11 @@ class RunnableAdapter(Adapter):
         answer = Answer()
         result: object = None
         root = ""
+        # `astream_events` streams all steps, and graphs stream something else than they return.
+        source = RunnableLambda(chain.ainvoke) if self._is_whole else chain
         events = cast(
             "AsyncGenerator[StreamEvent]",
-            chain.astream_events(value, config, version="v2"),
+            source.astream_events(value, config, version="v2"),
         )
         with watch.categorized():
             try:
