@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_response import LlmResponse
@@ -19,7 +20,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import BlockedError, Data, File, Text
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.google_adk.support import adapt, agent, calling, composed, model
+from tests.plugins.google_adk.support import adapt, agent, calling, composed, model, script
 from tests.support.answers import Program, check
 
 BOMB = AnswerContract.blocked
@@ -79,6 +80,74 @@ class Redaction(BasePlugin):
         if "bomb" in text_of(event):
             return event.model_copy(update={"content": model(Part(text=REFUSAL))})
         return None
+
+
+class Registering(BasePlugin):
+    """Registers another plugin during a run."""
+
+    async def before_run_callback(self, *, invocation_context):
+        manager = invocation_context.plugin_manager
+        if manager.get_plugin("guard") is None:
+            manager.register_plugin(Guard("guard"))
+
+
+class Block(BasePlugin):
+    """Ends the run."""
+
+    async def on_event_callback(self, *, event, **_):
+        if "bomb" in text_of(event):
+            raise BlockedError("This is not allowed.")
+
+
+class Calls(BasePlugin):
+    """Changes the arguments of tools."""
+
+    async def before_tool_callback(self, *, tool_args, **_):
+        change(None, tool_args, None)
+
+
+class Strict(LlmAgent):
+    """Replaces what its model has said."""
+
+    async def _run_async_impl(self, ctx):
+        async for event in super()._run_async_impl(ctx):
+            if not event.partial and "bomb" in text_of(event):
+                event.content = model(Part(text=REFUSAL))
+            yield event
+
+
+class StrictOutside(LlmAgent):
+    """Replaces the events of its run."""
+
+    async def run_async(self, parent_context):
+        async for event in super().run_async(parent_context):
+            if not event.partial and "bomb" in text_of(event):
+                event.content = model(Part(text=REFUSAL))
+            yield event
+
+
+def change(tool, args, tool_context):
+    """Change the arguments of a tool."""
+    args["text"] = "flowers"
+
+
+def answer_call(tool, args, tool_context):
+    """Answer in place of a tool."""
+    return {"result": "No."}
+
+
+def write(text: str) -> str:
+    """Write."""
+    return "done"
+
+
+def writer(**options):
+    return agent(calling("write", text=BOMB), "It rains.", tools=[write], **options)
+
+
+def check_draft(node_input: str) -> str:
+    """Replace a draft."""
+    return REFUSAL if "bomb" in node_input else node_input
 
 
 def app(root, *plugins):
@@ -189,6 +258,35 @@ PROGRAMS = [
         name="a plugin replaces an event",
         target=lambda: app(agent(BOMB), Redaction("redaction")),
         bare=bare,
+        blocked=BOMB,
+    ),
+    *[
+        Program(name=name, target=target, bare=bare, blocked=BOMB)
+        for name, target in (
+            ("a plugin registers a plugin", lambda: app(agent(BOMB), Registering("registering"))),
+            ("an agent of one's own", lambda: Strict(name="strict", model=script(BOMB))),
+            ("events of one's own", lambda: StrictOutside(name="strict", model=script(BOMB))),
+        )
+    ],
+    *[
+        Program(name=name, target=target, bare=bare, blocked=BOMB, is_kept=True)
+        for name, target in (
+            ("a callback changes a call", lambda: writer(before_tool_callback=change)),
+            ("a callback answers a call", lambda: writer(before_tool_callback=answer_call)),
+            ("a plugin changes a call", lambda: app(writer(), Calls("calls"))),
+            (
+                "a function replaces a draft",
+                lambda: Workflow(
+                    name="flow", edges=[("START", agent(BOMB, name="writer"), check_draft)]
+                ),
+            ),
+        )
+    ],
+    Program(
+        name="a plugin blocks the run",
+        target=lambda: app(agent(BOMB), Block("block")),
+        bare=nothing,
+        state="rejected",
         blocked=BOMB,
     ),
     Program(
@@ -302,4 +400,6 @@ async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
 def test_text_is_held_where_it_may_change():
     held = [agent("x", after_model_callback=guard), app(agent("x"), Guard("guard"))]
     free = [agent("x", after_agent_callback=conclude), app(agent("x"), LoggingPlugin())]
-    assert [adapt(target).holds_text for target in (*held, *free)] == [True, True, False, False]
+    free.append(writer(before_tool_callback=change))
+    found = [adapt(target).holds_text for target in (*held, *free)]
+    assert found == [True, True, False, False, False]

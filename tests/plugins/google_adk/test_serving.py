@@ -127,7 +127,7 @@ async def test_a_sequence_answers_with_its_last_agent():
     )
     events = await ask(adapt(team), "hi", wants_progress=True)
     assert deltas(events) == ["the", " end"]
-    assert only(events, Progress) == Progress("a draft", {"agent": "writer"})
+    assert only(events, Progress) == Progress("finished: writer", {"agent": "writer"})
 
 
 async def test_parallel_agents_all_answer():

@@ -102,7 +102,7 @@ class GoogleAdkAdapter(Adapter):
             config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
         self._config = config
         self._turns = StoredTurns(KIND, limits)
-        self.holds_text = self._is_guarded(
+        self.holds_text = self._config.streaming_mode is StreamingMode.SSE and is_guarded(
             target.example if isinstance(target, Factory) else target
         )
 
@@ -133,9 +133,7 @@ class GoogleAdkAdapter(Adapter):
             return
         made = self._target_for(request)
         target = await made if inspect.isawaitable(made) else made
-        guarded = self._is_guarded(target)
-        streams = self.holds_text or not guarded
-        run = _Run(target, self._config, request, turn, is_guarded=guarded, streams=streams)
+        run = _Run(target, self._config, request, turn, is_held=self.holds_text)
         try:
             async with aclosing(run.events(message)) as events:
                 async for event in events:
@@ -154,10 +152,6 @@ class GoogleAdkAdapter(Adapter):
         for event in await run.ending():
             yield event
 
-    def _is_guarded(self, target: Target) -> bool:
-        """Return whether text that was streamed may be changed."""
-        return self._config.streaming_mode is StreamingMode.SSE and is_guarded(target)
-
 
 class _Run:
     """The run of one message.
@@ -167,8 +161,7 @@ class _Run:
         config: The framework's settings.
         request: The message.
         turn: The turn of the conversation.
-        is_guarded: Whether text that was streamed may be changed.
-        streams: Whether text is yielded before it is accepted.
+        is_held: Whether the server holds text back until it is accepted.
     """
 
     def __init__(
@@ -178,8 +171,7 @@ class _Run:
         request: AgentRequest,
         turn: AnyTurn,
         *,
-        is_guarded: bool,
-        streams: bool,
+        is_held: bool,
     ) -> None:
         self._paused = paused = turn.before.paused
         self._session_id = request.conversation_key()
@@ -200,8 +192,8 @@ class _Run:
             root_of(target),
             wants_progress=request.wants_progress,
             names=tool_names(paused) if paused else {},
-            is_guarded=is_guarded,
-            streams=streams,
+            runner=self._runner,
+            is_held=is_held,
         )
 
     async def events(self, message: Content | None) -> AsyncGenerator[AgentEvent]:

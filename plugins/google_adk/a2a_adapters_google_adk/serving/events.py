@@ -19,6 +19,7 @@ from a2a_adapters import (
     ToolCalls,
     as_output,
 )
+from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
 from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, as_call
 from a2a_adapters_google_adk.serving.targets import schemas, speakers
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from google.adk.events.event import Event
+    from google.adk.runners import Runner
     from google.genai.types import GenerateContentResponseUsageMetadata
     from google.genai.types import Part as GenaiPart
 
@@ -49,8 +51,8 @@ class RunEvents:
         root: The agent or the workflow.
         wants_progress: Whether the client follows the progress.
         names: The tools whose calls go on with the run, by the id of the call.
-        is_guarded: Whether callbacks may change what was streamed.
-        streams: Whether text is yielded before it is accepted.
+        runner: The runner, whose callbacks may change what was streamed.
+        is_held: Whether the server holds text back until it is accepted.
     """
 
     def __init__(
@@ -59,14 +61,17 @@ class RunEvents:
         *,
         wants_progress: bool,
         names: Mapping[str, str],
-        is_guarded: bool,
-        streams: bool,
+        runner: Runner,
+        is_held: bool,
     ) -> None:
+        self._runner = runner
         self._schemas = schemas(root)
         self._speakers = speakers(root) - self._schemas.keys()
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
-        self._speech = CheckedSpeech[_Speaker](holds=is_guarded, streams=streams)
+        self._speech = CheckedSpeech[_Speaker](holds=is_held)
+        self._is_held = is_held
+        self._speaking: set[_Speaker] = set()
         self._failed: set[_Speaker] = set()
         self._last: AgentEvent | None = None
         self._has_output = False
@@ -110,14 +115,24 @@ class RunEvents:
     def _chunk(self, event: Event, text: str) -> Iterator[AgentEvent]:
         if text and event.author in self._speakers:
             speaker = _speaker(event)
+            if speaker not in self._speaking:
+                self._speaking.add(speaker)
+                self._find_guards()
             if speaker in self._failed:  # it is run again
                 self._failed.remove(speaker)
                 yield from self._speech.accept(speaker, "")
             yield from self._speech.add(speaker, text)
 
+    def _find_guards(self) -> None:
+        """Hold text back if callbacks may change it, which may be added during the run."""
+        if not self._is_held and is_guarded(self._runner):
+            self._is_held = True
+            self._speech.hold(until_end=False)
+
     def _message(self, event: Event, text: str) -> Iterator[AgentEvent]:
         """Yield the end of a message, whose text may differ from what was streamed."""
         if event.author in self._speakers:
+            self._speaking.discard(_speaker(event))
             if event.error_code and not event.content:
                 self._failed.add(_speaker(event))  # what it said so far ends with the run
             else:
@@ -129,7 +144,8 @@ class RunEvents:
         else:
             self._last = TextDelta(text)
             if self._wants_progress:
-                yield Progress(text, {"agent": event.author})
+                # Its text may be a draft that another agent or function replaces.
+                yield Progress(f"finished: {event.author}", {"agent": event.author})
 
     def _output(self, event: Event) -> Iterator[AgentEvent]:
         """Yield the output of a workflow; those of its inner nodes are not the answer."""
@@ -146,7 +162,8 @@ class RunEvents:
         unconfirmed = event.actions.requested_tool_confirmations
         for part in parts:
             if (call := part.function_call) and call.name not in ASKING:
-                yield from self._tools.started(call.id or "", call.name or "", call.args)
+                arguments = None if changes_calls(self._runner) else call.args
+                yield from self._tools.started(call.id or "", call.name or "", arguments)
             if (result := part.function_response) and result.id not in unconfirmed:
                 response = result.response or {}
                 yield from self._tools.finished(

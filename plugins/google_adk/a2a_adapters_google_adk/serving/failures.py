@@ -31,8 +31,13 @@ def rejection(error: Exception) -> list[AgentEvent]:
     return []
 
 
-def failure(error: Exception) -> AgentFailedError | None:
-    """Return the failure if the model caused it."""
+def failure(error: Exception) -> AgentFailedError | BlockedError | None:
+    """Return the failure if the model or a guardrail caused it."""
+    cause: BaseException | None = error
+    while cause is not None:  # the framework wraps the errors of plugins
+        if isinstance(cause, BlockedError):
+            return cause
+        cause = cause.__cause__
     return model_failure(error)
 
 

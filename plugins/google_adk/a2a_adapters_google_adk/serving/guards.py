@@ -14,13 +14,14 @@ from google.adk.workflow import Workflow
 from a2a_adapters_google_adk.serving.targets import root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from google.adk.plugins.base_plugin import BasePlugin
 
     from a2a_adapters_google_adk.serving.targets import Target
 
-_CALLBACKS = ("after_model_callback", "on_event_callback", "on_model_error_callback")
+_ON_TEXT = ("after_model_callback", "on_event_callback", "on_model_error_callback")
+_ON_CALLS = ("before_tool_callback",)
 _OBSERVERS = (
     "google.adk.plugins.auto_tracing_plugin",
     "google.adk.plugins.base_plugin",
@@ -29,32 +30,53 @@ _OBSERVERS = (
     "google.adk.plugins.logging_plugin",
 )
 """Modules of the framework's plugins that change nothing."""
+_RUNS = ("run_async", "_run_async_impl")
 
 
 def is_guarded(target: Target) -> bool:
     """Return whether callbacks of agents or plugins may change what a model has said."""
+    return _has_plugins(target, _ON_TEXT) or any(map(_changes_text, _nodes(root_of(target))))
+
+
+def changes_calls(target: Target) -> bool:
+    """Return whether callbacks may change the arguments of tools, or answer in their place."""
+    return _has_plugins(target, _ON_CALLS) or any(
+        isinstance(each, LlmAgent) and each.before_tool_callback for each in _nodes(root_of(target))
+    )
+
+
+def _has_plugins(target: Target, callbacks: Iterable[str]) -> bool:
+    """Return whether a plugin has one of these callbacks, and may change something in it."""
     plugins: Iterable[BasePlugin] = ()
     if isinstance(target, Runner):
         plugins = target.plugin_manager.plugins
     elif isinstance(target, App):
         plugins = target.plugins
-    return any(map(_may_change, plugins)) or _has_callbacks(root_of(target))
+    return any(
+        getattr(type(plugin), name).__module__ not in _OBSERVERS
+        for plugin in plugins
+        for name in callbacks
+    )
 
 
-def _may_change(plugin: BasePlugin) -> bool:
-    found = (getattr(type(plugin), name) for name in _CALLBACKS)
-    return any(each.__module__ not in _OBSERVERS for each in found)
+def _nodes(root: object) -> Iterator[object]:
+    """Yield an agent or a workflow, and all below it."""
+    yield root
+    below: Iterable[object] = root.sub_agents if isinstance(root, BaseAgent) else ()
+    if isinstance(root, Workflow) and root.graph is not None:
+        below = root.graph.nodes
+    for each in below:
+        yield from _nodes(each)
 
 
-def _has_callbacks(agent: object) -> bool:
-    """Return whether an agent, or one below it, has callbacks for what its model says."""
-    if isinstance(agent, Workflow):
-        return agent.graph is not None and any(map(_has_callbacks, agent.graph.nodes))
-    if isinstance(agent, LlmAgent) and (
-        agent.after_model_callback
-        or agent.on_model_error_callback
-        or not isinstance(agent.planner, BuiltInPlanner | None)
-        or type(agent)._run_async_impl is not LlmAgent._run_async_impl  # noqa: SLF001 - an override
+def _changes_text(node: object) -> bool:
+    """Return whether an agent has callbacks for what its model says, or passes it on by itself."""
+    if isinstance(node, LlmAgent) and (
+        node.after_model_callback
+        or node.on_model_error_callback
+        or not isinstance(node.planner, BuiltInPlanner | None)
     ):
         return True
-    return isinstance(agent, BaseAgent) and any(map(_has_callbacks, agent.sub_agents))
+    return isinstance(node, BaseAgent) and any(
+        not getattr(type(node), name).__module__.startswith("google.adk.") for name in _RUNS
+    )
