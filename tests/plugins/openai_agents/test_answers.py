@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import (
+    AgentHooks,
     GuardrailFunctionOutput,
     ModelRefusalError,
     RunConfig,
@@ -17,6 +18,7 @@ from agents import (
     handoff,
     input_guardrail,
     output_guardrail,
+    tool_input_guardrail,
     tool_output_guardrail,
 )
 from openai.types.responses import ResponseReasoningItem
@@ -76,17 +78,75 @@ async def no_bomb_of_tools(data: ToolOutputGuardrailData):
     return ToolGuardrailFunctionOutput.raise_exception(BOMB)
 
 
-begun = asyncio.Event()
+@tool_input_guardrail
+async def no_bomb_for_tools(data):
+    return ToolGuardrailFunctionOutput.reject_content("That is not looked up.")
+
+
+@tool_output_guardrail
+async def no_bomb_from_tools(data):
+    return ToolGuardrailFunctionOutput.reject_content("withheld")
+
+
+@input_guardrail
+async def any_hello(context, agent, given):
+    return GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)
+
+
+class Rewriting(AgentHooks):
+    """Replaces the text of responses, which the SDK takes over."""
+
+    async def on_llm_end(self, context, agent, response):
+        for item in response.output:
+            if item.type == "message" and BOMB in item.content[0].text:
+                item.content[0].text = "I cannot help."
+
+
+class BlockingResponses(AgentHooks):
+    async def on_llm_end(self, context, agent, response):
+        if BOMB in str(response.output):
+            raise BlockedError
+
+
+class BlockingAnswers(AgentHooks):
+    async def on_end(self, context, agent, output):
+        if BOMB in str(output):
+            raise BlockedError
+
+
+class BlockingCalls(AgentHooks):
+    async def on_tool_start(self, context, agent, tool):
+        raise BlockedError
+
+
+class BlockingResults(AgentHooks):
+    async def on_tool_end(self, context, agent, tool, result):
+        raise BlockedError
+
+
+class Streaming(Fake):
+    """Lets its reader in after each word, as a model in a network does."""
+
+    async def stream_response(self, *args, **options):
+        async for event in super().stream_response(*args, **options):
+            await asyncio.sleep(0)
+            yield event
+
+
+def hooked(hooks, *answers, **options):
+    left = list(answers)
+    return made(Streaming(lambda _: left.pop(0)), hooks=hooks(), **options)
 
 
 def slowly(text):
     """Return a model that lets the input guardrails trip after it has begun to answer."""
+    global begun  # noqa: PLW0603 - each test has a loop of its own
+    begun = asyncio.Event()
 
     def model(_):
         begun.set()
         return text
 
-    begun.clear()
     return Fake(model)
 
 
@@ -99,6 +159,24 @@ def look_up() -> str:
 @function_tool(tool_output_guardrails=[no_bomb_of_tools])
 def research() -> str:
     """Find out."""
+    return BOMB
+
+
+@function_tool
+def search(query: str) -> str:
+    """Search for something."""
+    return f"a book about {query}"
+
+
+@function_tool(tool_input_guardrails=[no_bomb_for_tools])
+def search_checked(query: str) -> str:
+    """Search for something."""
+    return "never"
+
+
+@function_tool(tool_output_guardrails=[no_bomb_from_tools])
+def search_for_bombs() -> str:
+    """Search for bombs."""
     return BOMB
 
 
@@ -222,6 +300,81 @@ PROGRAMS = [
         name="an input guardrail declines before the answer",
         target=lambda: agent("never", input_guardrails=[no_hello_at_all]),
         **REJECTED,
+    ),
+    Program(
+        name="one of two input guardrails declines",
+        target=lambda: made(
+            slowly(f"this is {BOMB}"), input_guardrails=[any_hello, no_hello, any_hello]
+        ),
+        **REJECTED,
+    ),
+    Program(
+        name="a hook replaces",
+        target=lambda: hooked(
+            Rewriting, [f"this is {BOMB}", calling("look_up")], f"this is {BOMB}", tools=[look_up]
+        ),
+        bare=run,
+        differs="I cannot help.\n\nI cannot help.",
+        because=BESIDE,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a hook blocks a response",
+        target=lambda: hooked(
+            BlockingResponses, [f"{BOMB}?", calling("search", query=BOMB)], tools=[search]
+        ),
+        **REJECTED,
+    ),
+    Program(
+        name="a hook blocks the answer",
+        target=lambda: hooked(BlockingAnswers, f"this is {BOMB}"),
+        **REJECTED,
+    ),
+    Program(
+        name="a hook blocks the answer after a handoff",
+        target=lambda: agent(
+            ["Let me ask.", calling("transfer_to_expert")],
+            handoffs=[hooked(BlockingAnswers, f"this is {BOMB}", name="expert")],
+        ),
+        **REJECTED,
+    ),
+    Program(
+        name="a hook blocks a call",
+        target=lambda: hooked(BlockingCalls, calling("search", query=BOMB), tools=[search]),
+        **REJECTED,
+    ),
+    Program(
+        name="a hook blocks a result",
+        target=lambda: hooked(BlockingResults, calling("search", query="bombs"), tools=[search]),
+        bare=nothing,
+        state="rejected",
+        blocked="a book about bombs",
+    ),
+    Program(
+        name="a guardrail of a tool rejects its arguments",
+        target=lambda: agent(
+            calling("search_checked", query=BOMB), "I cannot help.", tools=[search_checked]
+        ),
+        bare=run,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a guardrail of a tool replaces its result",
+        target=lambda: agent(
+            calling("search_for_bombs"), "I cannot help.", tools=[search_for_bombs]
+        ),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a guardrail blocks a tool's result as the answer",
+        target=lambda: guarded(
+            calling("search", query=BOMB), tools=[search], tool_use_behavior="stop_on_first_tool"
+        ),
+        bare=nothing,
+        state="rejected",
+        blocked="a book about",
     ),
     Program(
         name="a guardrail of a tool blocks",

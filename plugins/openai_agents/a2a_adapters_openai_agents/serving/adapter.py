@@ -42,6 +42,7 @@ from a2a_adapters_openai_agents.serving.approvals import asking, decide, questio
 from a2a_adapters_openai_agents.serving.card import describe_agent
 from a2a_adapters_openai_agents.serving.events import RunEvents
 from a2a_adapters_openai_agents.serving.failures import blocked, failed, mark_failures
+from a2a_adapters_openai_agents.serving.guards import sees_responses
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     Conversation,
@@ -139,7 +140,11 @@ class OpenAIAgentsAdapter(Adapter):
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]  # guardrails may be added later
-        """Whether an agent of the run has output guardrails."""
+        """Whether an agent of the run has output guardrails, or hooks that see its responses."""
+        return self._is_guarded or any(map(sees_responses, reachable(self._agent)))
+
+    @property
+    def _is_guarded(self) -> bool:
         return bool(self._run_config.output_guardrails) or any(
             agent.output_guardrails for agent in reachable(self._agent)
         )
@@ -197,7 +202,7 @@ class OpenAIAgentsAdapter(Adapter):
             reason = f"The agent did not finish within {turns}."
             raise AgentFailedError("limit", reason) from error
         except Exception as error:
-            if failure := failed(error) or blocked(error):
+            if failure := blocked(error) or failed(error):
                 if isinstance(error, ModelRefusalError):
                     yield TaskMetadata({"error": {"category": "model_refused"}})
                 raise failure from error
@@ -282,7 +287,7 @@ class OpenAIAgentsAdapter(Adapter):
 
     def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
         """Return the texts of agents; none if any agent has output guardrails."""
-        return () if self.holds_text else said(items)
+        return () if self._is_guarded else said(items)
 
     def _session(
         self,
@@ -322,7 +327,7 @@ class OpenAIAgentsAdapter(Adapter):
                 if isinstance(event, AgentUpdatedStreamEvent):
                     await _note_turn(begin.session, event.new_agent)
                 unchecked += answer.take(event)
-                if len(result.input_guardrail_results) >= checks:
+                if _have_passed(result, checks):
                     for each in unchecked:
                         yield each
                     unchecked.clear()
@@ -373,6 +378,12 @@ def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:
     """Whether a message led to the question, rather than answers it."""
     upon = asked.task_id, asked.message_id
     return upon == (request.task_id, request.message.message_id)
+
+
+def _have_passed(result: RunResultStreaming, checks: int) -> bool:
+    """Whether all of this number of input guardrails have passed."""
+    results = result.input_guardrail_results
+    return len(results) >= checks and not any(each.output.tripwire_triggered for each in results)
 
 
 async def _note_turn(session: RunSession, agent: Agent[Any]) -> None:

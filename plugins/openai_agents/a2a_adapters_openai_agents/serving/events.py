@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agents import (
     Agent,
     AgentUpdatedStreamEvent,
+    HandoffOutputItem,
     ItemHelpers,
     MessageOutputItem,
     RawResponsesStreamEvent,
@@ -15,12 +16,13 @@ from agents import (
     ToolCallItem,
     ToolCallOutputItem,
 )
-from openai.types.responses import ResponseTextDeltaEvent
+from openai.types.responses import ResponseCompletedEvent, ResponseTextDeltaEvent
 
 from a2a_adapters import AgentEvent, AnswerText, Output, Speech, TextDelta
 from a2a_adapters_openai_agents.calling.messages import asked_in
 from a2a_adapters_openai_agents.calling.response import QuestionDelta
 from a2a_adapters_openai_agents.serving.failures import TOOL_FAILED, has_failed
+from a2a_adapters_openai_agents.serving.guards import sees_calls, sees_responses, sees_results
 from a2a_adapters_openai_agents.serving.output import (
     answers_text,
     final_data,
@@ -42,7 +44,8 @@ class RunEvents:
 
     All text of agents is the answer, streamed token by token. Exceptions: an agent with an output
     type answers with its final data only. An agent with output guardrails answers with its final
-    message, which is all they check, and its images, once they have passed.
+    message, which is all they check, and its images, once they have passed. The SDK reports a
+    response before its hooks run: what they see waits until the run has gone on or has ended.
 
     Attributes:
         asked: The place of a remote agent whose question is the last message.
@@ -71,6 +74,8 @@ class RunEvents:
         self._accepted: list[str] = []
         self._ends_with_message = False
         self._failures: list[str] = []
+        self._unseen: list[RunItem] = []
+        self._is_complete = False
         self.asked: Place | None = None
         self._turn_of(agent)
 
@@ -81,11 +86,15 @@ class RunEvents:
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the SDK."""
+        if self._goes_on(event):
+            yield from self._seen()
         match event:
-            case RawResponsesStreamEvent(data=ResponseTextDeltaEvent() as piece):
-                if self._is_streamed and not isinstance(piece, QuestionDelta):
-                    message = piece.item_id, piece.output_index
-                    yield from _delta(self._speech.chunk(message, piece.delta))
+            case RawResponsesStreamEvent(data=data):
+                self._is_complete = isinstance(data, ResponseCompletedEvent)
+                if isinstance(data, ResponseTextDeltaEvent):
+                    yield from self._chunk(data)
+            case RunItemStreamEvent(item=item) if self._waits(item):
+                self._unseen.append(item)
             case RunItemStreamEvent(item=item):
                 yield from self._item(item)
             case AgentUpdatedStreamEvent(new_agent=agent):
@@ -95,12 +104,14 @@ class RunEvents:
 
     def pause(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the accepted text, and the metadata of a run that waits or has ended."""
+        yield from self._seen()
         if self._is_text or self._accepted:
             yield self._answer()
         yield metadata_of(result.context_wrapper.usage, result.last_agent)
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the run's metadata."""
+        yield from self._seen()
         final, agent = result.final_output, result.last_agent
         yield from self._unchecked
         if not self._ends_with_message and str(final) in self._failures:
@@ -117,9 +128,42 @@ class RunEvents:
     def _turn_of(self, agent: Agent[Any]) -> None:
         self._is_text = answers_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
-        self._is_streamed = self._is_text and (self._holds or not self._is_guarded)
+        self._has_hooks = sees_responses(agent)
+        self._is_seen = self._is_guarded or self._has_hooks
+        self._has_call_hooks = self._has_hooks or sees_calls(agent)
+        is_final = agent.tool_use_behavior != "run_llm_again"
+        self._has_result_hooks = sees_results(agent) or (self._is_seen and is_final)
+        self._is_streamed = self._is_text and (self._holds or not self._is_seen)
         self._whole = ""
         self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run
+
+    def _chunk(self, piece: ResponseTextDeltaEvent) -> Iterator[AgentEvent]:
+        if self._is_streamed and not isinstance(piece, QuestionDelta):
+            message = piece.item_id, piece.output_index
+            yield from _delta(self._speech.chunk(message, piece.delta))
+
+    def _waits(self, item: RunItem) -> bool:
+        """Whether something may still change an item, or end the run because of it."""
+        if isinstance(item, ToolCallOutputItem):
+            return self._has_result_hooks
+        is_seen = self._has_call_hooks if isinstance(item, ToolCallItem) else self._has_hooks
+        return is_seen and not isinstance(item, HandoffOutputItem)
+
+    def _goes_on(self, event: StreamEvent) -> bool:
+        """Whether an event shows that the hooks and guardrails have accepted the items so far."""
+        match event:
+            case RawResponsesStreamEvent():
+                return self._is_complete  # the next response begins
+            case RunItemStreamEvent(item=ToolCallOutputItem() as item):
+                return not self._waits(item)
+            case RunItemStreamEvent(item=item):
+                return isinstance(item, HandoffOutputItem)
+        return True
+
+    def _seen(self) -> Iterator[AgentEvent]:
+        items, self._unseen = self._unseen, []
+        for item in items:
+            yield from self._item(item)
 
     def _item(self, item: RunItem) -> Iterator[AgentEvent]:
         self._ends_with_message = isinstance(item, MessageOutputItem)

@@ -38,7 +38,9 @@ _TRIPWIRES: dict[type[Exception], str] = {
 
 
 def blocked(error: Exception) -> BlockedError | None:
-    """Return the rejection if a guardrail or the model declined."""
+    """Return the rejection if a guardrail, a hook or the model declined."""
+    if isinstance(error.__cause__, BlockedError):  # of a tool's hook
+        return error.__cause__
     if isinstance(error, ModelRefusalError):
         return BlockedError(error.refusal)
     reason = _TRIPWIRES.get(type(error))

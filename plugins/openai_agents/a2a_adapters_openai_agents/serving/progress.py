@@ -8,6 +8,7 @@ from agents import HandoffOutputItem, ReasoningItem, ToolCallItem, ToolCallOutpu
 
 from a2a_adapters import Progress, ToolCalls
 from a2a_adapters_openai_agents.serving.failures import has_failed
+from a2a_adapters_openai_agents.serving.guards import checks_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +39,8 @@ class RunProgress:
         match item:
             case ToolCallItem():
                 name = item.tool_name or _member(item.raw_item, "type")
-                arguments = _member(item.raw_item, "arguments")
+                is_checked = checks_arguments(item.agent, name)
+                arguments = "" if is_checked else _member(item.raw_item, "arguments")
                 return self._tools.started(item.call_id or "", name, arguments)
             case ToolCallOutputItem():
                 failed = has_failed(item)
