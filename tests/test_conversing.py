@@ -8,18 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 import pytest
 from a2a.types import Message
 
-from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
-    AgentRequest,
-    Data,
-    InputRequired,
-    InvalidInputError,
-    Limits,
-    ProcessStates,
-    ResumeError,
-    Text,
-)
+from a2a_adapters import AgentRequest, Data, InputRequired, InvalidInputError, Limits, Text
 from a2a_adapters.conversing import (
     APPROVAL_CHOICES,
     Remembered,
@@ -30,6 +19,7 @@ from a2a_adapters.conversing import (
     refused_call,
     replies,
 )
+from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, ProcessStates, ResumeError
 
 
 @dataclass(frozen=True)

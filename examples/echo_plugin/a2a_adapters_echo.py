@@ -11,15 +11,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    InvalidInputError,
-    TextDelta,
-    hookimpl,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InvalidInputError, TextDelta
+from a2a_adapters.plugin import Adapter, AgentDescription, hookimpl
 
 
 @dataclass

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_adapters_jwt import JwtTokens
 from a2a_adapters_oauth import TokenExchange
 from login import SECRETS
 
-from a2a_adapters import AgentRequest, JwtTokens, RemoteAgent, ServerOptions, build_app
+from a2a_adapters import AgentRequest, RemoteAgent, ServerOptions, build_app
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

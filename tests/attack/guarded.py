@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from a2a_adapters import AnyOf, BearerTokens, JwtTokens, PushOptions, ServerOptions, serve
+from a2a_adapters_jwt import JwtTokens
+
+from a2a_adapters import AnyOf, BearerTokens, PushOptions, ServerOptions, serve
 from tests.attack.forgery import AUDIENCE, ISSUER
 from tests.attack.served import agent
 from tests.attack.target import ANN, BOB

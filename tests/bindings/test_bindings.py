@@ -8,7 +8,8 @@ import json
 
 import pytest
 
-from a2a_adapters import PROGRESS_EXTENSION, File
+from a2a_adapters import File
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from tests.support.requests import V1, call, old_call, old_say, proto_say, refused, rpc, say, sse
 
 

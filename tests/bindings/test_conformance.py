@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from a2a_adapters import Extension, Limits, ServerOptions
+from a2a_adapters import Limits, ServerOptions
+from a2a_adapters.plugin import Extension
 from tests.support.requests import (
     MESSAGE,
     OLD_MESSAGE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import Adapter, AgentDescription, Data, InputRequired, Output
+from a2a_adapters import Data, InputRequired, Output
+from a2a_adapters.plugin import Adapter, AgentDescription
 from tests.support.requests import OLD_MESSAGE, V1, rpc, say, serving, sse
 
 VALUE = {"count": 3, "share": 0.5, "list": [1, 2.25, -7], "large": 2**53, "huge": 1e300}

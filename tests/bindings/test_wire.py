@@ -8,9 +8,6 @@ import httpx
 import pytest
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
-    Adapter,
-    AgentDescription,
     InputRequired,
     InvalidInputError,
     Progress,
@@ -19,6 +16,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from a2a_adapters.plugin import PROGRESS_EXTENSION, Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.support.requests import MESSAGE, V1, old_say, rpc, serving, sse
 

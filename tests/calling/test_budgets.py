@@ -15,8 +15,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     Data,
     Output,
     RemoteAgent,
@@ -27,6 +25,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.calling.http import ValueBudget
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.support.grpc_agents import grpc_agent
 from tests.support.servers.cards import agent_card, card_route, only

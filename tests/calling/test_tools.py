@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import AgentDescription, Skill, ToolDescription, tool_answer
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription, ToolDescription, tool_answer
 
 BOOK = Skill(id="book", name="Book a trip", description="Books.", examples=["To Rome", "To Oslo"])
 

@@ -157,7 +157,7 @@ def test_plugins_add_commands_and_groups(tmp_path):
     (tmp_path / "added.py").write_text("def told():\n    'By its place.'\n    print('told')")
     code = """
 import typer
-from a2a_adapters import hookimpl, installed_plugins
+from a2a_adapters.plugin import hookimpl, installed_plugins
 from a2a_adapters.cli import app
 
 group = typer.Typer(help="A group.")

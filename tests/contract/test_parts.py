@@ -14,21 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from a2a_adapters import (
-    AgentReply,
-    AgentRequest,
-    Data,
-    File,
-    InvalidInputError,
-    NamedInputs,
-    RemoteAgent,
-    Text,
-    as_decision,
-    as_json,
-    as_text,
-    dialogue,
-    tool_arguments,
-)
+from a2a_adapters import AgentReply, AgentRequest, Data, File, InvalidInputError, RemoteAgent, Text
+from a2a_adapters.plugin import NamedInputs, as_decision, as_json, as_text, dialogue, tool_arguments
 from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
 
 JSON_VALUES = st.recursive(

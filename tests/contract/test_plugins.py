@@ -14,21 +14,18 @@ from types import SimpleNamespace
 import pluggy
 import pytest
 
-from a2a_adapters import (
+from a2a_adapters import ConfigurationError, MissingExtraError, NoAdapterError, TargetError
+from a2a_adapters.contract.plugins import BLOCK_VARIABLE
+from a2a_adapters.dialects import DialectRoutes
+from a2a_adapters.plugin import (
     Adapter,
     AgentDescription,
-    ConfigurationError,
     Factory,
-    MissingExtraError,
-    NoAdapterError,
     Plugins,
-    TargetError,
     hookimpl,
     installed_plugins,
     lazy_names,
 )
-from a2a_adapters.contract.plugins import BLOCK_VARIABLE
-from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters.testing import answer_of, connect, send, user_message
 from tests.support.processes import UV, serving
 from tests.support.warm import warm

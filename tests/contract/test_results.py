@@ -8,17 +8,8 @@ from datetime import date
 import pytest
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    Data,
-    File,
-    Output,
-    Text,
-    TokenUsage,
-    ToolCall,
-    ToolCalls,
-    ToolResult,
-    as_output,
-)
+from a2a_adapters import Data, File, Output, Text, TokenUsage, ToolCall, ToolResult
+from a2a_adapters.plugin import ToolCalls, as_output
 
 FILE = File(content=b"x")
 

@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from a2a_adapters import (
+from a2a_adapters import TextDelta
+from a2a_adapters.plugin import (
     AnswerText,
     CheckedSpeech,
     ReasoningFilter,
     Speech,
-    TextDelta,
     without_reasoning,
 )
 from tests.support.adapters import answer

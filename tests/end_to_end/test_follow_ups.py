@@ -20,7 +20,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic_ai import Agent as PydanticAgent
 
-from a2a_adapters import AgentDescription, InputRequired, RemoteAgent, build_app
+from a2a_adapters import InputRequired, RemoteAgent, build_app
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters.testing import running
 from tests.plugins.openai_agents import support as openai
 from tests.plugins.pydantic_ai.support import Fake, calling, made

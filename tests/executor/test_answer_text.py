@@ -13,10 +13,6 @@ from a2a.types import GetTaskRequest, TaskState
 from starlette.applications import Starlette
 
 from a2a_adapters import (
-    HELD_TEXT_EXTENSION,
-    Adapter,
-    AgentDescription,
-    AnswerText,
     BlockedError,
     InputRequired,
     Output,
@@ -27,6 +23,7 @@ from a2a_adapters import (
     as_executor,
     build_app,
 )
+from a2a_adapters.plugin import HELD_TEXT_EXTENSION, Adapter, AgentDescription, AnswerText
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import AnswerContract, connect, running, send, stream, user_message
 from tests.support.servers.cards import card_route

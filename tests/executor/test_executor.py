@@ -11,8 +11,6 @@ from a2a.server.context import ServerCallContext
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     InputRequired,
     InvalidInputError,
     Limits,
@@ -22,6 +20,7 @@ from a2a_adapters import (
     TextDelta,
     as_executor,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message

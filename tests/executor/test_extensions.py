@@ -7,11 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from a2a_adapters import (
-    A2UI_EXTENSION,
-    TIMESTAMP_EXTENSION,
     AgentRequest,
     Data,
-    Extension,
     InputRequired,
     Output,
     Rejected,
@@ -22,6 +19,7 @@ from a2a_adapters import (
     Text,
     build_app,
 )
+from a2a_adapters.plugin import A2UI_EXTENSION, TIMESTAMP_EXTENSION, Extension
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.support.requests import V1, client_of, rpc, say
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     File,
     InputRequired,
     InvalidInputError,
@@ -18,6 +16,7 @@ from a2a_adapters import (
     TextDelta,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.support.far_files import pictures, show
 

@@ -10,14 +10,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    InputRequired,
-    ServerOptions,
-    TextDelta,
-    build_app,
-)
+from a2a_adapters import InputRequired, ServerOptions, TextDelta, build_app
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.support.requests import grpc_port
 

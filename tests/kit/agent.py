@@ -14,8 +14,6 @@ import os
 from typing import TYPE_CHECKING
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     Data,
     File,
     InputRequired,
@@ -30,6 +28,7 @@ from a2a_adapters import (
     TextDelta,
     serve,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -25,11 +25,11 @@ from a2a_adapters import (
     PushOptions,
     ServerOptions,
     build_app,
-    installed_plugins,
 )
 from a2a_adapters.contract.telemetry import Telemetry
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.support.processes import PATIENCE, launched
 from tests.support.requests import V1, rpc, say, serving

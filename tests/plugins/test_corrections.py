@@ -23,10 +23,6 @@ from a2a_adapters_router import Router, RouterConfig
 from a2a_adapters_skills import Skills
 
 from a2a_adapters import (
-    HELD_TEXT_EXTENSION,
-    Adapter,
-    AgentDescription,
-    AnswerText,
     BlockedError,
     InputRequired,
     PushOptions,
@@ -34,9 +30,9 @@ from a2a_adapters import (
     RemoteTaskError,
     ServerOptions,
     TextDelta,
-    as_text,
     build_app,
 )
+from a2a_adapters.plugin import HELD_TEXT_EXTENSION, Adapter, AgentDescription, AnswerText, as_text
 from a2a_adapters.testing import answer_of, connect, running, send
 from tests.plugins.acp.test_offering import Editor, started
 from tests.plugins.acp.test_offering import ask as prompt

@@ -21,7 +21,8 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
-from a2a_adapters import AgentFailedError, Limits, RemoteAgent, ServerOptions, build_app
+from a2a_adapters import Limits, RemoteAgent, ServerOptions, build_app
+from a2a_adapters.plugin import AgentFailedError
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.langchain.support import Scripted, call, calling
 from tests.plugins.openai_agents.support import Fake

@@ -8,7 +8,6 @@ from a2a.types import (
 )
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
     AgentRequest,
     Data,
     File,
@@ -20,6 +19,7 @@ from a2a_adapters import (
     TextDelta,
     ToolResult,
 )
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict
 from a2a_adapters.testing import answer_of, user_message
 from tests.runtime.test_robustness import CALLER, runtime_of

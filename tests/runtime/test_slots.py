@@ -12,9 +12,6 @@ from a2a.server.context import ServerCallContext
 from a2a.types import CancelTaskRequest, GetTaskRequest, Task, TaskState, TaskStatus
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
-    Adapter,
-    AgentDescription,
     InputRequired,
     Limits,
     Output,
@@ -29,6 +26,7 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.executor import executor as executing
+from a2a_adapters.plugin import PROGRESS_EXTENSION, Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.runtime import Runtime

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 
-from a2a_adapters import Adapter, AgentDescription, Limits, ServerOptions, TextDelta, as_executor
+from a2a_adapters import Limits, ServerOptions, TextDelta, as_executor
 from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.upkeep import Upkeep
 from a2a_adapters.testing import answer_of, user_message

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from a2a.types import GetExtendedAgentCardRequest
 
-from a2a_adapters import (
-    AgentDescription,
-    BearerTokens,
-    ConfigurationError,
-    ServerOptions,
-    Skill,
-    build_app,
-)
+from a2a_adapters import BearerTokens, ConfigurationError, ServerOptions, Skill, build_app
 from a2a_adapters.testing import connect, running
 from tests.support.requests import V1, client_of, rpc
+
+if TYPE_CHECKING:
+    from a2a_adapters.plugin import AgentDescription
 
 ANN = {"Authorization": "Bearer secret"}
 CARD = "/.well-known/agent-card.json"

@@ -9,8 +9,6 @@ import httpx
 import pytest
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     BearerTokens,
     InputRequired,
     Limits,
@@ -20,6 +18,7 @@ from a2a_adapters import (
     Text,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.testing import running
 from tests.support.requests import V1, call, old_call, rpc, say, serving

@@ -12,18 +12,15 @@ from a2a.types import GetTaskRequest, ListTasksRequest
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentRequest,
     BearerTokens,
     ConfigurationError,
     Limits,
-    Plugins,
     RemoteAgent,
     ServerOptions,
     build_app,
-    hookimpl,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription, Plugins, hookimpl
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.support.requests import V1, client_of, rpc, say, serving
 

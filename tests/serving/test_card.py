@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from a2a_adapters import (
-    AgentDescription,
     Card,
     ConfigurationError,
     NamedTarget,
@@ -15,6 +14,7 @@ from a2a_adapters import (
     Skill,
     build_app,
 )
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
 from tests.support.requests import serving

@@ -10,15 +10,8 @@ import pytest
 from mangum import Mangum
 from starlette.testclient import TestClient
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    ConfigurationError,
-    ListenError,
-    ServerOptions,
-    TextDelta,
-    build_app,
-)
+from a2a_adapters import ConfigurationError, ListenError, ServerOptions, TextDelta, build_app
+from a2a_adapters.plugin import Adapter, AgentDescription
 from tests.support.postgresql import new_database
 from tests.support.requests import V1, client_of, rpc, say
 

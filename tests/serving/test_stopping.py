@@ -145,7 +145,8 @@ from contextlib import asynccontextmanager
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import TaskState
 
-from a2a_adapters import Adapter, AgentDescription, Limits, ServerOptions, TextDelta, serve
+from a2a_adapters import Limits, ServerOptions, TextDelta, serve
+from a2a_adapters.plugin import Adapter, AgentDescription
 
 HANGS = sys.argv[1]
 

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from a2a.types import Message
 
-from a2a_adapters import (
-    AgentFailedError,
-    AgentRequest,
-    AnswerText,
-    InputRequired,
-    Output,
-    Text,
-    TextDelta,
-)
+from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from a2a_adapters.plugin import AgentFailedError, AnswerText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_adapters import Adapter, AgentEvent, Part
+    from a2a_adapters import AgentEvent, Part
+    from a2a_adapters.plugin import Adapter
 
 
 def request(*parts: Part | str, **fields: Any) -> AgentRequest:

@@ -16,7 +16,8 @@ from uuid import uuid4
 
 import httpx
 
-from a2a_adapters import PROGRESS_EXTENSION, Data, File, ServerOptions, Text, build_app
+from a2a_adapters import Data, File, ServerOptions, Text, build_app
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import running
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from a2a_adapters.testing import running
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from a2a_adapters import Adapter, AgentReply
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import Adapter
 
 
 class Pictures:

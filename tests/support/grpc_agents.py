@@ -14,7 +14,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters import PROGRESS_EXTENSION, RemoteAgent, RemoteOptions, ServerOptions, build_app
+from a2a_adapters import RemoteAgent, RemoteOptions, ServerOptions, build_app
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import running
 from tests.support.requests import Agent, grpc_port
 

@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager
 import httpx
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AuthRequired,
     File,
     InputRequired,
@@ -20,6 +18,7 @@ from a2a_adapters import (
     TextDelta,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 
 V1 = {"A2A-Version": "1.0"}

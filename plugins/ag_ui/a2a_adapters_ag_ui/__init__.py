@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import MissingExtraError, hookimpl, lazy_names
+from a2a_adapters import MissingExtraError
+from a2a_adapters.plugin import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectRoutes, DialectServer

@@ -11,7 +11,8 @@ from a2a_adapters import Data, InputRequired, Output
 if TYPE_CHECKING:
     from typing import Self
 
-    from a2a_adapters import JSON, AgentRequest
+    from a2a_adapters import AgentRequest
+    from a2a_adapters.plugin import JSON
 
 METADATA = "ag-ui"
 """The entry of a message's metadata that describes the front end."""

@@ -15,10 +15,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import Factory, TargetError, hookimpl, lazy_names
+from a2a_adapters import TargetError
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_agent_framework.calling.client import A2AChatClient
     from a2a_adapters_agent_framework.calling.tool import a2a_tool
     from a2a_adapters_agent_framework.serving.adapter import AgentFrameworkAdapter, adapt

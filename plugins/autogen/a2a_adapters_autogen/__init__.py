@@ -16,12 +16,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 from a2a_adapters_autogen.serving.classic import ConversableAdapter, adapt_classic
 from a2a_adapters_autogen.serving.memory import MemoryStateStore, StateKey, StateStore
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_autogen.calling.agent import A2AAgent
     from a2a_adapters_autogen.calling.client import A2AChatCompletionClient
     from a2a_adapters_autogen.calling.tool import A2ATool

@@ -14,7 +14,8 @@ from a2a_adapters import A2AAdaptersError, AgentReply, TextDelta
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from a2a_adapters import JSON, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import JSON
 
 
 @dataclass(frozen=True, slots=True)

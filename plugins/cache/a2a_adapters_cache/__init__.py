@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
 
-from a2a_adapters import File, blocking
+from a2a_adapters import File
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import blocking, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from a2a_adapters import JSON, AgentReply, MessageInput, RemoteAgent
+    from a2a_adapters import AgentReply, RemoteAgent
+    from a2a_adapters.plugin import JSON, MessageInput
 
 __all__ = ["AnswerCache"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,11 +19,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 from a2a_adapters_crewai.serving.process import prepare, quiet, switch_off
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_crewai.calling.agent import A2AAgent
     from a2a_adapters_crewai.calling.llm import A2ALLM
     from a2a_adapters_crewai.calling.tool import A2ATool

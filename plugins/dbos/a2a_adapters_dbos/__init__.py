@@ -15,10 +15,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import Factory, TargetError, hookimpl, lazy_names
+from a2a_adapters import TargetError
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_dbos.calling.step import A2AStep, a2a_step
     from a2a_adapters_dbos.serving.adapter import WorkflowAdapter, adapt
     from a2a_adapters_dbos.workflow import ask, ask_blocking, emit, emit_blocking

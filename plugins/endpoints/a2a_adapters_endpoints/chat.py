@@ -9,11 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from a2a_adapters import (
-    JSON,
-    Adapter,
-    AgentDescription,
     AgentEvent,
-    AgentFailedError,
     AgentRequest,
     ConfigurationError,
     File,
@@ -23,10 +19,16 @@ from a2a_adapters import (
     TaskMetadata,
     TextDelta,
     TokenUsage,
-    as_text,
 )
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data, quote
+from a2a_adapters.plugin import (
+    JSON,
+    Adapter,
+    AgentDescription,
+    AgentFailedError,
+    as_text,
+    check_arguments,
+)
 from a2a_adapters_endpoints.http import Endpoint, checked_url
 from a2a_adapters_endpoints.words import WordParser, token_of
 

@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
-    AgentFailedError,
     AgentRequest,
     ConfigurationError,
     Data,
@@ -28,8 +25,8 @@ from a2a_adapters import (
     TextDelta,
 )
 from a2a_adapters.concurrency import PerLoop, ProcessTree, basic_environment, within
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import quote
+from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError, check_arguments
 from a2a_adapters_endpoints.streams import lines_of, texts_of
 from a2a_adapters_endpoints.words import WordParser, checked_seconds
 

@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from a2a_adapters import AgentFailedError, ConfigurationError
+from a2a_adapters import ConfigurationError
 from a2a_adapters.dialects import quote
+from a2a_adapters.plugin import AgentFailedError
 from a2a_adapters_endpoints.words import checked_seconds
 
 if TYPE_CHECKING:
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 _CONNECT_SECONDS = 10.0
 

@@ -8,18 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters import (
-    HELD_TEXT_EXTENSION,
-    JSON,
-    Adapter,
-    AgentDescription,
     AgentEvent,
-    AgentFailedError,
     AgentReply,
     AgentRequest,
-    AnswerText,
     AuthRequired,
     BearerAuth,
-    Extension,
     InputRequired,
     Output,
     Question,
@@ -28,13 +21,22 @@ from a2a_adapters import (
     RemoteAgentError,
     RemoteOptions,
     RemoteTaskError,
-    StateStorage,
     TaskMetadata,
     Text,
     TextDelta,
-    as_json,
 )
 from a2a_adapters.dialects import artifact_text, struct_to_dict
+from a2a_adapters.plugin import (
+    HELD_TEXT_EXTENSION,
+    JSON,
+    Adapter,
+    AgentDescription,
+    AgentFailedError,
+    AnswerText,
+    Extension,
+    StateStorage,
+    as_json,
+)
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from a2a_adapters import (
-    JSON,
-    Adapter,
-    AgentDescription,
     AgentEvent,
-    AgentFailedError,
     AgentRequest,
     Data,
     File,
@@ -20,10 +16,16 @@ from a2a_adapters import (
     Output,
     Progress,
     TextDelta,
-    as_json,
 )
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data
+from a2a_adapters.plugin import (
+    JSON,
+    Adapter,
+    AgentDescription,
+    AgentFailedError,
+    as_json,
+    check_arguments,
+)
 from a2a_adapters_endpoints.http import Endpoint, checked_url
 from a2a_adapters_endpoints.streams import lines_of, texts_of
 from a2a_adapters_endpoints.words import WordParser, token_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 from a2a_adapters_files.extension import FILES_EXTENSION
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters.plugin import hookimpl
 from a2a_adapters_functions.serving.adapter import FunctionAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_adapters import Adapter
+    from a2a_adapters.plugin import Adapter
 
 __all__ = ["FunctionAdapter", "adapt"]
 

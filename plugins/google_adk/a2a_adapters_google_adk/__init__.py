@@ -15,10 +15,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_google_adk.calling.agent import A2AAgent
     from a2a_adapters_google_adk.calling.model import A2AModel
     from a2a_adapters_google_adk.calling.tool import A2ATool

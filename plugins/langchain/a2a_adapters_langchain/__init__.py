@@ -15,10 +15,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_langchain.calling.chat_model import A2AChatModel
     from a2a_adapters_langchain.calling.llm import A2ALLM
     from a2a_adapters_langchain.calling.node import A2ATaskNode

@@ -14,7 +14,8 @@ from a2a_adapters_oauth.discovery import is_protected
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from a2a_adapters import JSON, AgentReply, Part, RemoteTask
+    from a2a_adapters import AgentReply, Part, RemoteTask
+    from a2a_adapters.plugin import JSON
 
 LOGGED_IN = "I have logged in."
 """A message for agents that wait for a sign that their user has logged in."""

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from a2a_adapters_crewai import A2ALLM
 from typing_extensions import override
 
-from a2a_adapters import JSON, Part, Text
+from a2a_adapters import Part, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import with_role
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
+
+    from a2a_adapters.plugin import JSON
 
 __all__ = ["OmniRouteLLM"]
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import LangSmithParams
 
-    from a2a_adapters import AgentReply, MessageInput
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import MessageInput
 
 __all__ = ["OmniRouteA2A", "OmniRouteChatModel"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters.plugin import hookimpl
 
 if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectRoutes, DialectServer

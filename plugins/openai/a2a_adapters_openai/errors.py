@@ -19,8 +19,8 @@ from a2a.utils.errors import (
 )
 from starlette.responses import JSONResponse
 
-from a2a_adapters import as_text
 from a2a_adapters.dialects import is_busy
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,8 @@ from a2a_adapters_openai.messages import ASSISTANT, SYSTEM, ChatMessage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from a2a_adapters import Part, StateStorage
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import StateStorage
 
 _KIND = "openai:head"
 _TRIES = 10

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from a2a_adapters import File, Part, Text, dialogue
+from a2a_adapters import File, Part, Text
+from a2a_adapters.plugin import dialogue
 from a2a_adapters_openai.errors import ApiError
 
 if TYPE_CHECKING:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from a2a_adapters import Data, File, Part, TextDelta, ToolCall, ToolResult, as_text
+from a2a_adapters import Data, File, Part, TextDelta, ToolCall, ToolResult
 from a2a_adapters.dialects import correction
+from a2a_adapters.plugin import as_text
 from a2a_adapters_openai.errors import ApiError, failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from a2a_adapters import AgentReply, ProgressEvent
+    from a2a_adapters import AgentReply
     from a2a_adapters.dialects import Answer
+    from a2a_adapters.plugin import ProgressEvent
 
     NewEvent: TypeAlias = TextDelta | ProgressEvent
 

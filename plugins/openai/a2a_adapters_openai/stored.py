@@ -12,8 +12,9 @@ from a2a.types import CancelTaskRequest, Role, Task, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from starlette.responses import JSONResponse
 
-from a2a_adapters import Text, as_text
+from a2a_adapters import Text
 from a2a_adapters.dialects import Answer, message_parts, new_id
+from a2a_adapters.plugin import as_text
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.output import whole

@@ -8,8 +8,9 @@ from a2a.types import SendMessageRequest, TaskState
 from a2a.utils.errors import A2AError
 from google.protobuf.message import Error as ProtobufError
 
-from a2a_adapters import PROGRESS_EXTENSION, Text
+from a2a_adapters import Text
 from a2a_adapters.dialects import user_message
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Head, Heads
 from a2a_adapters_openai.messages import to_parts
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from a2a.types import Task
     from starlette.requests import Request
 
-    from a2a_adapters import JSON
     from a2a_adapters.dialects import DialectAgent, DialectServer
+    from a2a_adapters.plugin import JSON
     from a2a_adapters_openai.heads import Chat
     from a2a_adapters_openai.output import NewEvent
     from a2a_adapters_openai.parameters import Parameters

@@ -15,10 +15,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_openai_agents.calling.model import A2AModel
     from a2a_adapters_openai_agents.calling.tool import a2a_handoff, a2a_tool
     from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter, adapt

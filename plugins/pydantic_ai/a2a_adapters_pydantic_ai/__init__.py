@@ -15,10 +15,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_pydantic_ai.calling.model import A2AModel
     from a2a_adapters_pydantic_ai.calling.toolset import A2AToolset
     from a2a_adapters_pydantic_ai.serving.adapter import PydanticAIAdapter, adapt

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters.plugin import hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_router.config import (
         Access,
         CacheConfig,

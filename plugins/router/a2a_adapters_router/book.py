@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
 
 logger = logging.getLogger(__name__)
 

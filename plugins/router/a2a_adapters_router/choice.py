@@ -11,7 +11,8 @@ from a2a_adapters import Data, InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON, AgentRequest, Part
+    from a2a_adapters import AgentRequest, Part
+    from a2a_adapters.plugin import JSON
 
 AUTO = "auto"
 SMART_ROUTING: Final = "smart-routing"

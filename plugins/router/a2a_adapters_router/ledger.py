@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_router.book import Answer, PageStore
     from a2a_adapters_router.config import Quota
     from a2a_adapters_router.deployment import Deployment

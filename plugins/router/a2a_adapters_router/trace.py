@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from a2a_adapters_router.calls import Usage
 
 if TYPE_CHECKING:
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.joining import How
 

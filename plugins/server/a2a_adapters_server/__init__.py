@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import MissingExtraError, hookimpl
+from a2a_adapters import MissingExtraError
+from a2a_adapters.plugin import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -275,7 +275,7 @@ class ServerSettings(Table):
 
 
 def _card_signer(path: Path) -> Callable[[AgentCard], AgentCard]:
-    from a2a_adapters import card_signer  # noqa: PLC0415 - imports a2a-sdk only if it is used
+    from a2a_adapters_jwt import card_signer  # noqa: PLC0415 - imports a2a-sdk only if it is used
 
     try:
         return card_signer(path.read_bytes())

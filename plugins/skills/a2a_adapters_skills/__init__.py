@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters.plugin import hookimpl
 from a2a_adapters_skills.adapter import SkillsAdapter
 from a2a_adapters_skills.target import Skills
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter
+    from a2a_adapters.plugin import Adapter
 
 __all__ = ["Skills", "SkillsAdapter"]
 

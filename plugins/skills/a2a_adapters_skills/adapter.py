@@ -7,22 +7,15 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentRequest,
-    ConfigurationError,
-    InputRequired,
-    InvalidInputError,
-    Skill,
-    installed_plugins,
-)
+from a2a_adapters import AgentRequest, ConfigurationError, InputRequired, InvalidInputError, Skill
+from a2a_adapters.plugin import Adapter, AgentDescription, installed_plugins
 from a2a_adapters_skills.storage import SkillStorage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from a2a_adapters import AgentEvent, StateStorage
+    from a2a_adapters import AgentEvent
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_skills.target import Skills
 
     _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]

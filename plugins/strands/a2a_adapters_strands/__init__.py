@@ -14,10 +14,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters import Factory, TargetError, hookimpl, lazy_names
+from a2a_adapters import TargetError
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters import RemoteAgent
+    from a2a_adapters.plugin import Adapter
     from a2a_adapters_strands.calling.model import A2AModel
     from a2a_adapters_strands.calling.tool import a2a_tool
     from a2a_adapters_strands.serving.adapter import StrandsAdapter, adapt

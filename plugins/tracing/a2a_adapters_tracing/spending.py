@@ -12,7 +12,7 @@ from a2a_adapters import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 BILL = "a2a_adapters.bill"
 """Key in a task's metadata: what its models used, and the tasks of other agents it needed."""

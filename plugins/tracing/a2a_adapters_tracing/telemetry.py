@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard
 
-    from a2a_adapters import JSON, Adapter, AgentReply, ReplyState
+    from a2a_adapters import AgentReply, ReplyState
     from a2a_adapters.concurrency.outliving import TaskCalls
     from a2a_adapters.observability.requests import RequestRecord
+    from a2a_adapters.plugin import JSON, Adapter
     from a2a_adapters_tracing.spans import OpenSpan, Traces
 
 TRACEPARENT = "a2a_adapters.traceparent"

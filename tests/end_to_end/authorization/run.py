@@ -17,17 +17,11 @@ sys.path.insert(0, str(ROOT))
 
 import httpx  # noqa: E402 - as below
 import pytest  # noqa: E402
+from a2a_adapters_jwt import JwtTokens  # noqa: E402
 from a2a_adapters_oauth import ClientCredentials, SigningKey, TokenExchange  # noqa: E402
 from joserfc.jwk import ECKey  # noqa: E402
 
-from a2a_adapters import (  # noqa: E402
-    AgentRequest,
-    JwtTokens,
-    RemoteAgent,
-    RemoteAuthError,
-    ServerOptions,
-    build_app,
-)
+from a2a_adapters import AgentRequest, RemoteAgent, RemoteAuthError, ServerOptions, build_app  # noqa: E402
 from a2a_adapters.testing import running  # noqa: E402
 from tests.support.processes import Server  # noqa: E402 - found only now
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from a2a_adapters_ag_ui import FrontEnd
 
 from a2a_adapters import (
-    A2UI_EXTENSION,
     Data,
-    Extension,
     InputRequired,
     Output,
     Progress,
@@ -16,9 +14,9 @@ from a2a_adapters import (
     Text,
     ToolCall,
     ToolResult,
-    as_decision,
     serve,
 )
+from a2a_adapters.plugin import A2UI_EXTENSION, Extension, as_decision
 
 CATALOG = "https://a2ui.org/specification/v0_9/basic_catalog.json"
 CLOCK = [

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT))
 
-from a2a_adapters import Finding, Report, Severity, check  # noqa: E402 - found only now
+from a2a_adapters_check import Finding, Report, Severity, check  # noqa: E402 - found only now
 
 FOLDER = ROOT / ".demo" / "other-servers"
 UV = ROOT / ".venv" / "bin" / "uv"

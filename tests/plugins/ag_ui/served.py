@@ -12,7 +12,6 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from a2a_adapters import (
-    A2UI_EXTENSION,
     AuthRequired,
     Data,
     File,
@@ -28,6 +27,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from a2a_adapters.plugin import A2UI_EXTENSION
 from a2a_adapters.testing import running
 
 EVENT = TypeAdapter(Event)

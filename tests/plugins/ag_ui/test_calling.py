@@ -25,8 +25,8 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
     build_app,
-    installed_plugins,
 )
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import as_user, running
 from tests.plugins.ag_ui.served import SCHEMA, USAGE, worker
 

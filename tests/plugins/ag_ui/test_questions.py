@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import InputRequired, as_decision
+from a2a_adapters import InputRequired
+from a2a_adapters.plugin import as_decision
 from tests.plugins.ag_ui.served import SCHEMA, resuming, run, serving, user
 
 PAINT = {"name": "paint", "description": "Paints.", "parameters": {"type": "object"}}

@@ -8,7 +8,8 @@ import json
 import jsonpatch
 import pytest
 
-from a2a_adapters import A2UI_EXTENSION, BearerTokens, Extension, Limits, ServerOptions
+from a2a_adapters import BearerTokens, Limits, ServerOptions
+from a2a_adapters.plugin import A2UI_EXTENSION, Extension
 from tests.plugins.ag_ui.served import USAGE, asked, run, serving, user, worker
 
 

@@ -19,14 +19,8 @@ from agent_framework.exceptions import (
 )
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    BlockedError,
-    File,
-    Output,
-    Rejected,
-    Text,
-    as_json,
-)
+from a2a_adapters import BlockedError, File, Output, Rejected, Text
+from a2a_adapters.plugin import as_json
 from tests.plugins.agent_framework import support
 from tests.plugins.agent_framework.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, data, deltas, failure, only

@@ -27,8 +27,8 @@ from a2a_adapters import (
     TaskMetadata,
     ToolCall,
     ToolResult,
-    as_json,
 )
+from a2a_adapters.plugin import as_json
 from tests.plugins.agent_framework.support import Fake, agent, calling
 from tests.plugins.agent_framework.test_workflows import adapt, asking, of_one
 from tests.support.adapters import ask, data, only, reply

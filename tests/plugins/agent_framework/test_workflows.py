@@ -21,16 +21,8 @@ from agent_framework import (
 from agent_framework_orchestrations import ConcurrentBuilder, HandoffBuilder, SequentialBuilder
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    AgentFailedError,
-    Data,
-    Factory,
-    InputRequired,
-    Progress,
-    TargetError,
-    as_json,
-    build_app,
-)
+from a2a_adapters import Data, InputRequired, Progress, TargetError, build_app
+from a2a_adapters.plugin import AgentFailedError, Factory, as_json
 from a2a_adapters.testing import (
     InputRequiredContract,
     OnSqlite,

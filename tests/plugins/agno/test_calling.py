@@ -22,8 +22,8 @@ from a2a_adapters import (
     TextDelta,
     ToolCall,
     ToolResult,
-    installed_plugins,
 )
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import running
 from tests.plugins.agno.recordings import AGENT, GO, V2, V3, replaying
 

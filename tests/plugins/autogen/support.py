@@ -21,7 +21,8 @@ from tests.support import adapters
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from a2a_adapters import Adapter, AgentEvent, Part
+    from a2a_adapters import AgentEvent, Part
+    from a2a_adapters.plugin import Adapter
 
 
 def model(*lines: str | CreateResult, vision: bool = False) -> ReplayChatCompletionClient:

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from a2a_adapters_autogen import ConversableAdapter
 
-from a2a_adapters import Data, File, InvalidInputError, TargetError, Text, Turn, build_app
+from a2a_adapters import Data, File, InvalidInputError, TargetError, Text, build_app
+from a2a_adapters.plugin import Turn
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.support import answer, ask, request
 

@@ -10,7 +10,8 @@ from a2a_adapters_autogen import AutoGenAdapter, ConversableAdapter, adapt
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import ChatAgent, Team
 
-from a2a_adapters import MissingExtraError, NoAdapterError, Plugins, TargetError
+from a2a_adapters import MissingExtraError, NoAdapterError, TargetError
+from a2a_adapters.plugin import Plugins
 from tests.plugins.autogen.support import Custom, agent, answer, ask, round_robin
 
 

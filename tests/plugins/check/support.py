@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AnswerText,
-    BearerTokens,
-    Limits,
-    OutboundPolicy,
-    PushOptions,
-    ServerOptions,
-    build_app,
-)
+from a2a_adapters import BearerTokens, Limits, OutboundPolicy, PushOptions, ServerOptions, build_app
+from a2a_adapters.plugin import Adapter, AgentDescription, AnswerText
 
 TOKEN = "token-of-the-caller"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}

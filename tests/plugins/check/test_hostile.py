@@ -7,6 +7,7 @@ import json
 
 import httpx
 import pytest
+from a2a_adapters_check import Severity, check
 from pydantic_core import from_json
 
 from a2a_adapters import (
@@ -14,8 +15,6 @@ from a2a_adapters import (
     RemoteAuthError,
     RemoteConnectionError,
     RemoteTimeoutError,
-    Severity,
-    check,
 )
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import CARD, Broken

@@ -6,8 +6,8 @@ import base64
 import json
 
 import pytest
+from a2a_adapters_check import check
 
-from a2a_adapters import check
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_events, on_method, result
 from tests.plugins.check.card_seeds import interface, say, signed

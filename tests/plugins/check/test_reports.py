@@ -6,12 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from a2a_adapters_check import FORMATS, render
+from a2a_adapters_check import FORMATS, Finding, Report, Severity, render
 from a2a_adapters_check.run import CHECKS
 from junitparser import JUnitXml
 from sarif_pydantic import Sarif
-
-from a2a_adapters import Finding, Report, Severity
 
 REQUIRED = Finding(
     id="card.required",

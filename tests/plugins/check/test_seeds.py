@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from a2a_adapters_check import check
 from a2a_adapters_check.run import CHECKS
 
-from a2a_adapters import check
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken
 from tests.plugins.check.card_seeds import CARD_SEEDS

@@ -8,15 +8,17 @@ from dataclasses import replace
 import jwt
 import pytest
 from a2a.server.tasks import TaskUpdater
+from a2a_adapters_check import Severity, check
 from a2a_adapters_check.clauses import OLD_CLAUSES
 from a2a_adapters_check.run import CHECKS
+from a2a_adapters_jwt import card_signer
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters import BearerTokens, ServerOptions, Severity, Skill, build_app, card_signer, check
+from a2a_adapters import BearerTokens, ServerOptions, Skill, build_app
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_card
 from tests.plugins.check.fasta2a_agent import fasta2a

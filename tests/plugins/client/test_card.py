@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from a2a_adapters_jwt import card_signer
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -17,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters import NamedTarget, ServerOptions, build_app, card_signer
+from a2a_adapters import NamedTarget, ServerOptions, build_app
 from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH, WELL_KNOWN_PATHS
 from a2a_adapters.testing import running
 

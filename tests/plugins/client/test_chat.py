@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from a2a_adapters import AgentRequest, AnswerText, Data, File, InputRequired, build_app
+from a2a_adapters import AgentRequest, Data, File, InputRequired, build_app
+from a2a_adapters.plugin import AnswerText
 from a2a_adapters.testing import running
 from tests.support.processes import PATIENCE
 from tests.support.servers.guarded import api_key

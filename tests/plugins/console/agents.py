@@ -9,7 +9,6 @@ import zlib
 
 from a2a_adapters import (
     AgentRequest,
-    AnswerText,
     Data,
     File,
     InputRequired,
@@ -21,6 +20,7 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.plugin import AnswerText
 
 JOURNEY = {
     "type": "object",

@@ -9,16 +9,8 @@ import pytest_asyncio
 from a2a_adapters_console.relay import RelayedAgent, build_relay
 from playwright.async_api import expect
 
-from a2a_adapters import (
-    A2UI_EXTENSION,
-    AgentRequest,
-    Data,
-    Extension,
-    Output,
-    ServerOptions,
-    Text,
-    build_app,
-)
+from a2a_adapters import AgentRequest, Data, Output, ServerOptions, Text, build_app
+from a2a_adapters.plugin import A2UI_EXTENSION, Extension
 from a2a_adapters.testing import running
 from tests.plugins.console.test_chat import say
 

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from a2a_adapters_console import Console
 
-from a2a_adapters import ConfigurationError, Plugins, ServerOptions, build_app
+from a2a_adapters import ConfigurationError, ServerOptions, build_app
+from a2a_adapters.plugin import Plugins
 from a2a_adapters.security import BearerTokens
 from a2a_adapters.testing import running
 from tests.plugins.console.vendored import vendored

@@ -25,7 +25,8 @@ from tests.support import adapters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_adapters import Adapter, AgentEvent, Part
+    from a2a_adapters import AgentEvent, Part
+    from a2a_adapters.plugin import Adapter
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 

@@ -8,7 +8,8 @@ import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import adapt
 
-from a2a_adapters import Data, File, InvalidInputError, Progress, Text, Turn, build_app
+from a2a_adapters import Data, File, InvalidInputError, Progress, Text, build_app
+from a2a_adapters.plugin import Turn
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, request
 

@@ -14,7 +14,6 @@ from crewai.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters import (
-    AgentDescription,
     ConfigurationError,
     Rejected,
     RemoteAgent,
@@ -23,7 +22,8 @@ from a2a_adapters import (
     Text,
     build_app,
 )
-from a2a_adapters import remote_llm as make_llm
+from a2a_adapters.plugin import AgentDescription
+from a2a_adapters.plugin import remote_llm as make_llm
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
 from tests.plugins.crewai.calling import Desk, desk, served

@@ -8,7 +8,8 @@ import pytest
 from a2a_adapters_crewai import A2ATool, adapt
 from crewai import Crew
 
-from a2a_adapters import AgentDescription, AgentRequest, RemoteAgent, remote_tool
+from a2a_adapters import AgentRequest, RemoteAgent
+from a2a_adapters.plugin import AgentDescription, remote_tool
 from a2a_adapters.protocol.card import build_card
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, observed, task, tool_call

@@ -13,15 +13,8 @@ from crewai import Crew
 from crewai.project import CrewBase, agent, crew, task
 from crewai.tools import BaseTool
 
-from a2a_adapters import (
-    PROGRESS_EXTENSION,
-    Progress,
-    ServerOptions,
-    TaskMetadata,
-    ToolCall,
-    ToolResult,
-    build_app,
-)
+from a2a_adapters import Progress, ServerOptions, TaskMetadata, ToolCall, ToolResult, build_app
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai import support
 from tests.plugins.crewai.support import Scripted, answer, ask, observed, only, tool_call, value_of

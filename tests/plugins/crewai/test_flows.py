@@ -15,7 +15,6 @@ from crewai.flow.persistence import SQLiteFlowPersistence
 from pydantic import BaseModel
 
 from a2a_adapters import (
-    AnswerText,
     Data,
     InvalidInputError,
     Output,
@@ -25,6 +24,7 @@ from a2a_adapters import (
     Text,
     build_app,
 )
+from a2a_adapters.plugin import AnswerText
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.crewai.support import answer, ask, crew, question, request, run
 

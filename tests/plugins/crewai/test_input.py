@@ -7,15 +7,8 @@ from crewai import Crew
 from crewai.flow import Flow, start
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    Data,
-    File,
-    InvalidInputError,
-    TargetError,
-    Text,
-    Turn,
-    build_app,
-)
+from a2a_adapters import Data, File, InvalidInputError, TargetError, Text, build_app
+from a2a_adapters.plugin import Turn
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, request, task, value_of
 

@@ -10,7 +10,8 @@ from crewai.hooks import InterceptionPoint, register_hook, unregister_hook
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import AnswerText, Output, Progress, TaskMetadata, ToolCall, ToolResult
+from a2a_adapters import Output, Progress, TaskMetadata, ToolCall, ToolResult
+from a2a_adapters.plugin import AnswerText
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, only, task, tool_call
 
 

@@ -39,7 +39,8 @@ assert "crewai" not in sys.modules, "importing the plugin imported crewai"
 assert a2a_adapters_crewai.a2a_adapt(print) is None
 {IMPORT}
 from app import crew
-from a2a_adapters import AgentRequest, Text, installed_plugins
+from a2a_adapters import AgentRequest, Text
+from a2a_adapters.plugin import installed_plugins
 from a2a.types import Message
 adapter = installed_plugins().adapt(crew)
 request = AgentRequest(parts=[Text("x")], message=Message(), task_id="t", context_id="c")
@@ -57,7 +58,8 @@ assert not [t for t in threading.enumerate() if "Otel" in t.name]
 UNQUIET = """
 import asyncio
 from app import crew
-from a2a_adapters import AgentRequest, Text, installed_plugins
+from a2a_adapters import AgentRequest, Text
+from a2a_adapters.plugin import installed_plugins
 from a2a.types import Message
 adapter = installed_plugins().adapt(crew)
 request = AgentRequest(parts=[Text("x")], message=Message(), task_id="t", context_id="c")

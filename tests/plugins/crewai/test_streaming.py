@@ -13,7 +13,8 @@ from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import AnswerText, Output, TextDelta, as_text, build_app
+from a2a_adapters import Output, TextDelta, build_app
+from a2a_adapters.plugin import AnswerText, as_text
 from a2a_adapters.testing import answer_of, connect, running, stream, user_message
 from tests.plugins.crewai.support import (
     Call,

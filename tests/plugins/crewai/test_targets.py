@@ -16,7 +16,8 @@ from crewai.flow import start
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import Factory, NoAdapterError, Plugins, TargetError, build_app, serve
+from a2a_adapters import NoAdapterError, TargetError, build_app, serve
+from a2a_adapters.plugin import Factory, Plugins
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.crewai.support import (
     Scripted,

@@ -9,7 +9,8 @@ import pytest
 from a2a.types import CancelTaskRequest, TaskState
 from a2a_adapters_endpoints import CommandAgent
 
-from a2a_adapters import ConfigurationError, build_app, installed_plugins
+from a2a_adapters import ConfigurationError, build_app
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import AdapterContract, answer_of, connect, running, send, user_message
 
 SCRIPT = r"""

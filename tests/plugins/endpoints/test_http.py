@@ -13,7 +13,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, StreamingResponse
 from starlette.routing import Route
 
-from a2a_adapters import ConfigurationError, build_app, installed_plugins
+from a2a_adapters import ConfigurationError, build_app
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
 

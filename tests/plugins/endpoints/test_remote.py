@@ -14,8 +14,8 @@ from a2a_adapters import (
     RemoteTaskError,
     ServerOptions,
     build_app,
-    installed_plugins,
 )
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import as_user, running
 from tests.plugins.openai.served import assistant, chunks_of, client, joined, text_of, worker
 

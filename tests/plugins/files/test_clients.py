@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from a2a_adapters import (
     AgentRequest,
-    Extension,
     File,
     ForbiddenUrlError,
     RemoteAgent,
@@ -22,6 +21,7 @@ from a2a_adapters import (
     ServerOptions,
     build_app,
 )
+from a2a_adapters.plugin import Extension
 from a2a_adapters.testing import running
 from tests.plugins.files.support import app, content_of, stored
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import AnswerText, Data, File, InputRequired, Output, Text
+from a2a_adapters import Data, File, InputRequired, Output, Text
+from a2a_adapters.plugin import AnswerText
 from tests.support.answers import Program, check
 
 

@@ -30,8 +30,8 @@ from a2a_adapters import (
     TaskMetadata,
     Text,
     build_app,
-    installed_plugins,
 )
+from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict, to_protocol
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 

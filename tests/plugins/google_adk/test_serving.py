@@ -22,15 +22,8 @@ from google.genai.errors import ClientError, ServerError
 from google.genai.types import Blob, FileData, Part
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    BlockedError,
-    File,
-    Output,
-    Progress,
-    Rejected,
-    Text,
-    as_json,
-)
+from a2a_adapters import BlockedError, File, Output, Progress, Rejected, Text
+from a2a_adapters.plugin import as_json
 from tests.plugins.google_adk import support
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said, script
 from tests.support.adapters import answer, ask, data, deltas, failure, only

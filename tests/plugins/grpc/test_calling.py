@@ -25,7 +25,6 @@ from a2a_adapters import (
     Limits,
     MissingExtraError,
     OutboundPolicy,
-    Plugins,
     Progress,
     RemoteAgent,
     RemoteAnswerError,
@@ -39,6 +38,7 @@ from a2a_adapters import (
     TextDelta,
     build_app,
 )
+from a2a_adapters.plugin import Plugins
 from a2a_adapters.testing import running
 from tests.support.grpc_agents import ONCE, card_of, grpc_agent, offering
 from tests.support.requests import Agent, grpc_port

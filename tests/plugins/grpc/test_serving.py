@@ -30,15 +30,8 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
-from a2a_adapters import (
-    PROGRESS_EXTENSION,
-    Extension,
-    Limits,
-    ListenError,
-    MissingExtraError,
-    ServerOptions,
-    build_app,
-)
+from a2a_adapters import Limits, ListenError, MissingExtraError, ServerOptions, build_app
+from a2a_adapters.plugin import PROGRESS_EXTENSION, Extension
 from a2a_adapters.testing import answer_of, running, send, user_message
 from tests.support.requests import Agent, call, grpc_port, say
 

@@ -12,6 +12,7 @@ import pytest
 from a2a.client import A2ACardResolver
 from a2a.types import AgentCard
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
+from a2a_adapters_jwt import card_signer
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -37,7 +38,6 @@ from a2a_adapters import (
     RemoteOptions,
     ServerOptions,
     build_app,
-    card_signer,
 )
 from a2a_adapters.testing import running
 

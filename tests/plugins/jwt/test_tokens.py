@@ -11,6 +11,7 @@ from contextlib import suppress
 import httpx
 import jwt
 import pytest
+from a2a_adapters_jwt import JwtTokens
 from a2a_adapters_jwt import keys as key_sets
 from a2a_adapters_jwt import tokens as authenticator
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -24,7 +25,6 @@ from a2a_adapters import (
     ApiKeys,
     ConfigurationError,
     ForbiddenError,
-    JwtTokens,
     MissingExtraError,
     ServerOptions,
     UnauthenticatedError,

@@ -19,7 +19,8 @@ from tests.support.adapters import answer as streamed_text
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from a2a_adapters import Adapter, AgentEvent, Part
+    from a2a_adapters import AgentEvent, Part
+    from a2a_adapters.plugin import Adapter
 
 USAGE = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
 

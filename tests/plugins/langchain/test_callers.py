@@ -14,7 +14,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from a2a_adapters import Caller, TargetError, installed_plugins
+from a2a_adapters import Caller, TargetError
+from a2a_adapters.plugin import installed_plugins
 from tests.plugins.langchain.support import answer, ask
 
 

@@ -14,7 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from a2a_adapters import AgentFailedError, InputRequired, TextDelta
+from a2a_adapters import InputRequired, TextDelta
+from a2a_adapters.plugin import AgentFailedError
 from tests.plugins.langchain.support import (
     Scripted,
     answer,

@@ -25,8 +25,8 @@ from a2a_adapters import (
     RemoteRefusedError,
     TargetError,
     Text,
-    Turn,
 )
+from a2a_adapters.plugin import Turn
 from tests.plugins.langchain.support import Scripted, answer, ask, last_text, only, request
 from tests.support.far_files import pictures, show
 

@@ -18,7 +18,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from typing_extensions import TypedDict
 
-from a2a_adapters import Data, File, Limits, TargetError, Text, Turn
+from a2a_adapters import Data, File, Limits, TargetError, Text
+from a2a_adapters.plugin import Turn
 from tests.plugins.langchain.support import Scripted, answer, ask, kinds, request, run
 
 HISTORY = [

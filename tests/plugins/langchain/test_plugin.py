@@ -17,11 +17,11 @@ from a2a_adapters import (
     ConfigurationError,
     MissingExtraError,
     NoAdapterError,
-    Plugins,
     TargetError,
     aserve,
     build_app,
 )
+from a2a_adapters.plugin import Plugins
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
 

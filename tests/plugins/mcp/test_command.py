@@ -239,7 +239,8 @@ async def test_a_stopped_server_cancels_its_calls(folder):
 
 
 async def test_tools_by_skill():
-    from a2a_adapters import Adapter, AgentDescription, Skill, TextDelta
+    from a2a_adapters import Skill, TextDelta
+    from a2a_adapters.plugin import Adapter, AgentDescription
 
     class Skilled(Adapter):
         def describe(self):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 import pytest
+from a2a_adapters_jwt import JwtTokens
 
-from a2a_adapters import AgentRequest, JwtTokens, RemoteAgent, ServerOptions, build_app
+from a2a_adapters import AgentRequest, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.oauth.authorization import LoginServer
 from tests.support.servers.front import Recording

@@ -6,9 +6,10 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from a2a_adapters_jwt import JwtTokens
 from a2a_adapters_oauth import ClientCredentials, TokenExchange
 
-from a2a_adapters import JwtTokens, RemoteAuthError, UnauthenticatedError
+from a2a_adapters import RemoteAuthError, UnauthenticatedError
 from tests.plugins.oauth.authorization import SECRET
 from tests.plugins.oauth.conftest import names_caller
 from tests.support.grpc_agents import ONCE, grpc_agent

@@ -26,7 +26,8 @@ from openai.types.responses.response_output_item import ImageGenerationCall
 from openai.types.responses.response_reasoning_item import Summary
 from pydantic import BaseModel
 
-from a2a_adapters import AnswerText, BlockedError, Data, File, Text
+from a2a_adapters import BlockedError, Data, File, Text
+from a2a_adapters.plugin import AnswerText
 from tests.plugins.openai_agents.support import Fake, agent, calling, made
 from tests.support.adapters import ask, deltas, request
 from tests.support.answers import Program, check

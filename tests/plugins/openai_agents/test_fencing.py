@@ -9,7 +9,8 @@ import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import Agent
 
-from a2a_adapters import InputRequired, ResumeError
+from a2a_adapters import InputRequired
+from a2a_adapters.plugin import ResumeError
 from tests.plugins.openai_agents import support
 from tests.plugins.openai_agents.served_paused import until_there
 from tests.plugins.openai_agents.support import Fake, agent, calling

@@ -12,15 +12,8 @@ from agents import Agent, GuardrailFunctionOutput, function_tool, handoff, outpu
 from openai.types.responses.response_output_item import ImageGenerationCall
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    Data,
-    InputRequired,
-    Output,
-    Rejected,
-    ResumeError,
-    TaskMetadata,
-    as_json,
-)
+from a2a_adapters import Data, InputRequired, Output, Rejected, TaskMetadata
+from a2a_adapters.plugin import ResumeError, as_json
 from a2a_adapters.testing import ResumeContract
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
 from tests.plugins.restarts import Process

@@ -19,8 +19,6 @@ from openai.types.responses.response_reasoning_item import Summary
 from pydantic import BaseModel
 
 from a2a_adapters import (
-    AgentFailedError,
-    AnswerText,
     Data,
     File,
     Output,
@@ -31,6 +29,7 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.plugin import AgentFailedError, AnswerText
 from tests.plugins.openai_agents import support
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
 from tests.support.adapters import answer, ask, deltas, only

@@ -27,12 +27,8 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import DeltaThinkingPart
 from pydantic_ai.models.wrapper import WrapperModel
 
-from a2a_adapters import (
-    AnswerText,
-    BlockedError,
-    Data,
-    File,
-)
+from a2a_adapters import BlockedError, Data, File
+from a2a_adapters.plugin import AnswerText
 from tests.plugins.pydantic_ai.support import Fake, agent, book, calling, made
 from tests.support.adapters import ask, deltas
 from tests.support.answers import Program, check

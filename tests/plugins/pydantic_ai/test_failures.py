@@ -17,13 +17,8 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.models.fallback import FallbackModel
 
-from a2a_adapters import (
-    AgentFailedError,
-    BlockedError,
-    Rejected,
-    RemoteConnectionError,
-    TaskMetadata,
-)
+from a2a_adapters import BlockedError, Rejected, RemoteConnectionError, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, script
 from tests.support.adapters import ask, failure, only, request
 

@@ -8,7 +8,8 @@ import pytest
 from a2a_adapters_pydantic_ai import adapt
 from pydantic_ai import Agent
 
-from a2a_adapters import File, InvalidInputError, ResumeError
+from a2a_adapters import File, InvalidInputError
+from a2a_adapters.plugin import ResumeError
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
 from tests.plugins.restarts import Process

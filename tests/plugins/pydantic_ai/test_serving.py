@@ -29,7 +29,6 @@ from pydantic_ai.models.function import DeltaThinkingPart
 
 from a2a_adapters import (
     AgentRequest,
-    AnswerText,
     Data,
     File,
     NoAdapterError,
@@ -43,6 +42,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from a2a_adapters.plugin import AnswerText
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, deltas, only

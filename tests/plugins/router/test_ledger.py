@@ -13,7 +13,7 @@ from a2a_adapters_router.deployment import Deployment
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.page import Amount, Held, Page, Term, key_of, times
 
-from a2a_adapters import StateStorage
+from a2a_adapters.plugin import StateStorage
 from tests.plugins.router.providers import deployment
 from tests.plugins.sql.conftest import new_url, storage_at
 

@@ -9,7 +9,8 @@ import socket
 import httpx
 import pytest
 
-from a2a_adapters import Adapter, AgentDescription, ServerOptions, Skill, build_app
+from a2a_adapters import ServerOptions, Skill, build_app
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.support.terminal import on_terminal
 

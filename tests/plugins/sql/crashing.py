@@ -6,16 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    InputRequired,
-    Limits,
-    ResumeError,
-    ServerOptions,
-    TextDelta,
-    serve,
-)
+from a2a_adapters import InputRequired, Limits, ServerOptions, TextDelta, serve
+from a2a_adapters.plugin import Adapter, AgentDescription, ResumeError
 
 CHUNKS = 40
 COUNTED = "".join(f"{n} " for n in range(CHUNKS))

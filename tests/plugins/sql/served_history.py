@@ -9,7 +9,8 @@ from pathlib import Path
 
 from a2a_adapters_sql.bulk import Bulk
 
-from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
+from a2a_adapters import ServerOptions, TextDelta, serve
+from a2a_adapters.plugin import Adapter, AgentDescription
 
 
 class Recalling(Adapter):

@@ -10,20 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     BearerTokens,
-    Extension,
     InputRequired,
     Limits,
     Output,
     Reply,
-    ResumeError,
     ServerOptions,
     Text,
     TextDelta,
     serve,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription, Extension, ResumeError
 
 EXTENSION = "https://example.org/extension"
 

@@ -13,8 +13,6 @@ import pytest
 from a2a.server.context import ServerCallContext
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     Data,
     File,
     InputRequired,
@@ -27,6 +25,7 @@ from a2a_adapters import (
     as_executor,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message

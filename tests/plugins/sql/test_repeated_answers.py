@@ -8,13 +8,8 @@ from functools import partial
 import pytest
 from a2a.types import GetTaskRequest, Role, Task, TaskState
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentRequest,
-    InputRequired,
-    TextDelta,
-)
+from a2a_adapters import AgentRequest, InputRequired, TextDelta
+from a2a_adapters.plugin import Adapter, AgentDescription
 from tests.plugins.sql.conftest import opened
 from tests.plugins.sql.test_messages import CALLER, COMPLETED, counter, message, runtime_of
 

@@ -14,7 +14,8 @@ from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
 from a2a_adapters_sql.operators import find_tasks, hand_over_task
 from a2a_adapters_sql.storage import SqlAgentStorage
 
-from a2a_adapters import Adapter, AgentDescription, Limits, TextDelta, as_executor
+from a2a_adapters import Limits, TextDelta, as_executor
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime import Runtime

@@ -27,7 +27,8 @@ from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
 
-from a2a_adapters import BlockedError, Data, Factory, File, Progress, TextDelta
+from a2a_adapters import BlockedError, Data, File, Progress, TextDelta
+from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.strands.support import adapt, agent, calling, team
 from tests.support.adapters import answer, ask

@@ -20,9 +20,9 @@ from a2a_adapters import (
     TargetError,
     Text,
     ToolCall,
-    as_json,
     build_app,
 )
+from a2a_adapters.plugin import as_json
 from tests.plugins.strands import support
 from tests.plugins.strands.support import Fake, agent, calling, script
 from tests.support.adapters import ask, data, failure, only

@@ -9,7 +9,6 @@ from strands.multiagent import GraphBuilder, Swarm
 
 from a2a_adapters import (
     Data,
-    Factory,
     InputRequired,
     Progress,
     Rejected,
@@ -19,6 +18,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import (
     InputRequiredContract,
     OnSqlite,

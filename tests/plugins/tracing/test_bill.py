@@ -12,7 +12,6 @@ from a2a.types import APIKeySecurityScheme, SecurityScheme
 from a2a_adapters_tracing import BILL
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
     AgentRequest,
     Authenticator,
     Caller,
@@ -30,6 +29,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.contract.plugins import installed_plugins
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import running
 from tests.support.requests import V1, rpc, say
 

@@ -13,8 +13,6 @@ from opentelemetry import baggage, context, trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentRequest,
     Authenticator,
     InputRequired,
@@ -30,6 +28,7 @@ from a2a_adapters import (
     UnauthenticatedError,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import running
 from tests.plugins.sql.test_takeover import Slow
 from tests.plugins.tracing.test_bill import SCHEME

@@ -22,8 +22,6 @@ from a2a.utils.errors import (
 )
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     InputRequired,
     InvalidInputError,
     Limits,
@@ -34,6 +32,7 @@ from a2a_adapters import (
     Text,
     build_app,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.support.inbox import BINDINGS, OPEN, OVER, agent, ask, inbox, notifying, state_in, talk
 from tests.support.requests import old_call, old_say, serving

@@ -18,9 +18,6 @@ from google.protobuf.json_format import MessageToDict
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
-    Adapter,
-    AgentDescription,
     Limits,
     OutboundPolicy,
     Progress,
@@ -29,6 +26,7 @@ from a2a_adapters import (
     TextDelta,
     build_app,
 )
+from a2a_adapters.plugin import PROGRESS_EXTENSION, Adapter, AgentDescription
 from a2a_adapters.runtime.updates import Update
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.support.inbox import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from a2a_adapters import Adapter
+    from a2a_adapters.plugin import Adapter
 
 
 class Model(Protocol):

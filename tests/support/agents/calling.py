@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from a2a_adapters import (
-    AgentDescription,
     ConfigurationError,
     RemoteAgent,
     RemoteAgentError,
     RemoteTaskError,
     Skill,
     build_app,
-    remote_llm,
-    remote_tool,
 )
+from a2a_adapters.plugin import AgentDescription, remote_llm, remote_tool
 from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.support.once import asked_through, assert_counted_once

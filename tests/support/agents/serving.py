@@ -11,7 +11,6 @@ import pytest
 
 from a2a_adapters import (
     Data,
-    Factory,
     File,
     InvalidInputError,
     Progress,
@@ -22,6 +21,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
+from a2a_adapters.plugin import Factory
 from tests.support.adapters import answer, ask, deltas, only, request
 
 if TYPE_CHECKING:

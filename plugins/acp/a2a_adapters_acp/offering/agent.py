@@ -34,9 +34,9 @@ from a2a_adapters import (
     RemoteAgentError,
     RemoteAuthError,
     RemoteTaskError,
-    as_text,
 )
 from a2a_adapters.dialects import artifact_text, quote
+from a2a_adapters.plugin import as_text
 from a2a_adapters_acp.offering.content import parts_of
 from a2a_adapters_acp.offering.reports import Reports, is_permission
 from a2a_adapters_acp.offering.sessions import SessionFiles, Transcript

@@ -33,9 +33,9 @@ from a2a_adapters import (
     TextDelta,
     ToolCall,
     ToolResult,
-    as_text,
 )
 from a2a_adapters.dialects import correction, is_corrected, quote
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from acp.interfaces import Client

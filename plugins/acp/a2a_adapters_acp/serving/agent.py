@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from acp.schema import HttpMcpServer, McpServerStdio
 
-from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    ConfigurationError,
-)
+from a2a_adapters import AgentEvent, AgentRequest, ConfigurationError
 from a2a_adapters.concurrency import basic_environment
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import ANOTHER_TASK_WAITS, Adapter, AgentDescription, check_arguments
 from a2a_adapters_acp.serving.content import check
 from a2a_adapters_acp.serving.folders import Folders, Worktrees
 from a2a_adapters_acp.serving.known import KNOWN, Known, read_word
@@ -30,7 +23,7 @@ from a2a_adapters_acp.serving.sessions import Sessions
 from a2a_adapters_acp.serving.turn import Turn
 
 if TYPE_CHECKING:
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
 
 __all__ = ["AcpAgent"]
 

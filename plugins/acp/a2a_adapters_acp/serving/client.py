@@ -26,7 +26,7 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
-from a2a_adapters import AgentFailedError
+from a2a_adapters.plugin import AgentFailedError
 from a2a_adapters_acp.serving.paths import inside, opened
 from a2a_adapters_acp.serving.permissions import (
     PROTECTED,

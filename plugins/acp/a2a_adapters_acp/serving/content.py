@@ -15,7 +15,8 @@ from acp.schema import (
     TextResourceContents,
 )
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, as_text
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,10 @@ import logging
 import subprocess
 from pathlib import Path
 
-from a2a_adapters import AgentFailedError, ConfigurationError
+from a2a_adapters import ConfigurationError
 from a2a_adapters.concurrency import PerLoop, basic_environment, shielded
 from a2a_adapters.dialects import quote
+from a2a_adapters.plugin import AgentFailedError
 
 _SECONDS = 120.0
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from acp.schema import FileEditToolCallContent, PermissionOption, ToolKind
 
-from a2a_adapters import ConfigurationError, as_json
+from a2a_adapters import ConfigurationError
+from a2a_adapters.plugin import as_json
 from a2a_adapters_acp.serving.paths import inside
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from acp.schema import FileEditToolCallContent, PermissionOption
 
-from a2a_adapters import Data, InputRequired, Text, as_decision
+from a2a_adapters import Data, InputRequired, Text
+from a2a_adapters.plugin import as_decision
 from a2a_adapters_acp.serving.diffs import patch_of
 from a2a_adapters_acp.serving.paths import name_of, shown
 from a2a_adapters_acp.serving.permissions import (

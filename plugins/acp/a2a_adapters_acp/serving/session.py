@@ -22,9 +22,9 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from a2a_adapters import AgentFailedError
 from a2a_adapters.concurrency import ProcessTree
 from a2a_adapters.dialects import quote
+from a2a_adapters.plugin import AgentFailedError
 from a2a_adapters_acp.lines import Lines
 from a2a_adapters_acp.serving.client import Asked, SessionClient
 from a2a_adapters_acp.serving.updates import is_read

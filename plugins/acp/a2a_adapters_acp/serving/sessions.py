@@ -10,14 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
-from a2a_adapters import AgentFailedError
 from a2a_adapters.concurrency import Background, BoundedMap, PerLoop, shielded
+from a2a_adapters.plugin import AgentFailedError
 from a2a_adapters_acp.serving.session import Launch, Session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_acp.serving.folders import Folders
 
 Key: TypeAlias = tuple[str, str]

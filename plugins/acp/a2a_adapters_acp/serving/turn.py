@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from acp.schema import PromptResponse, TextContentBlock, ToolCallProgress, ToolCallStart
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentFailedError,
-    AgentRequest,
-    InputRequired,
-    Progress,
-    Rejected,
-    ResumeError,
-    TaskMetadata,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Progress, Rejected, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError, ResumeError
 from a2a_adapters_acp.serving.client import Asked
 from a2a_adapters_acp.serving.content import prompt_of
 from a2a_adapters_acp.serving.questions import Question, read_stored_answer, repeated

@@ -34,8 +34,8 @@ from a2a_adapters import (
     TokenUsage,
     ToolCall,
     ToolResult,
-    as_json,
 )
+from a2a_adapters.plugin import as_json
 from a2a_adapters_acp.serving.diffs import patch_of
 from a2a_adapters_acp.serving.paths import inside, name_of, shown
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from acp.schema import PromptResponse
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 Update: TypeAlias = Any
 """An update of a session, of a class in `acp.schema`."""

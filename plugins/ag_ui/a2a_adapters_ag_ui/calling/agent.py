@@ -8,8 +8,6 @@ from a2a_adapters_endpoints.http import Endpoint, checked_url
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
     AuthRequired,
@@ -17,17 +15,16 @@ from a2a_adapters import (
     InputRequired,
     InvalidInputError,
     Rejected,
-    as_json,
 )
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import event_data
+from a2a_adapters.plugin import Adapter, AgentDescription, as_json, check_arguments
 from a2a_adapters_ag_ui.calling.conversation import Conversation, answer_to
 from a2a_adapters_ag_ui.calling.received import ReceivedRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from a2a_adapters import JSON, StateStorage
+    from a2a_adapters.plugin import JSON, StateStorage
 
 __all__ = ["AgUiAgent"]
 

@@ -7,13 +7,15 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import JSON, Data, File, Part, Text, as_decision, as_text
+from a2a_adapters import Data, File, Part, Text
 from a2a_adapters.dialects import new_id
+from a2a_adapters.plugin import JSON, as_decision, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from a2a_adapters import AgentRequest, StateStorage
+    from a2a_adapters import AgentRequest
+    from a2a_adapters.plugin import StateStorage
 
 _KIND = "ag-ui:calling"
 _MOST_MESSAGES = 500

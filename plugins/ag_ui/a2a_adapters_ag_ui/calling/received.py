@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonpatch
 
 from a2a_adapters import (
-    A2UI_EXTENSION,
     AgentEvent,
-    AgentFailedError,
-    AnswerText,
     Data,
     Output,
     Progress,
@@ -21,10 +18,15 @@ from a2a_adapters import (
     TokenUsage,
     ToolCall,
     ToolResult,
+)
+from a2a_adapters.dialects import is_corrected, quote
+from a2a_adapters.plugin import (
+    A2UI_EXTENSION,
+    AgentFailedError,
+    AnswerText,
     as_json,
     tool_arguments,
 )
-from a2a_adapters.dialects import is_corrected, quote
 from a2a_adapters_ag_ui.front_end import STATE
 
 if TYPE_CHECKING:

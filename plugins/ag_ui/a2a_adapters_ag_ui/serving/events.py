@@ -28,14 +28,16 @@ from ag_ui.core import (
 from ag_ui.core import ToolCall as CallOfMessage
 from pydantic_core import to_json
 
-from a2a_adapters import Data, Progress, ToolCall, ToolResult, as_json
+from a2a_adapters import Data, Progress, ToolCall, ToolResult
 from a2a_adapters.dialects import one_line
+from a2a_adapters.plugin import as_json
 from a2a_adapters_ag_ui.front_end import STATE
 
 if TYPE_CHECKING:
     from ag_ui.core import BaseEvent
 
-    from a2a_adapters import JSON, ProgressEvent, RemoteArtifact
+    from a2a_adapters import RemoteArtifact
+    from a2a_adapters.plugin import JSON, ProgressEvent
     from a2a_adapters_ag_ui.serving.questions import ToolUse
 
     Sent: TypeAlias = AssistantMessage | ToolMessage

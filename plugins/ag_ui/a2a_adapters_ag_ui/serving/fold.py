@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Message
 
-from a2a_adapters import A2UI_EXTENSION, RemoteArtifact
+from a2a_adapters import RemoteArtifact
 from a2a_adapters.dialects import message_parts
+from a2a_adapters.plugin import A2UI_EXTENSION
 from a2a_adapters_ag_ui.front_end import STATE
 
 if TYPE_CHECKING:
     from a2a.types import StreamResponse
 
-    from a2a_adapters import ProgressEvent, TextDelta
+    from a2a_adapters import TextDelta
     from a2a_adapters.dialects import Answer
+    from a2a_adapters.plugin import ProgressEvent
 
     RunEvent: TypeAlias = TextDelta | ProgressEvent | RemoteArtifact
 

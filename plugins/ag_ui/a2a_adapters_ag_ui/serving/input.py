@@ -24,7 +24,8 @@ from ag_ui.core import (
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from a2a_adapters import JSON, Data, File, Part, Text, as_json
+from a2a_adapters import Data, File, Part, Text
+from a2a_adapters.plugin import JSON, as_json
 from a2a_adapters_ag_ui.front_end import METADATA
 
 if TYPE_CHECKING:

@@ -8,15 +8,17 @@ from a2a.types import TaskState
 from ag_ui.core import Interrupt
 from pydantic_core import to_json
 
-from a2a_adapters import Data, Text, as_json
+from a2a_adapters import Data, Text
 from a2a_adapters.dialects import message_parts
+from a2a_adapters.plugin import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.types import Task
 
-    from a2a_adapters import JSON, AgentReply, Part
+    from a2a_adapters import AgentReply, Part
+    from a2a_adapters.plugin import JSON
 
 _NEEDS_AUTH = "a2a:auth_required"
 _NEEDS_INPUT = "input_required"

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from a2a_adapters_openai.errors import ApiError
     from ag_ui.core import RunFinishedOutcome
 
-    from a2a_adapters import AgentReply, ProgressEvent
+    from a2a_adapters import AgentReply
     from a2a_adapters import TokenUsage as Usage
+    from a2a_adapters.plugin import ProgressEvent
     from a2a_adapters_ag_ui.serving.fold import RunEvent
     from a2a_adapters_ag_ui.serving.input import Asked
     from a2a_adapters_ag_ui.serving.turn import AgentRun, Turn

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters_openai.messages import ChatMessage
 
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
 
 _KIND = "ag-ui:thread"
 _TRIES = 10

@@ -14,8 +14,9 @@ from a2a_adapters_openai.run import Run, ended, find_task, subscribed
 from a2a_adapters_openai.turns import is_waiting
 from google.protobuf.message import Error as ProtobufError
 
-from a2a_adapters import A2UI_EXTENSION, Text
+from a2a_adapters import Text
 from a2a_adapters.dialects import user_message
+from a2a_adapters.plugin import A2UI_EXTENSION
 from a2a_adapters_ag_ui.serving.fold import Fold
 from a2a_adapters_ag_ui.serving.questions import answer_part, interrupt_id, tool_use
 from a2a_adapters_ag_ui.serving.threads import KnownRun, Thread, Threads, digest

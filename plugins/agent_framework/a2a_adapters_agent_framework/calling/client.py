@@ -26,13 +26,13 @@ from a2a_adapters import (
     RemoteAgent,
     Text,
     TextDelta,
-    dialogue,
 )
+from a2a_adapters.plugin import dialogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from a2a_adapters import AgentOptions
+    from a2a_adapters.plugin import AgentOptions
 
 _GO_ON = Text("Please go on.")
 _CORRECTED = "corrected_text"

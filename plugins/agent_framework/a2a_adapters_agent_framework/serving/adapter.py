@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from agent_framework import Agent, AgentResponse, AgentSession, Message
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
     BlockedError,
-    Factory,
     InputRequired,
     Limits,
     Rejected,
@@ -24,6 +21,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory
 from a2a_adapters_agent_framework.serving.card import describe_agent
 from a2a_adapters_agent_framework.serving.events import RunEvents, RunItem
 from a2a_adapters_agent_framework.serving.failures import (
@@ -41,7 +39,8 @@ from a2a_adapters_agent_framework.serving.questions import Paused, question, rej
 from a2a_adapters_agent_framework.serving.tools import ToolWatch
 
 if TYPE_CHECKING:
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

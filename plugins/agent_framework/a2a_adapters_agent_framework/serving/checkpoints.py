@@ -20,7 +20,7 @@ from agent_framework._workflows._checkpoint_encoding import (
     encode_checkpoint_value,
 )
 
-from a2a_adapters import AgentFailedError
+from a2a_adapters.plugin import AgentFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,20 +9,8 @@ from agent_framework import AgentResponse, AgentResponseUpdate
 from agent_framework.exceptions import ChatClientException
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentFailedError,
-    AnswerText,
-    File,
-    Output,
-    Progress,
-    Speech,
-    TaskMetadata,
-    TextDelta,
-    TokenUsage,
-    ToolCalls,
-    as_output,
-)
+from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
+from a2a_adapters.plugin import AgentFailedError, AnswerText, Speech, ToolCalls, as_output
 from a2a_adapters_agent_framework.calling.client import QUESTION
 from a2a_adapters_agent_framework.serving.failures import LIMIT_TEXT
 from a2a_adapters_agent_framework.serving.tools import Called, Returned

@@ -15,7 +15,8 @@ from agent_framework.exceptions import (
     ChatClientInvalidRequestException,
 )
 
-from a2a_adapters import AgentFailedError, BlockedError, Rejected, TaskMetadata, model_failure
+from a2a_adapters import BlockedError, Rejected, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError, model_failure
 
 if TYPE_CHECKING:
     from a2a_adapters import AgentEvent

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from agent_framework import Content, Message
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, as_text
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from a2a_adapters import Part

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from agent_framework import Content, Message
 
-from a2a_adapters import Data, InputRequired, InvalidInputError, as_json, as_text, tool_arguments
+from a2a_adapters import Data, InputRequired, InvalidInputError
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters.plugin import as_json, as_text, tool_arguments
 
 if TYPE_CHECKING:
-    from a2a_adapters import JSON, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import JSON
 
 
 @dataclass(frozen=True, slots=True)

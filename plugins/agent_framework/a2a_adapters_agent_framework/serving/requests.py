@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 from agent_framework import Content, WorkflowEvent
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
-from a2a_adapters import Data, InputRequired, as_json, as_text
+from a2a_adapters import Data, InputRequired
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, replies
+from a2a_adapters.plugin import as_json, as_text
 from a2a_adapters_agent_framework.serving.checkpoints import decoded
 from a2a_adapters_agent_framework.serving.input import coerced
 from a2a_adapters_agent_framework.serving.questions import approval_payload, approval_text
 
 if TYPE_CHECKING:
-    from a2a_adapters import JSON, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import JSON
 
 _APPROVAL = "function_approval_request"
 

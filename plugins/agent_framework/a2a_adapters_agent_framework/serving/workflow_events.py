@@ -13,15 +13,8 @@ from agent_framework import (
     Message,
 )
 
-from a2a_adapters import (
-    AgentEvent,
-    Progress,
-    TaskMetadata,
-    TokenUsage,
-    ToolCalls,
-    as_json,
-    as_output,
-)
+from a2a_adapters import AgentEvent, Progress, TaskMetadata, TokenUsage
+from a2a_adapters.plugin import ToolCalls, as_json, as_output
 from a2a_adapters_agent_framework.serving.events import RunEvents
 from a2a_adapters_agent_framework.serving.requests import as_request, is_approval
 

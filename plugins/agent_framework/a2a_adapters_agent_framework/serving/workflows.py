@@ -20,12 +20,9 @@ from agent_framework import (
 )
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
     Data,
-    Factory,
     File,
     InputRequired,
     InvalidInputError,
@@ -35,6 +32,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import Remembered, StoredTurn, StoredTurns, TurnKind
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -57,7 +55,8 @@ from a2a_adapters_agent_framework.serving.workflow_events import WorkflowEvents
 if TYPE_CHECKING:
     from agent_framework import CheckpointStorage, WorkflowCheckpoint
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 REQUEST_KEY = "a2a"
 """The key of the ids of the request in the `kwargs` of a tool's `FunctionInvocationContext`."""

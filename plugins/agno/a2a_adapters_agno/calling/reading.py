@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.types import Artifact, Message, StreamResponse, Task, TaskState, TaskStatus
 
-from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text, tool_arguments
+from a2a_adapters import Data, Part, RemoteAnswerError, Text
 from a2a_adapters.dialects import (
     agent_message,
     artifact_response,
@@ -20,6 +20,7 @@ from a2a_adapters.dialects import (
     status_response,
     to_protocol,
 )
+from a2a_adapters.plugin import PROGRESS_EXTENSION, tool_arguments
 from a2a_adapters_agno.parts import decode
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from a2a.utils.errors import (
 )
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from a2a_adapters import PROGRESS_EXTENSION, Text, TextDelta, ToolCall, ToolResult
+from a2a_adapters import Text, TextDelta, ToolCall, ToolResult
 from a2a_adapters.dialects import Answer, as_response, is_busy
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters_agno.serving.answers import TaskShapes, event, with_text
 from a2a_adapters_agno.serving.requests import (
     Call,

@@ -14,8 +14,8 @@ from a2a_adapters_agno.serving.per_agent import METHODS, AgentEndpoint
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from a2a_adapters import AgentDescription
     from a2a_adapters.dialects import DialectServer
+    from a2a_adapters.plugin import AgentDescription
 
 _AGENT = "/a2a/agents/{agent_id}"
 _CARD = "/.well-known/agent-card.json"

@@ -24,8 +24,6 @@ from autogen_core import CancellationToken, Component, FunctionCall
 from autogen_core.models import FunctionExecutionResult
 
 from a2a_adapters import (
-    AgentDescription,
-    AgentOptions,
     AgentReply,
     Part,
     Question,
@@ -52,6 +50,8 @@ from a2a_adapters_autogen.serving.runners import current_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+
+    from a2a_adapters.plugin import AgentDescription, AgentOptions
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,9 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 from typing_extensions import override
 
-from a2a_adapters import AgentOptions, AgentReply, RemoteAgent, SendOptions, TextDelta
+from a2a_adapters import AgentReply, RemoteAgent, SendOptions, TextDelta
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.plugin import AgentOptions
 from a2a_adapters_autogen.calling.messages import answer_events, model_parts, usage_of
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from autogen_core.models import (
 )
 from PIL import Image as Picture
 
-from a2a_adapters import AgentReply, Data, Part, Text, dialogue
+from a2a_adapters import AgentReply, Data, Part, Text
 from a2a_adapters.concurrency import produced
+from a2a_adapters.plugin import dialogue
 from a2a_adapters_autogen.serving.output import image_file
 
 if TYPE_CHECKING:

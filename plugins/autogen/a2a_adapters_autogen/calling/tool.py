@@ -9,11 +9,10 @@ from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import (
+from a2a_adapters import RemoteAgent, ReplyState
+from a2a_adapters.plugin import (
     AgentOptions,
     LimitedWait,
-    RemoteAgent,
-    ReplyState,
     ToolDescription,
     ToolInput,
     blocking,

@@ -13,20 +13,22 @@ from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
-    Factory,
     InputRequired,
     InvalidInputError,
     Limits,
     Rejected,
     TargetError,
 )
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
+    Adapter,
+    AgentDescription,
+    Factory,
+    check_arguments,
+)
 from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
@@ -56,7 +58,8 @@ if TYPE_CHECKING:
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
     from pydantic import BaseModel
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_autogen.serving.runners import Runner
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters_autogen.serving.runners import Runner, accepts_images, participants, tools
 
 _MODES = ("text/plain", "application/json")

@@ -6,8 +6,6 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any, TypeAlias
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
     File,
@@ -15,9 +13,8 @@ from a2a_adapters import (
     Part,
     TargetError,
     TextDelta,
-    as_text,
-    without_reasoning,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription, as_text, without_reasoning
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

@@ -21,19 +21,21 @@ from autogen_agentchat.messages import (
 )
 
 from a2a_adapters import (
-    JSON,
     AgentEvent,
-    AnswerText,
     InputRequired,
     Progress,
-    ProgressEvent,
-    ReasoningFilter,
-    Speech,
     TaskMetadata,
     TextDelta,
     TokenUsage,
     ToolCall,
     ToolResult,
+)
+from a2a_adapters.plugin import (
+    JSON,
+    AnswerText,
+    ProgressEvent,
+    ReasoningFilter,
+    Speech,
     tool_arguments,
 )
 from a2a_adapters_autogen.serving.input import USER

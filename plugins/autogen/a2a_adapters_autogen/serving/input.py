@@ -16,7 +16,8 @@ from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel, ValidationError
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part, as_text
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part
+from a2a_adapters.plugin import as_text
 from a2a_adapters_autogen.serving.runners import Runner, accepts_images
 
 if TYPE_CHECKING:

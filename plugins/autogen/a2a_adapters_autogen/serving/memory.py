@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from pydantic_core import from_json, to_json
 from typing_extensions import override
 
-from a2a_adapters import JSON, InvalidInputError, Limits
+from a2a_adapters import InvalidInputError, Limits
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import JSON, check_arguments
 
 if TYPE_CHECKING:
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
 
 
 _MAX_BYTES = 256 * 2**20

@@ -14,7 +14,8 @@ from autogen_agentchat.messages import (
 from autogen_core import Image
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Output, Part, ReasoningFilter, without_reasoning
+from a2a_adapters import Data, File, Output, Part
+from a2a_adapters.plugin import ReasoningFilter, without_reasoning
 
 # The possible beginning of a trailing TERMINATE, and a complete one.
 _BEGINNING = re.compile(

@@ -20,7 +20,8 @@ from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffM
 from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, Swarm
 from autogen_core import CancellationToken
 
-from a2a_adapters import AgentRequest, InvalidInputError, Part, model_failure
+from a2a_adapters import AgentRequest, InvalidInputError, Part
+from a2a_adapters.plugin import model_failure
 from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.runners import (
     TURN_TAKING,

@@ -12,8 +12,9 @@ from weakref import WeakSet
 
 from autogen_agentchat.base import ChatAgent, Team
 
-from a2a_adapters import Factory, TargetError
+from a2a_adapters import TargetError
 from a2a_adapters.concurrency import Background, PerLoop
+from a2a_adapters.plugin import Factory
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     close,

@@ -30,9 +30,8 @@ from a2a_adapters import (
     Part,
     RemoteAgent,
     Text,
-    as_text,
-    blocking,
 )
+from a2a_adapters.plugin import as_text, blocking
 from a2a_adapters_crewai.calling.messages import to_files
 from a2a_adapters_crewai.serving.run import current_run
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from crewai.tools import BaseTool
     from crewai.utilities.types import LLMMessage
 
-    from a2a_adapters import AgentOptions
+    from a2a_adapters.plugin import AgentOptions
 
 
 class A2AAgent(BaseAgent):

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from a2a_adapters import (
-    JSON,
     AgentReply,
     ConfigurationError,
     Part,
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from crewai import Task
     from crewai.agents.agent_builder.base_agent import BaseAgent
     from crewai.utilities.types import LLMMessage
+
+    from a2a_adapters.plugin import JSON
 
 F = TypeVar("F", bound=Callable[..., object])
 

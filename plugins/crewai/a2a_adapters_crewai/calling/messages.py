@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import File, Part, Text, TokenUsage, dialogue
+from a2a_adapters import File, Part, Text, TokenUsage
+from a2a_adapters.plugin import dialogue
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage

@@ -11,11 +11,9 @@ from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from a2a_adapters import (
-    AgentReply,
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError
+from a2a_adapters.plugin import (
     LimitedWait,
-    RemoteAgent,
-    RemoteAgentError,
     ToolDescription,
     ToolFactory,
     ToolInput,
@@ -24,7 +22,7 @@ from a2a_adapters import (
 )
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentOptions
+    from a2a_adapters.plugin import AgentOptions
 
 
 def _never(*_: object) -> bool:

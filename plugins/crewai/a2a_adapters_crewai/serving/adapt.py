@@ -9,7 +9,7 @@ from crewai import Crew, Flow
 from crewai.agents.agent_builder.base_agent import BaseAgent
 
 import a2a_adapters
-from a2a_adapters import Adapter, Factory, adapt_made
+from a2a_adapters.plugin import Adapter, Factory, adapt_made
 from a2a_adapters_crewai.serving.agent import AgentAdapter
 from a2a_adapters_crewai.serving.base import MAX_ASKING, MAX_RUNS, Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from crewai import Agent
 from crewai.crews.utils import enable_agent_streaming
 
-from a2a_adapters import AgentRequest, Output, TargetError, Turn, as_text
+from a2a_adapters import AgentRequest, Output, TargetError
+from a2a_adapters.plugin import Turn, as_text
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_agent
 from a2a_adapters_crewai.serving.input import input_files

@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_adapters import (
+from a2a_adapters import AgentEvent, AgentRequest, Rejected
+from a2a_adapters.concurrency import PerLoop
+from a2a_adapters.plugin import (
     Adapter,
     AgentDescription,
-    AgentEvent,
     AgentFailedError,
-    AgentRequest,
-    Rejected,
     ThreadPool,
+    check_fields,
 )
-from a2a_adapters.concurrency import PerLoop
-from a2a_adapters.contract.checking import check_fields
 from a2a_adapters_crewai.serving.guardrails import as_blocked, has_text_hooks, is_guarded
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents

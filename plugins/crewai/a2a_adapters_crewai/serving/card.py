@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs, takes_files
 
 if TYPE_CHECKING:

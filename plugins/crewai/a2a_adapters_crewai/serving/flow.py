@@ -14,16 +14,14 @@ from crewai.flow.persistence.factory import default_flow_persistence
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    QUESTION_CLOSED,
     AgentRequest,
     InputRequired,
     InvalidInputError,
     Output,
     Rejected,
     TargetError,
-    as_text,
 )
+from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, as_text
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_flow
 from a2a_adapters_crewai.serving.input import flow_inputs, input_files
@@ -44,7 +42,7 @@ from a2a_adapters_crewai.serving.source import answering_methods, refuse_blockin
 from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_settings
 
 if TYPE_CHECKING:
-    from a2a_adapters import StateStorage
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_crewai.serving.base import Events, Refuse
     from a2a_adapters_crewai.serving.run import Run, Work
 

@@ -16,16 +16,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from a2a_adapters import (
-    AgentRequest,
-    File,
-    InvalidInputError,
-    NamedInputs,
-    Part,
-    TargetError,
-    Turn,
-    as_text,
-)
+from a2a_adapters import AgentRequest, File, InvalidInputError, Part, TargetError
+from a2a_adapters.plugin import NamedInputs, Turn, as_text
 
 if TYPE_CHECKING:
     from crewai import Crew, Flow

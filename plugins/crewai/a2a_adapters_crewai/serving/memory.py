@@ -12,12 +12,13 @@ from crewai.flow.persistence.sqlite import SQLiteFlowPersistence
 from pydantic import BaseModel, PrivateAttr
 from pydantic_core import from_json, to_json
 
-from a2a_adapters import CancelFlag
+from a2a_adapters.plugin import CancelFlag
 
 if TYPE_CHECKING:
     from crewai import Flow
 
-    from a2a_adapters import AgentRequest, StateStorage
+    from a2a_adapters import AgentRequest
+    from a2a_adapters.plugin import StateStorage
 
 T = TypeVar("T")
 

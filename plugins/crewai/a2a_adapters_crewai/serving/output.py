@@ -32,7 +32,6 @@ from crewai.lite_agent_output import LiteAgentOutput
 from crewai.types.usage_metrics import UsageMetrics
 
 from a2a_adapters import (
-    JSON,
     AgentEvent,
     AgentRequest,
     InputRequired,
@@ -42,10 +41,8 @@ from a2a_adapters import (
     TokenUsage,
     ToolCall,
     ToolResult,
-    as_json,
-    as_output,
-    tool_arguments,
 )
+from a2a_adapters.plugin import JSON, as_json, as_output, tool_arguments
 from a2a_adapters_crewai.serving.guardrails import (
     has_argument_hooks,
     has_result_hooks,

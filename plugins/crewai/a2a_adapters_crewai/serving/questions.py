@@ -15,17 +15,8 @@ from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedba
 from crewai.flow.flow_config import flow_config
 from crewai.flow.human_feedback import HumanFeedbackResult
 
-from a2a_adapters import (
-    AgentRequest,
-    Data,
-    InputRequired,
-    Part,
-    TargetError,
-    as_decision,
-    as_json,
-    as_text,
-    without_reasoning,
-)
+from a2a_adapters import AgentRequest, Data, InputRequired, Part, TargetError
+from a2a_adapters.plugin import as_decision, as_json, as_text, without_reasoning
 from a2a_adapters_crewai.serving.run import current_run
 
 if TYPE_CHECKING:

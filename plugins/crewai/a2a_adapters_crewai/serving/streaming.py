@@ -46,7 +46,8 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.tasks.conditional_task import ConditionalTask
 from crewai.utilities.i18n import I18N_DEFAULT
 
-from a2a_adapters import AgentEvent, AnswerText, Output, ReasoningFilter, Text, TextDelta
+from a2a_adapters import AgentEvent, Output, Text, TextDelta
+from a2a_adapters.plugin import AnswerText, ReasoningFilter
 from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
 
 _ANSWER = "Final Answer:"

@@ -28,7 +28,8 @@ from crewai import Crew, Flow
 from crewai.agents.agent_builder.base_agent import BaseAgent
 from pydantic import ValidationError
 
-from a2a_adapters import Factory, TargetError
+from a2a_adapters import TargetError
+from a2a_adapters.plugin import Factory
 
 if TYPE_CHECKING:
     from crewai.tools import BaseTool

@@ -13,7 +13,7 @@ from a2a_adapters_dbos.workflow import ask
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from a2a_adapters import AgentOptions, MessageInput
+    from a2a_adapters.plugin import AgentOptions, MessageInput
 
 
 class A2AStep:

@@ -14,16 +14,12 @@ from a2a_adapters_functions import FunctionAdapter
 from dbos import DBOS, DBOSContextSetAuth, SetWorkflowID
 from dbos import error as errors
 
-from a2a_adapters import (
+from a2a_adapters import AgentEvent, AgentRequest, ConfigurationError, Rejected, TargetError
+from a2a_adapters.plugin import (
     QUESTION_CLOSED,
-    AgentEvent,
     AgentFailedError,
-    AgentRequest,
-    ConfigurationError,
-    Rejected,
     ResumeError,
     StateStorage,
-    TargetError,
     model_failure,
 )
 from a2a_adapters_dbos.serving.answer import Answer, written

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from a2a_adapters_functions.serving.results import Results, returned_events
 from dbos import DBOS
 
-from a2a_adapters import AgentEvent, AnswerText, TextDelta
+from a2a_adapters import AgentEvent, TextDelta
+from a2a_adapters.plugin import AnswerText
 from a2a_adapters_dbos.workflow import STREAM, Emitted
 
 if TYPE_CHECKING:

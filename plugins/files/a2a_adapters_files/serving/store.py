@@ -15,16 +15,9 @@ from typing import TYPE_CHECKING
 
 from obstore.exceptions import BaseError
 
-from a2a_adapters import (
-    AgentFailedError,
-    ConfigurationError,
-    Extension,
-    File,
-    InvalidInputError,
-    blocking,
-)
+from a2a_adapters import ConfigurationError, File, InvalidInputError
 from a2a_adapters.concurrency import in_background
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import AgentFailedError, Extension, blocking, check_arguments
 from a2a_adapters_files.extension import FILES_EXTENSION
 from a2a_adapters_files.pieces import pieces_of
 from a2a_adapters_files.serving.links import Links, safe_name

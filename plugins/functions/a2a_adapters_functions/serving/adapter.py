@@ -7,15 +7,8 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from functools import partial
 from typing import Any, TypeAlias
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    InvalidInputError,
-    Skill,
-    run_in_thread,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InvalidInputError, Skill
+from a2a_adapters.plugin import Adapter, AgentDescription, run_in_thread
 from a2a_adapters_functions.serving.durable import asking, rerun
 from a2a_adapters_functions.serving.results import Results, event_of, returned_events
 from a2a_adapters_functions.serving.signature import Kind, read_signature

@@ -7,14 +7,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TypeAlias
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentRequest,
-    Exchange,
-    InputRequired,
-    ResumeError,
-    Text,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Text
+from a2a_adapters.plugin import Exchange, ResumeError
 
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

@@ -13,10 +13,12 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
-from a2a_adapters import JSON, AgentEvent, AgentRequest, Part
+from a2a_adapters import AgentEvent, AgentRequest, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from a2a_adapters.plugin import JSON
 
 _UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError)
 """Errors of pydantic for types that it does not support or JSON cannot express."""

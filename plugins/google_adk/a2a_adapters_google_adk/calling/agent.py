@@ -10,15 +10,8 @@ from google.adk.events.event import Event
 from google.genai.types import Part as GenaiPart
 from pydantic import PrivateAttr
 
-from a2a_adapters import (
-    AgentReply,
-    Question,
-    RemoteAgent,
-    Text,
-    TextDelta,
-    ToolDescription,
-    dialogue,
-)
+from a2a_adapters import AgentReply, Question, RemoteAgent, Text, TextDelta
+from a2a_adapters.plugin import ToolDescription, dialogue
 from a2a_adapters_google_adk.calling.contents import (
     answers,
     as_content,
@@ -33,7 +26,8 @@ if TYPE_CHECKING:
 
     from google.adk.agents.invocation_context import InvocationContext
 
-    from a2a_adapters import AgentDescription, AgentOptions, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import AgentDescription, AgentOptions
 
 _PLACE = "a2a"
 """The key of the place in the remote conversation in the metadata of an answer."""

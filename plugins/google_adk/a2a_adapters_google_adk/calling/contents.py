@@ -14,7 +14,8 @@ from google.genai.types import (
 )
 from google.genai.types import Part as GenaiPart
 
-from a2a_adapters import AgentReply, Data, File, Part, Text, as_json
+from a2a_adapters import AgentReply, Data, File, Part, Text
+from a2a_adapters.plugin import as_json
 from a2a_adapters_google_adk.serving.questions import INPUT
 
 if TYPE_CHECKING:

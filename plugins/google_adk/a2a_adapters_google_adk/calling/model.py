@@ -11,15 +11,8 @@ from google.adk.tools import request_input  # type: ignore[attr-defined]
 from google.genai.types import Part as GenaiPart
 from pydantic import PrivateAttr
 
-from a2a_adapters import (
-    AgentReply,
-    ConfigurationError,
-    Question,
-    RemoteAgent,
-    Text,
-    TextDelta,
-    dialogue,
-)
+from a2a_adapters import AgentReply, ConfigurationError, Question, RemoteAgent, Text, TextDelta
+from a2a_adapters.plugin import dialogue
 from a2a_adapters_google_adk.calling.contents import (
     answers,
     as_content,
@@ -35,7 +28,8 @@ if TYPE_CHECKING:
 
     from google.adk.models.llm_request import LlmRequest
 
-    from a2a_adapters import AgentOptions, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import AgentOptions
 
 _GO_ON = Text("Please go on.")
 _IDENTITY = "You are an agent. Your internal name is "

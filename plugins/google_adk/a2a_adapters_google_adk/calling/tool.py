@@ -8,20 +8,14 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai.types import FunctionDeclaration
 from pydantic import Field
 
-from a2a_adapters import (
-    AgentDescription,
-    InvalidInputError,
-    RemoteAgent,
-    RemoteAgentError,
-    Skill,
-    ToolDescription,
-    ToolInput,
-)
+from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
-    from a2a_adapters import AgentOptions, AgentReply
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import AgentOptions
 
 _SILENT = "(The agent answered nothing.)"
 _ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"

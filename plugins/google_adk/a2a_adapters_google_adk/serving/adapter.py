@@ -11,18 +11,9 @@ from google.adk.agents._streaming_mode import StreamingMode
 from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
 from google.adk.runners import Runner
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    Factory,
-    InputRequired,
-    Limits,
-    Output,
-    Rejected,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Output, Rejected
 from a2a_adapters.conversing import StoredTurns
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory
 from a2a_adapters_google_adk.serving.card import describe_root
 from a2a_adapters_google_adk.serving.events import RunEvents, as_file
 from a2a_adapters_google_adk.serving.failures import (
@@ -48,7 +39,8 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.genai.types import Content
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
-from a2a_adapters import (
-    AgentEvent,
-    CheckedSpeech,
-    File,
-    Output,
-    Progress,
-    TaskMetadata,
-    TextDelta,
-    TokenUsage,
-    ToolCalls,
-    as_output,
-)
+from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
+from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
 from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, as_call
 from a2a_adapters_google_adk.serving.targets import schemas, speakers

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from a2a_adapters import AgentFailedError, BlockedError, Rejected, TaskMetadata, model_failure
+from a2a_adapters import BlockedError, Rejected, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError, model_failure
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentEvent, ErrorCategory
+    from a2a_adapters import AgentEvent
+    from a2a_adapters.plugin import ErrorCategory
 
 _FILTERS = {
     "BLOCKLIST",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from google.genai.types import Blob, Content
 from google.genai.types import Part as GenaiPart
 
-from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
+from a2a_adapters import AgentRequest, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from a2a_adapters import Part

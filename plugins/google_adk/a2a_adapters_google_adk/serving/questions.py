@@ -18,13 +18,15 @@ from google.genai.types import Part as GenaiPart
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
-from a2a_adapters import Data, InputRequired, InvalidInputError, as_json, as_text
+from a2a_adapters import Data, InputRequired, InvalidInputError
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters.plugin import as_json, as_text
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
-    from a2a_adapters import JSON, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import JSON
 
 CONFIRMATION = "adk_request_confirmation"
 INPUT = "adk_request_input"

@@ -13,7 +13,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from a2a_adapters import AgentReply, Data, File, Part, Text, dialogue
+from a2a_adapters import AgentReply, Data, File, Part, Text
+from a2a_adapters.plugin import dialogue
 from a2a_adapters_langchain.serving.content import from_block, to_block
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import Conversation, MessageInput
+    from a2a_adapters import Conversation
+    from a2a_adapters.plugin import MessageInput
 
 
 THREAD = "thread_id"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
-    from a2a_adapters import AgentOptions, PushReceiver
+    from a2a_adapters.plugin import AgentOptions, PushReceiver
 
 _TASK = "a2a_task"
 

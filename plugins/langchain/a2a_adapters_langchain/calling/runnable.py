@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import AgentOptions, AgentReply, RemoteEvent
+    from a2a_adapters import AgentReply, RemoteEvent
+    from a2a_adapters.plugin import AgentOptions
     from a2a_adapters_langchain.calling.model import StopCutter
 
 

@@ -14,23 +14,16 @@ from langchain_core.tools import BaseTool, BaseToolkit, ToolException
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
-from a2a_adapters import (
-    AgentReply,
-    LimitedWait,
-    RemoteAgent,
-    RemoteAgentError,
-    ToolDescription,
-    ToolFactory,
-    ToolInput,
-    tool_answer,
-)
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError
+from a2a_adapters.plugin import LimitedWait, ToolDescription, ToolFactory, ToolInput, tool_answer
 from a2a_adapters_langchain.calling.model import CallOptions, answered_task, thread_of
 from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from a2a_adapters import AgentOptions, Conversation
+    from a2a_adapters import Conversation
+    from a2a_adapters.plugin import AgentOptions
 
 
 class A2ATool(ToolFactory, BaseTool):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from langchain_core.runnables import Runnable
 
-from a2a_adapters import Adapter, AgentRequest, Factory, Limits, TargetError, adapt_made
+from a2a_adapters import AgentRequest, Limits, TargetError
+from a2a_adapters.plugin import Adapter, Factory, adapt_made
 from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 if TYPE_CHECKING:

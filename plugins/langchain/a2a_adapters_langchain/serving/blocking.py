@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import Runnable
 
-from a2a_adapters import run_in_thread
+from a2a_adapters.plugin import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator

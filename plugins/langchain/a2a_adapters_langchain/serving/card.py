@@ -13,7 +13,8 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import BaseTool
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters_langchain.serving.input import KeysInput, MessagesInput, ReadInput, ValueInput
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,

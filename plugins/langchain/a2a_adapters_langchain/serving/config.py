@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables.config import merge_configs
 
-from a2a_adapters import installed_plugins
+from a2a_adapters.plugin import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

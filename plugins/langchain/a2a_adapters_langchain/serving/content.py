@@ -10,18 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.prompt_values import PromptValue
 
-from a2a_adapters import (
-    AgentRequest,
-    Data,
-    File,
-    Output,
-    Part,
-    Text,
-    Turn,
-    as_output,
-    as_text,
-    without_reasoning,
-)
+from a2a_adapters import AgentRequest, Data, File, Output, Part, Text
+from a2a_adapters.plugin import Turn, as_output, as_text, without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,17 +10,15 @@ from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
-    CancelFlag,
     InputRequired,
     InvalidInputError,
     Limits,
     Rejected,
     TargetError,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag
 from a2a_adapters_langchain.serving.answer_nodes import answer_filter
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import (
@@ -45,7 +43,8 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_langchain.serving.input import ReadInput
     from a2a_adapters_langchain.serving.thread import GraphThread
 

@@ -22,16 +22,8 @@ from langchain_core.tools import BaseTool
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import is_typeddict
 
-from a2a_adapters import (
-    AgentRequest,
-    Data,
-    File,
-    InvalidInputError,
-    NamedInputs,
-    TargetError,
-    Text,
-    as_text,
-)
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, TargetError, Text
+from a2a_adapters.plugin import NamedInputs, as_text
 from a2a_adapters_langchain.serving.content import history_messages, human_message
 from a2a_adapters_langchain.serving.schema import (
     UNREADABLE,

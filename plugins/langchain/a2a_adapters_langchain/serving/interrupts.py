@@ -15,17 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
-from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
-    JSON,
-    QUESTION_CLOSED,
-    AgentRequest,
-    Data,
-    InputRequired,
-    InvalidInputError,
-    Rejected,
-    as_decision,
-)
+from a2a_adapters import AgentRequest, Data, InputRequired, InvalidInputError, Rejected
+from a2a_adapters.plugin import ANOTHER_TASK_WAITS, JSON, QUESTION_CLOSED, as_decision
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import Limits, StateStorage
+    from a2a_adapters import Limits
+    from a2a_adapters.plugin import StateStorage
 
 _KIND = "langgraph"
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from a2a_adapters import Progress, ProgressEvent, ToolCall, ToolCalls, ToolResult, as_json
+from a2a_adapters import Progress, ToolCall, ToolResult
+from a2a_adapters.plugin import ProgressEvent, ToolCalls, as_json
 
 if TYPE_CHECKING:
     from langchain_core.runnables.schema import StreamEvent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage
 from langgraph.constants import START
 
-from a2a_adapters import without_reasoning
+from a2a_adapters.plugin import without_reasoning
 from a2a_adapters_langchain.serving.interrupts import (
     asked_at,
     first_input,

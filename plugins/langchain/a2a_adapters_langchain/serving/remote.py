@@ -11,18 +11,9 @@ from langchain_core.messages import AIMessageChunk
 from langgraph.constants import END
 from langgraph.pregel.remote import RemoteException
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentFailedError,
-    AgentRequest,
-    InputRequired,
-    Rejected,
-    TargetError,
-    model_failure,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Rejected, TargetError
 from a2a_adapters.concurrency import PerLoop
+from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError, model_failure
 from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config

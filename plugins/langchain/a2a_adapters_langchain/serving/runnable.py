@@ -11,18 +11,8 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    AnswerText,
-    Output,
-    ReasoningFilter,
-    TargetError,
-    Text,
-    TextDelta,
-)
+from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
+from a2a_adapters.plugin import Adapter, AgentDescription, AnswerText, ReasoningFilter
 from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
 from a2a_adapters_langchain.serving.config import MakeConfig, run_config
@@ -45,7 +35,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.schema import StreamEvent
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_langchain.serving.input import ReadInput
     from a2a_adapters_langchain.serving.schema import Schema
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
-from a2a_adapters import AgentEvent, AnswerText, Speech, TextDelta, without_reasoning
+from a2a_adapters import AgentEvent, TextDelta
+from a2a_adapters.plugin import AnswerText, Speech, without_reasoning
 from a2a_adapters_langchain.serving.content import is_message_list
 
 if TYPE_CHECKING:
-    from a2a_adapters import JSON, AgentRequest
+    from a2a_adapters import AgentRequest
+    from a2a_adapters.plugin import JSON
 
 _SO_FAR = "so_far"
 """Key in a question's metadata: the task before the reply."""

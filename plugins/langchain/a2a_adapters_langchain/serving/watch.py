@@ -12,15 +12,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.outputs import ChatGeneration
 
-from a2a_adapters import (
-    JSON,
-    A2AAdaptersError,
-    AgentEvent,
-    AgentFailedError,
-    CancelFlag,
-    TaskMetadata,
-    model_failure,
-)
+from a2a_adapters import A2AAdaptersError, AgentEvent, TaskMetadata
+from a2a_adapters.plugin import JSON, AgentFailedError, CancelFlag, model_failure
 from a2a_adapters_langchain.serving.guards import blocked
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from a2a.types import SendMessageRequest
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from a2a_adapters import AgentDescription, Data, File, InvalidInputError, Part, Text
+from a2a_adapters import Data, File, InvalidInputError, Part, Text
 from a2a_adapters.dialects import user_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from a2a_adapters.plugin import AgentDescription
 
 _TEXT_TYPE = "text/plain"
 _JSON_TYPE = "application/json"

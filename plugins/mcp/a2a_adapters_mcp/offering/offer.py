@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from a2a_adapters import ConfigurationError
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import check_arguments
 
 if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectServer

@@ -6,8 +6,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentReply,
     AgentRequest,
@@ -26,6 +24,7 @@ from a2a_adapters import (
     TaskMetadata,
     Text,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator

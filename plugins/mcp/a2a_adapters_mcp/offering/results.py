@@ -15,7 +15,8 @@ from a2a_adapters_mcp.offering.resources import address, contents
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters import AgentDescription, AgentReply
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import AgentDescription
 
 _SCHEMA = "json_schema"
 """Metadata key of received data."""

@@ -19,9 +19,10 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import McpError
 from mcp.types import CONNECTION_CLOSED, Resource
 
-from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
+from a2a_adapters import AgentReply, InvalidInputError
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.dialects import log_failure
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters_mcp.offering.arguments import ToolArguments
 from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
 from a2a_adapters_mcp.offering.resources import Artifacts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mcp.types import Tool
 
-from a2a_adapters import ToolDescription
+from a2a_adapters.plugin import ToolDescription
 from a2a_adapters_mcp.offering.arguments import input_schema
 from a2a_adapters_mcp.offering.results import output_schema
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.types import CancelTaskRequest, GetTaskRequest
 from a2a.utils.errors import A2AError
 
-from a2a_adapters import AgentReply, Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
+from a2a_adapters import AgentReply, Progress, TextDelta, ToolCall, ToolResult
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.dialects import Answer
+from a2a_adapters.plugin import ProgressEvent
 from a2a_adapters_mcp.offering.arguments import to_request
 
 if TYPE_CHECKING:

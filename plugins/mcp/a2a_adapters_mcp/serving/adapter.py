@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING
 
 from mcp.shared.exceptions import McpError
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentFailedError,
-    AgentRequest,
-    Progress,
-    Rejected,
-    Skill,
-)
+from a2a_adapters import AgentEvent, AgentRequest, Progress, Rejected, Skill
 from a2a_adapters.dialects import quote
+from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError
 from a2a_adapters_mcp.serving.calls import Call, CallReader, example, prompt_example
 from a2a_adapters_mcp.serving.connection import NotBegunError, ServerGoneError
 from a2a_adapters_mcp.serving.questions import give, question

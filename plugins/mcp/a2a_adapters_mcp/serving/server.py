@@ -16,8 +16,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from a2a_adapters import ConfigurationError, RemoteOptions
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import HttpClients, agent_url, quote
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_mcp.serving.adapter import McpAdapter
 from a2a_adapters_mcp.serving.connection import Connection, ServerGoneError
 from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared

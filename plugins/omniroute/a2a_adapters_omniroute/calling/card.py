@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface
 
 from a2a_adapters import BearerAuth, HeadersAuth, RemoteAgent, RemoteOptions
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.dialects import agent_url
+from a2a_adapters.plugin import check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

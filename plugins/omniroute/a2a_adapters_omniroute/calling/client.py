@@ -7,7 +7,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, NoReturn, Self, TypeAlias
 
 from a2a_adapters import (
-    JSON,
     AgentReply,
     InvalidInputError,
     RemoteAgentError,
@@ -15,8 +14,8 @@ from a2a_adapters import (
     Skill,
     Text,
     TextDelta,
-    blocking,
 )
+from a2a_adapters.plugin import JSON, blocking
 from a2a_adapters_omniroute.calling.card import CARD, gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import ROLE
 from a2a_adapters_omniroute.calling.outcome import checked

@@ -15,7 +15,7 @@ from a2a_adapters_omniroute.errors import OmniRouteAnswerError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 _JSON = "application/json"
 _EVENT_STREAM = "text/event-stream"

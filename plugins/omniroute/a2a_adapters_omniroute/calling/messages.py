@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import File, Part, Text, as_text
+from a2a_adapters import File, Part, Text
 from a2a_adapters.dialects import message_parts, struct_to_dict
+from a2a_adapters.plugin import as_text
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING
 from a2a_adapters_omniroute.errors import OmniRouteRefusedError
 

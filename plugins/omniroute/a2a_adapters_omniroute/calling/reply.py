@@ -10,7 +10,8 @@ from a2a_adapters import AgentReply
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from a2a_adapters import JSON, RemoteArtifact, Skill
+    from a2a_adapters import RemoteArtifact, Skill
+    from a2a_adapters.plugin import JSON
 
 __all__ = ["OmniRouteCard", "OmniRouteReply", "OmniRouteTask"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 __all__ = ["QUOTA_MANAGEMENT", "SMART_ROUTING", "Routing"]
 

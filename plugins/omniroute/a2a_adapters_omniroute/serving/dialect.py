@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from a2a_adapters.contract.checking import check_fields
+from a2a_adapters.plugin import check_fields
 
 __all__ = ["OmniRouteDialect"]
 

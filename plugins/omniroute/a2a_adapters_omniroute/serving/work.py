@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from a2a.types import CancelTaskRequest
 from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
 
-from a2a_adapters import Data, File, Part, Text, TextDelta, as_text
+from a2a_adapters import Data, File, Part, Text, TextDelta
 from a2a_adapters.dialects import Answer, correction, is_busy
+from a2a_adapters.plugin import as_text
 from a2a_adapters_omniroute.serving.refusals import (
     FAILED,
     INVALID_PARAMS,

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import File, InvalidInputError, Part, Text, dialogue
+from a2a_adapters import File, InvalidInputError, Part, Text
+from a2a_adapters.plugin import dialogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     )
     from openai.types.responses.response_prompt_param import ResponsePromptParam
 
-    from a2a_adapters import AgentOptions, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import AgentOptions
     from a2a_adapters_openai_agents.calling.messages import Place
 
 _GO_ON = Text("Please go on.")

@@ -8,22 +8,16 @@ from agents import Agent, FunctionTool, Handoff, RunContextWrapper, handoff
 from agents.extensions.handoff_filters import remove_all_tools
 from pydantic import ConfigDict, Field, ValidationError
 
-from a2a_adapters import (
-    AgentDescription,
-    InvalidInputError,
-    RemoteAgent,
-    RemoteAgentError,
-    Skill,
-    ToolDescription,
-    ToolInput,
-)
+from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
 from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
 
 if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
-    from a2a_adapters import AgentOptions, AgentReply
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import AgentOptions
 
 _SILENT = "(The agent answered nothing.)"
 _ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"

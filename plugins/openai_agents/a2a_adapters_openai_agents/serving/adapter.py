@@ -22,22 +22,24 @@ from agents import (
 )
 
 from a2a_adapters import (
+    AgentEvent,
+    AgentRequest,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    TargetError,
+    TaskMetadata,
+)
+from a2a_adapters.plugin import (
     ANOTHER_TASK_WAITS,
     QUESTION_CLOSED,
     Adapter,
     AgentDescription,
-    AgentEvent,
     AgentFailedError,
-    AgentRequest,
-    InvalidInputError,
-    Limits,
     ProcessStates,
-    Rejected,
     ResumeError,
-    TargetError,
-    TaskMetadata,
+    check_arguments,
 )
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters_openai_agents.serving.approvals import asking, decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
 from a2a_adapters_openai_agents.serving.events import RunEvents
@@ -65,7 +67,8 @@ from a2a_adapters_openai_agents.serving.session import (
 if TYPE_CHECKING:
     from agents import RunResultStreaming
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

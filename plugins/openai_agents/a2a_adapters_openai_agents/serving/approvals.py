@@ -10,21 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import (
-    AuthRequired,
-    Data,
-    InputRequired,
-    InvalidInputError,
-    Part,
-    as_text,
-    tool_arguments,
-)
+from a2a_adapters import AuthRequired, Data, InputRequired, InvalidInputError, Part
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, refused_call
+from a2a_adapters.plugin import as_text, tool_arguments
 
 if TYPE_CHECKING:
     from agents import RunState, ToolApprovalItem
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
     from a2a_adapters_openai_agents.serving.memory import Question
 
 

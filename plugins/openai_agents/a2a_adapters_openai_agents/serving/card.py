@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agents import Agent, FunctionTool, Handoff
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 
 if TYPE_CHECKING:
     from agents import Tool

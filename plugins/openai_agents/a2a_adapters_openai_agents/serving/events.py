@@ -18,7 +18,8 @@ from agents import (
 )
 from openai.types.responses import ResponseCompletedEvent, ResponseTextDeltaEvent
 
-from a2a_adapters import AgentEvent, AnswerText, Output, Speech, TextDelta
+from a2a_adapters import AgentEvent, Output, TextDelta
+from a2a_adapters.plugin import AnswerText, Speech
 from a2a_adapters_openai_agents.calling.messages import asked_in
 from a2a_adapters_openai_agents.calling.response import QuestionDelta
 from a2a_adapters_openai_agents.serving.failures import TOOL_FAILED, has_failed

@@ -19,7 +19,8 @@ from agents import (
     default_tool_error_function,
 )
 
-from a2a_adapters import AgentFailedError, BlockedError, model_failure
+from a2a_adapters import BlockedError
+from a2a_adapters.plugin import AgentFailedError, model_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,8 @@ from openai.types.responses import (
     ResponseInputTextParam,
 )
 
-from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
+from a2a_adapters import AgentRequest, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from a2a_adapters import Part

@@ -8,24 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from a2a_adapters import (
-    AgentEvent,
-    AnswerText,
-    ConversationState,
-    Data,
-    File,
-    Output,
-    Part,
-    TaskMetadata,
-    as_json,
-)
+from a2a_adapters import AgentEvent, Data, File, Output, Part, TaskMetadata
+from a2a_adapters.plugin import AnswerText, ConversationState, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agents import TResponseInputItem
 
-    from a2a_adapters import JSON, AgentRequest, StateStorage
+    from a2a_adapters import AgentRequest
+    from a2a_adapters.plugin import JSON, StateStorage
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agents import Agent, ToolCallItem
     from agents.usage import Usage
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
 
 
 def answers_text(agent: Agent[Any]) -> bool:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from agents import HandoffOutputItem, ReasoningItem, ToolCallItem, ToolCallOutputItem
 
-from a2a_adapters import Progress, ToolCalls
+from a2a_adapters import Progress
+from a2a_adapters.plugin import ToolCalls
 from a2a_adapters_openai_agents.serving.failures import has_failed
 from a2a_adapters_openai_agents.serving.guards import checks_arguments
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from agents import RunItem, TResponseInputItem
 
-    from a2a_adapters import ProgressEvent
+    from a2a_adapters.plugin import ProgressEvent
 
 
 class RunProgress:

@@ -24,7 +24,8 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import BaseToolReturnPart, FileUrl, RetryFeedbackPart, TextContent
 
-from a2a_adapters import File, Part, Text, dialogue
+from a2a_adapters import File, Part, Text
+from a2a_adapters.plugin import dialogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponseStreamEvent
     from pydantic_ai.models import ModelRequestParameters
 
-    from a2a_adapters import AgentOptions, RemoteEvent
+    from a2a_adapters import RemoteEvent
+    from a2a_adapters.plugin import AgentOptions
 
 _TEXT = "text"
 """The id of the answer's text among its parts."""

@@ -9,13 +9,15 @@ from pydantic_ai import ApprovalRequired, ToolDefinition, ToolFailed
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from typing_extensions import TypedDict
 
-from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, ToolDescription
+from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError
+from a2a_adapters.plugin import ToolDescription
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_core import SchemaValidator
 
-    from a2a_adapters import AgentDescription, AgentOptions, AgentReply
+    from a2a_adapters import AgentReply
+    from a2a_adapters.plugin import AgentDescription, AgentOptions
 
 _SILENT = "(The agent answered nothing.)"
 _ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"

@@ -21,20 +21,17 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.exceptions import ContentFilterError
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
-    Factory,
     InputRequired,
     Limits,
     Rejected,
     TargetError,
     TaskMetadata,
-    ThreadPool,
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory, ThreadPool
 from a2a_adapters_pydantic_ai.serving.card import describe_agent
 from a2a_adapters_pydantic_ai.serving.events import RunEvents
 from a2a_adapters_pydantic_ai.serving.failures import blocked, failure, rejection
@@ -53,7 +50,8 @@ from a2a_adapters_pydantic_ai.serving.responses import unanswered
 if TYPE_CHECKING:
     from pydantic_ai import DeferredToolResults, ModelMessage, UsageLimits
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_pydantic_ai.serving.input import Prompt
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]

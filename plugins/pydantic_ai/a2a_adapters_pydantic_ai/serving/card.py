@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import FunctionToolset
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

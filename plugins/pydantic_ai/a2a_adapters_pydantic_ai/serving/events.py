@@ -22,15 +22,8 @@ from pydantic_ai import (
     ThinkingPart,
 )
 
-from a2a_adapters import (
-    AgentEvent,
-    AnswerText,
-    Progress,
-    Speech,
-    TextDelta,
-    ToolCalls,
-    as_json,
-)
+from a2a_adapters import AgentEvent, Progress, TextDelta
+from a2a_adapters.plugin import AnswerText, Speech, ToolCalls, as_json
 from a2a_adapters_pydantic_ai.calling.messages import asked_by, is_question
 from a2a_adapters_pydantic_ai.serving.guards import checks_output, checks_responses
 from a2a_adapters_pydantic_ai.serving.output import (

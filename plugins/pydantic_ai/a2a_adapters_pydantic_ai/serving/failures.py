@@ -6,16 +6,8 @@ import re
 
 from pydantic_ai import exceptions
 
-from a2a_adapters import (
-    A2AAdaptersError,
-    AgentEvent,
-    AgentFailedError,
-    BlockedError,
-    ErrorCategory,
-    Rejected,
-    TaskMetadata,
-    model_failure,
-)
+from a2a_adapters import A2AAdaptersError, AgentEvent, BlockedError, Rejected, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError, ErrorCategory, model_failure
 
 _LIMIT = re.compile(r"`?(\w+)_limit`? of ([\d.]*\d)")
 _LIMITS = (

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_ai import BinaryContent
 
-from a2a_adapters import File, InvalidInputError, as_text
+from a2a_adapters import File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

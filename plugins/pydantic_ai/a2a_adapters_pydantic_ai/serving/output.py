@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic_ai import BinaryContent, DeferredToolRequests
 
-from a2a_adapters import File, Output, TaskMetadata, TokenUsage, as_output
+from a2a_adapters import File, Output, TaskMetadata, TokenUsage
+from a2a_adapters.plugin import as_output
 from a2a_adapters_pydantic_ai.serving.guards import validates_output
 
 if TYPE_CHECKING:

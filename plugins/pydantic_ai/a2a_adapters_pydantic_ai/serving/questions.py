@@ -24,16 +24,9 @@ from pydantic_ai import (
     ToolDenied,
 )
 
-from a2a_adapters import (
-    JSON,
-    AuthRequired,
-    Data,
-    InputRequired,
-    InvalidInputError,
-    as_json,
-    tool_arguments,
-)
+from a2a_adapters import AuthRequired, Data, InputRequired, InvalidInputError
 from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters.plugin import JSON, as_json, tool_arguments
 from a2a_adapters_pydantic_ai.serving.input import as_prompt
 
 if TYPE_CHECKING:

@@ -7,19 +7,8 @@ from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentFailedError,
-    AnswerText,
-    BlockedError,
-    Data,
-    Output,
-    Rejected,
-    Skill,
-    TaskMetadata,
-    TextDelta,
-)
+from a2a_adapters import BlockedError, Data, Output, Rejected, Skill, TaskMetadata, TextDelta
+from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError, AnswerText
 from a2a_adapters_router.calls import Chunk, Corrected, OtherParts
 from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
 from a2a_adapters_router.serving.attempt import Attempts, NoAnswerError
@@ -30,7 +19,8 @@ from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from a2a_adapters import AgentEvent, AgentRequest, StateStorage
+    from a2a_adapters import AgentEvent, AgentRequest
+    from a2a_adapters.plugin import StateStorage
     from a2a_adapters_router.metrics import Metrics
     from a2a_adapters_router.router import Router
 

@@ -9,7 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from a2a_adapters import A2AAdaptersError, Data, as_text
+from a2a_adapters import A2AAdaptersError, Data
+from a2a_adapters.plugin import as_text
 from a2a_adapters_router.book import Refusal
 from a2a_adapters_router.cache import Answer
 from a2a_adapters_router.calls import (
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from datetime import datetime
 
-    from a2a_adapters import JSON, Part
+    from a2a_adapters import Part
+    from a2a_adapters.plugin import JSON
     from a2a_adapters_router.calls import Message, News
     from a2a_adapters_router.choice import Choice
     from a2a_adapters_router.deployment import Deployment

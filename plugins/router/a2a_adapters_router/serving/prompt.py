@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import Data, File, InvalidInputError, as_text
+from a2a_adapters import Data, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 from a2a_adapters_router.calls import Prompt, need_of
 from a2a_adapters_router.choice import is_choice
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from a2a_adapters import JSON
+    from a2a_adapters.plugin import JSON
     from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Remainder
     from a2a_adapters_router.router import Router

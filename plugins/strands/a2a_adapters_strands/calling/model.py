@@ -19,9 +19,8 @@ from a2a_adapters import (
     RemoteAgent,
     Text,
     TextDelta,
-    as_json,
-    dialogue,
 )
+from a2a_adapters.plugin import as_json, dialogue
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.events import media_type_of
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from strands.types.content import Messages
     from strands.types.streaming import StreamEvent
 
-    from a2a_adapters import AgentOptions
+    from a2a_adapters.plugin import AgentOptions
 
 _STATE = "a2a_question:{}"
 """The key, in the Strands agent's state, of the place at which a remote agent asked."""

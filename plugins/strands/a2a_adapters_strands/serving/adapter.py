@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from strands import Agent
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    AgentEvent,
-    AgentRequest,
-    Factory,
-    InputRequired,
-    Limits,
-    Rejected,
-    TargetError,
-)
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Rejected, TargetError
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory
 from a2a_adapters_strands.serving.card import describe_agent
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import check_blocked, failure, rejection
@@ -33,7 +24,8 @@ from a2a_adapters_strands.serving.source import AgentSource
 if TYPE_CHECKING:
     from strands.types.agent import Limits as RunLimits
 
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 

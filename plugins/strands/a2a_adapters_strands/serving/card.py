@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import AgentDescription, Skill
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import (
-    AgentEvent,
-    File,
-    Output,
-    Progress,
-    TaskMetadata,
-    TokenUsage,
-    as_output,
-)
+from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TokenUsage
+from a2a_adapters.plugin import as_output
 from a2a_adapters_strands.serving.spoken import Spoken
 from a2a_adapters_strands.serving.tools import ToolReports
 

@@ -12,12 +12,14 @@ from strands.types.exceptions import (
     ModelThrottledException,
 )
 
-from a2a_adapters import AgentFailedError, BlockedError, Rejected, TaskMetadata, model_failure
+from a2a_adapters import BlockedError, Rejected, TaskMetadata
+from a2a_adapters.plugin import AgentFailedError, model_failure
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentResult
 
-    from a2a_adapters import AgentEvent, ErrorCategory
+    from a2a_adapters import AgentEvent
+    from a2a_adapters.plugin import ErrorCategory
 
 _BLOCKED = {
     "content_filtered": "The content filter of the model stopped the answer.",

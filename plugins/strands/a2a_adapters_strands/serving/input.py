@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
+from a2a_adapters import AgentRequest, File, InvalidInputError
+from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
     from a2a_adapters import Part

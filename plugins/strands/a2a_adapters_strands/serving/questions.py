@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from a2a_adapters import JSON, Data, InputRequired, InvalidInputError, as_json
+from a2a_adapters import Data, InputRequired, InvalidInputError
 from a2a_adapters.conversing import numbered, replies
+from a2a_adapters.plugin import JSON, as_json
 
 if TYPE_CHECKING:
     from a2a_adapters import Part

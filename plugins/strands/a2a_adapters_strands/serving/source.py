@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from strands.handlers import null_callback_handler
 from strands.types._snapshot import Snapshot
 
-from a2a_adapters import Factory, TargetError
+from a2a_adapters import TargetError
 from a2a_adapters.concurrency import PerLoop
+from a2a_adapters.plugin import Factory
 
 if TYPE_CHECKING:
     from strands import Agent

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.multiagent.base import MultiAgentResult
 
-from a2a_adapters import CheckedSpeech
+from a2a_adapters.plugin import CheckedSpeech
 from a2a_adapters_strands.serving.guards import guards_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from strands.agent import AgentResult
 
-    from a2a_adapters import AnswerText, TextDelta
+    from a2a_adapters import TextDelta
+    from a2a_adapters.plugin import AnswerText
 
 
 class Spoken:

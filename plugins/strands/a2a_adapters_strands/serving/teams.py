@@ -13,20 +13,17 @@ from strands.handlers import null_callback_handler
 from strands.multiagent.base import MultiAgentBase
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     AgentEvent,
     AgentRequest,
-    Factory,
     InputRequired,
     Limits,
     Rejected,
     Skill,
     TargetError,
-    dialogue,
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import StoredTurns
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory, dialogue
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
 from a2a_adapters_strands.serving.guards import guards_of
@@ -36,7 +33,8 @@ from a2a_adapters_strands.serving.questions import Paused, question, responses
 from a2a_adapters_strands.serving.team_events import TeamEvents
 
 if TYPE_CHECKING:
-    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters.plugin import StateStorage
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _SPEAKERS = {"user": "User", "agent": "Agent"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands import Agent
 
-from a2a_adapters import ToolCalls
+from a2a_adapters.plugin import ToolCalls
 from a2a_adapters_strands.serving.guards import delegates_of
 
 if TYPE_CHECKING:

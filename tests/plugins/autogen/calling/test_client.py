@@ -26,8 +26,8 @@ from a2a_adapters import (
     RemoteTaskError,
     RemoteTimeoutError,
     build_app,
-    remote_llm,
 )
+from a2a_adapters.plugin import remote_llm
 from a2a_adapters.testing import running
 from tests.plugins.autogen.calling.support import (
     Endless,

@@ -9,15 +9,8 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_core import CancellationToken
 from autogen_core.tools import BaseTool
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    RemoteAgent,
-    Skill,
-    TextDelta,
-    build_app,
-    remote_tool,
-)
+from a2a_adapters import RemoteAgent, Skill, TextDelta, build_app
+from a2a_adapters.plugin import Adapter, AgentDescription, remote_tool
 from a2a_adapters.testing import running
 from tests.plugins.autogen.calling.support import (
     Endless,

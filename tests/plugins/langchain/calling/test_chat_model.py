@@ -21,8 +21,8 @@ from a2a_adapters import (
     RemoteTaskError,
     ToolCall,
     build_app,
-    remote_llm,
 )
+from a2a_adapters.plugin import remote_llm
 from a2a_adapters.testing import running
 from tests.plugins.langchain.calling.support import USAGE, words
 from tests.support.servers import FOREIGN_AGENTS

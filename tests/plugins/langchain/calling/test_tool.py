@@ -20,8 +20,8 @@ from a2a_adapters import (
     RemoteOptions,
     Skill,
     build_app,
-    remote_tool,
 )
+from a2a_adapters.plugin import remote_tool
 from a2a_adapters.testing import running
 from tests.plugins.langchain.calling.support import Memory, booking, data_only, files, words
 from tests.plugins.langchain.support import Scripted, call, calling

@@ -9,7 +9,8 @@ from a2a.types import TaskState
 from a2a_adapters_openai_agents import a2a_handoff
 from agents import RunConfig, Runner, SQLiteSession
 
-from a2a_adapters import AgentDescription, build_app
+from a2a_adapters import build_app
+from a2a_adapters.plugin import AgentDescription
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.calling.support import booking, served
 from tests.plugins.openai_agents.support import agent, calling

@@ -19,14 +19,8 @@ from agents import (
 from openai.types.responses import ResponseTextDeltaEvent
 from pydantic import BaseModel
 
-from a2a_adapters import (
-    ConfigurationError,
-    RemoteAgent,
-    RemoteTaskError,
-    TextDelta,
-    build_app,
-    remote_llm,
-)
+from a2a_adapters import ConfigurationError, RemoteAgent, RemoteTaskError, TextDelta, build_app
+from a2a_adapters.plugin import remote_llm
 from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import (
     booking,

@@ -11,7 +11,8 @@ from a2a_adapters_openai_agents import a2a_tool
 from agents import Agent, RunConfig, Runner
 from agents.tool_context import ToolContext
 
-from a2a_adapters import AgentDescription, Skill, remote_tool
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription, remote_tool
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.plugins.openai_agents.support import Fake, calling
 

@@ -26,7 +26,6 @@ from pydantic_ai import (
 from pydantic_ai.models.fallback import FallbackModel
 
 from a2a_adapters import (
-    AgentDescription,
     ConfigurationError,
     InputRequired,
     RemoteAgent,
@@ -34,8 +33,8 @@ from a2a_adapters import (
     RemoteTaskError,
     TextDelta,
     build_app,
-    remote_llm,
 )
+from a2a_adapters.plugin import AgentDescription, remote_llm
 from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import (
     booking,

@@ -9,14 +9,8 @@ import pytest
 from a2a_adapters_pydantic_ai import A2AToolset, adapt
 from pydantic_ai import Agent, DeferredToolRequests, ToolApproved
 
-from a2a_adapters import (
-    AgentDescription,
-    AgentRequest,
-    InputRequired,
-    Skill,
-    build_app,
-    remote_tool,
-)
+from a2a_adapters import AgentRequest, InputRequired, Skill, build_app
+from a2a_adapters.plugin import AgentDescription, remote_tool
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.plugins.pydantic_ai.support import Fake, calling

@@ -9,18 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     BearerTokens,
     InputRequired,
     Limits,
     OutboundPolicy,
     PushOptions,
-    ResumeError,
     ServerOptions,
     TextDelta,
     serve,
 )
+from a2a_adapters.plugin import Adapter, AgentDescription, ResumeError
 
 LIMITS = Limits(lease_seconds=2, sweep_seconds=0.5, run_seconds=7200, idle_seconds=7200)
 TICK = 0.05

@@ -22,8 +22,6 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedO
 from a2a_adapters_sql.replicas import replica as shared
 
 from a2a_adapters import (
-    Adapter,
-    AgentDescription,
     Caller,
     InputRequired,
     Limits,
@@ -33,6 +31,7 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.contract.caller import CALLER
+from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.storage.journal import Owner

@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
+from a2a_adapters import ServerOptions, TextDelta, serve
+from a2a_adapters.plugin import Adapter, AgentDescription
 
 PAUSE = 0.1
 """Seconds between chunks, slightly slower than a model."""

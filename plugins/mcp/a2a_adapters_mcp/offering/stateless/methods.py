@@ -12,8 +12,9 @@ from a2a.utils.errors import A2AError, TaskNotCancelableError
 from mcp.shared.exceptions import McpError
 from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
-from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
+from a2a_adapters import AgentReply, InvalidInputError
 from a2a_adapters.dialects import Answer
+from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters_mcp.offering.arguments import ToolArguments, to_request
 from a2a_adapters_mcp.offering.questions import DeclinedError
 from a2a_adapters_mcp.offering.resources import Artifacts

@@ -1,0 +1,103 @@
+"""Building blocks for plugins: adapters of frameworks, and classes that call agents from them.
+
+An `Adapter` serves a target and yields `AgentEvent`s; `hookimpl` marks the hooks by which a plugin
+is found. `ToolFactory`, `ToolDescription` and `tool_answer` make tools of remote agents. Plugins of
+another wire protocol find their building blocks in `a2a_adapters.dialects`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters.concurrency import blocking
+from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
+from a2a_adapters.contract.adapter import (
+    Adapter,
+    CancelFlag,
+    Exchange,
+    StateStorage,
+    Turn,
+)
+from a2a_adapters.contract.card import AgentDescription, Extension
+from a2a_adapters.contract.checking import check_arguments, check_fields
+from a2a_adapters.contract.errors import (
+    AgentFailedError,
+    ErrorCategory,
+    ResumeError,
+    model_failure,
+)
+from a2a_adapters.contract.events import (
+    A2UI_EXTENSION,
+    ANOTHER_TASK_WAITS,
+    HELD_TEXT_EXTENSION,
+    PROGRESS_EXTENSION,
+    QUESTION_CLOSED,
+    TIMESTAMP_EXTENSION,
+    AnswerText,
+    ProgressEvent,
+)
+from a2a_adapters.contract.factory import Factory, adapt_made
+from a2a_adapters.contract.hooks import hookimpl, lazy_names
+from a2a_adapters.contract.parts import JSON, dialogue
+from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
+
+if TYPE_CHECKING:
+    from a2a_adapters.calling.agent import ListedAgent
+    from a2a_adapters.calling.messenger import MessageInput
+    from a2a_adapters.calling.options import AgentOptions, PushReceiver
+    from a2a_adapters.calling.tools import (
+        LimitedWait,
+        ToolDescription,
+        ToolFactory,
+        ToolInput,
+        remote_llm,
+        remote_tool,
+        tool_answer,
+    )
+    from a2a_adapters.contract.checked import CheckedSpeech
+    from a2a_adapters.contract.inputs import NamedInputs
+    from a2a_adapters.contract.results import ToolCalls, as_output
+    from a2a_adapters.contract.text import (
+        ReasoningFilter,
+        Speech,
+        as_decision,
+        as_json,
+        as_text,
+        tool_arguments,
+        without_reasoning,
+    )
+    from a2a_adapters.executor.executor import AdapterExecutor
+    from a2a_adapters.storage.states import ConversationState, ProcessStates
+
+__all__ = [
+    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "HELD_TEXT_EXTENSION", "JSON", "PROGRESS_EXTENSION",
+    "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "Adapter", "AdapterExecutor", "AgentDescription",
+    "AgentFailedError", "AgentOptions", "AnswerText", "CancelFlag", "CheckedSpeech",
+    "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory", "LimitedWait",
+    "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins", "ProcessStates",
+    "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech", "StateStorage",
+    "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "Turn",
+    "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking", "check_arguments",
+    "check_fields", "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure",
+    "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
+    "without_reasoning",
+]  # fmt: skip
+
+# Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
+_MODULES = {
+    "calling.agent": "ListedAgent",
+    "calling.messenger": "MessageInput",
+    "calling.options": "AgentOptions PushReceiver",
+    "calling.tools": "LimitedWait "
+    "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
+    "contract.checked": "CheckedSpeech",
+    "contract.inputs": "NamedInputs",
+    "contract.results": "ToolCalls as_output",
+    "contract.text": "ReasoningFilter Speech as_decision as_json as_text tool_arguments "
+    "without_reasoning",
+    "executor.executor": "AdapterExecutor",
+    "storage.states": "ConversationState ProcessStates",
+}
+__getattr__ = lazy_names(
+    "a2a_adapters", {name: module for module, names in _MODULES.items() for name in names.split()}
+)
