@@ -228,10 +228,15 @@ def is_installed(body):
 
 def test_every_hook_and_public_name_is_documented():
     text = "\n".join(path.read_text() for path in PAGES)
+    from a2a_adapters import plugin
     from a2a_adapters.contract import hooks
 
     hooks = [name for name in vars(hooks) if name.startswith("a2a_")]
-    undocumented = [n for n in (*hooks, *a2a_adapters.__all__) if not re.search(rf"\b{n}\b", text)]
+    undocumented = [
+        n
+        for n in (*hooks, *a2a_adapters.__all__, *plugin.__all__)
+        if not re.search(rf"\b{n}\b", text)
+    ]
     assert undocumented == []
 
 

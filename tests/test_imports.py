@@ -35,10 +35,8 @@ LAYERS: dict[str, set[str]] = {
     "dialects": {
         "contract", "observability", "protocol", "security", "storage", "bindings", "calling",
     },
-    "": {
-        "contract", "concurrency", "net", "security", "executor", "storage", "runtime", "serving",
-        "calling",
-    },
+    "": {"contract", "net", "security", "runtime", "serving", "calling"},
+    "plugin": {"contract", "concurrency", "executor", "storage", "calling"},
     "conversing": {"contract", "storage"},
     "testing": {"concurrency", "contract", "serving"},
     "cli": {"contract", "observability", "calling"},
@@ -49,7 +47,7 @@ LAYERS: dict[str, set[str]] = {
 "" is `a2a_adapters/__init__.py`. Imports of the tests themselves are not restricted.
 """
 
-PUBLIC = {"", "concurrency", "conversing", "dialects"}
+PUBLIC = {"", "concurrency", "conversing", "dialects", "plugin"}
 """Modules of the core that every plugin may import."""
 
 BUILT_IN = {
@@ -165,8 +163,7 @@ FOREIGN = {
 }
 
 EXCEPTIONS = {
-    # Their public names are loaded when they are asked for.
-    "": {"a2a_adapters_check", "a2a_adapters_jwt"},
+    # Its public names are loaded when they are asked for.
     "testing": {"a2a_adapters_contracts"},
     # a2a-sdk's client in tests needs a channel.
     "testing.local": {"grpc"},

@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 CORE = """
 import importlib, importlib.util, pkgutil
 import a2a_adapters
+import a2a_adapters_jwt
+from a2a_adapters.plugin import installed_plugins
 assert not importlib.util.find_spec("langchain_core")
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
     if module.name.endswith("__main__"):
@@ -41,13 +43,13 @@ for extra, option in EXTRAS.items():
     else:
         raise AssertionError(f"no error names the missing extra {extra}")
 try:
-    a2a_adapters.JwtTokens("https://x.example/keys", issuer="x", audience="y")
+    a2a_adapters_jwt.JwtTokens("https://x.example/keys", issuer="x", audience="y")
 except a2a_adapters.MissingExtraError as error:
     assert "a2a-adapters[jwt]" in str(error)
 else:
     raise AssertionError("no error names the missing extra jwt")
-assert a2a_adapters.installed_plugins().adapt(lambda text: text)
-assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
+assert installed_plugins().adapt(lambda text: text)
+assert not [s for s in installed_plugins().statuses() if s.problem]
 import a2a_adapters_langchain
 try:
     a2a_adapters_langchain.RunnableAdapter

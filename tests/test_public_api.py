@@ -18,6 +18,7 @@ PUBLIC_MODULES = [
     "calling.errors",
     "concurrency.blocking",
     "dialects",
+    "plugin",
     "contract.errors",
     "contract.events",
     "serving.server",
