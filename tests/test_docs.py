@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from a2a.types import TaskState
 from a2a_adapters_client.command import TASK_WAITS
 
@@ -257,18 +258,23 @@ def test_links_resolve():
             assert link.startswith("http") or (path.parent / link).exists(), f"{path.name}: {link}"
 
 
-def test_the_readme_lists_every_page_as_the_site_does():
-    nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
-    groups = {}
-    for group, name, page in re.findall(r"^  - (.+):$|^ {6}- (.+): (.+)$", nav, re.MULTILINE):
-        if group:
-            groups[group] = links = []
+def pages_of(entries):
+    """Return the names and files of a level of the navigation, and of those below."""
+    for entry in entries:
+        [(name, value)] = entry.items()
+        if isinstance(value, str):
+            yield name, f"docs/{value}"
         else:
-            links.append((name, f"docs/{page}"))
+            yield from pages_of(value)
+
+
+def test_the_readme_lists_every_page_as_the_site_does():
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2])
+    groups = {name: list(pages_of(below)) for entry in nav for name, below in entry.items()}
     readme = (ROOT / "README.md").read_text().partition("## Documentation\n")[2]
     listed = {
         group: re.findall(r"\[([^]]+)\]\((docs/[^)]+)\)", text)
-        for group, text in re.findall(r"^- (\w+): ((?:.+\n)(?:  .+\n)*)", readme, re.MULTILINE)
+        for group, text in re.findall(r"^- ([\w ]+): ((?:.+\n)(?:  .+\n)*)", readme, re.MULTILINE)
     }
     assert listed == groups
     pages = {page for group in groups.values() for _, page in group}

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: an API page that GitHub can show as well, versions, and llms.txt."""
+"""Hooks of mkdocs: a page for the API of each package, versions, and llms.txt."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mkdocs.structure.files import File, InclusionLevel
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation, Section
     from mkdocs.structure.pages import Page
 
-OPTIONS = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false"
+_PACKAGE = re.compile(r"<!-- api: (\S+) -->")
+"""The place of a package's API in api.md, which GitHub hides."""
+
+_OPTIONS = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
 
 
 def on_config(config: MkDocsConfig, **_: object) -> MkDocsConfig:
@@ -22,21 +30,38 @@ def on_config(config: MkDocsConfig, **_: object) -> MkDocsConfig:
     return config
 
 
+def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
+    """Add a page with the signatures and docstrings of each package in api.md."""
+    for package in _PACKAGE.findall((Path(config.docs_dir) / "api.md").read_text()):
+        content = f"# {package}\n\n::: {package}\n{_OPTIONS}"
+        name = f"api/{package}.md"
+        files.append(
+            File.generated(config, name, content=content, inclusion=InclusionLevel.NOT_IN_NAV)
+        )
+    return files
+
+
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Replace the comments of api.md, which GitHub hides, by mkdocstrings' directives."""
+    """Replace the comments of api.md by links to the packages' pages."""
     if page.file.src_uri != "api.md":
         return markdown
-    return re.sub(r"<!-- api: (\S+) -->", rf"::: \1\n{OPTIONS}", markdown)
+    return _PACKAGE.sub(r"[Signatures and docstrings](api/\1.md)", markdown)
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, **_: object) -> Navigation:
     """Remember the pages in the order of the navigation."""
     config.extra["llms"] = [
-        (section.title, [page.file.src_uri for page in section.children])
-        for section in nav.items
-        if section.children
+        (section.title, list(_pages_of(section))) for section in nav.items if section.children
     ]
     return nav
+
+
+def _pages_of(section: Section) -> Iterator[str]:
+    for child in section.children:
+        if child.children:
+            yield from _pages_of(child)
+        else:
+            yield child.file.src_uri
 
 
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
