@@ -74,7 +74,7 @@ lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff format --check
 
 types: $(VENV)/.test ## check types with mypy
-	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy a2a_adapters $(filter-out plugins/crewai $(APART:%=plugins/%),$(wildcard plugins/*))
 
 tests: $(VENV)/.test ## run the tests of the main environment, except thorough ones
 	$(if $(COVERAGE),$(VENV)/bin/coverage erase)
