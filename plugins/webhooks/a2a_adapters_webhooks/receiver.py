@@ -24,7 +24,7 @@ from a2a_adapters import (
     InvalidInputError,
     UnauthenticatedError,
 )
-from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_webhooks.ledger import Ledger, Watch
 from a2a_adapters_webhooks.notification import Arrival, Binding, Record
 from a2a_adapters_webhooks.tables import open_table
