@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 
+import httpx
 import pytest
 
-from a2a_adapters import AnyOf, ApiKeys, BearerTokens, PushOptions, ServerOptions, build_app
+from a2a_adapters import (
+    AnyOf,
+    ApiKeys,
+    BearerAuth,
+    BearerTokens,
+    PushOptions,
+    RemoteAgent,
+    ServerOptions,
+    build_app,
+)
 from tests.platforms.agent import answer
-from tests.platforms.contract import text_of
+from tests.platforms.contract import CARD, text_of
+from tests.platforms.gateways import PREFIX, Agentgateway, Kong
 from tests.support.inbox import OPEN, inbox
 from tests.support.requests import V1, client_of, rpc, say, sse
 
@@ -85,3 +97,40 @@ async def test_servicenow_gets_the_end_of_a_task_by_push():
         assert "result" in sent.json(), sent.text
         await box.until_over()
         assert box.headers[-1]["x-a2a-notification-token"] == "t"
+
+
+GATEWAYS = {
+    "agentgateway": (partial(Agentgateway, strips=False), {"root_path": PREFIX}, True),
+    "agentgateway, prefix stripped": (partial(Agentgateway, strips=True), {}, False),
+    "Kong": (partial(Kong, strips=True), {"trust_forwarded": True}, False),
+    "Kong, named": (partial(Kong, strips=True), {}, True),
+    "Kong, streams buffered": (partial(Kong, strips=True, is_buffering=True), {}, True),
+}
+"""Gateways, with the options of an agent behind each, and whether these name the address."""
+
+
+@pytest.mark.parametrize("name", GATEWAYS)
+async def test_a_gateway_shows_its_own_address_to_clients_of_both_versions(name):
+    make, more, is_named = GATEWAYS[name]
+    options = ServerOptions(authentication=CREDENTIALS, **more)
+
+    def behind(url):
+        return build_app(answer, url=url if is_named else None, options=options)
+
+    async with (
+        make().before(behind) as url,
+        RemoteAgent(url, auth=BearerAuth("secret")) as remote,
+        httpx.AsyncClient(headers=TOKEN, timeout=60) as http,
+    ):
+        card = (await http.get(f"{url}/{CARD}")).json()
+        places = {each["protocolBinding"]: each["url"] for each in card["supportedInterfaces"]}
+        assert all(place.startswith(url) for place in places.values())
+        body = rpc("SendMessage", say("hello"))
+        sent = await http.post(places["JSONRPC"], headers=V1, json=body)
+        assert text_of(sent.json()["result"]["task"]) == "hello"
+        if name != "agentgateway, prefix stripped":  # which leaves the address of 0.3 alone
+            sent = await http.post(card["url"], json=rpc("message/send", old_message("hello")))
+            assert text_of(sent.json()["result"]) == "hello"
+        asked = await remote.send("ask")
+        assert (await remote.send("Ann", task_id=asked.task_id)).text == "Hello, Ann!"
+        assert "".join([each.text async for each in remote.stream("streamed")][:-1]) == "streamed"
