@@ -82,8 +82,8 @@ class LoginFlow:
             if not server.gets_credentials(httpx.URL(url)):
                 there = quote(httpx.URL(url).netloc.decode("ascii"))
                 raise RemoteAuthError(
-                    f"the card names a login at {quote(page.host)}, but a token endpoint at "
-                    f"{there}; if both belong together, trust the latter: --trust {there}"
+                    f"the card names a login at {quote(page.host)}, and tokens at {there}; "
+                    f"if both belong together, trust the latter: --trust {there}"
                 )
 
 
