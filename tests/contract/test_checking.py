@@ -68,7 +68,9 @@ IN_PLUGINS = {
     "a2a_adapters_acp.AcpAgent": {"command": "cat"},
     "a2a_adapters_ag_ui.AgUiAgent": {"url": URL},
     "a2a_adapters_autogen.MemoryStateStore": {},
+    "a2a_adapters_bench.Load": {},
     "a2a_adapters_cache.AnswerCache": {"agent": RemoteAgent(URL), "user": None},
+    "a2a_adapters_dbos.A2AStep": {"agent": RemoteAgent(URL)},
     "a2a_adapters_endpoints.ChatAgent": {"url": URL, "model": "small"},
     "a2a_adapters_endpoints.CommandAgent": {"command": "cat"},
     "a2a_adapters_endpoints.WebhookAgent": {"url": URL},
@@ -90,6 +92,7 @@ CHECKED_ELSEWHERE = {
     "a2a_adapters_autogen.A2ATool",  # by `LimitedWait`
     "a2a_adapters_autogen.AutoGenAdapter",  # needs a team; checked alike
     "a2a_adapters_autogen.adapt",  # by the adapter
+    "a2a_adapters_bench.Figures",  # a result
     "a2a_adapters_check.Report",  # a result
     "a2a_adapters_omniroute.OmniRouteChatCompletionClient",  # as `OmniRouteClient`
     "a2a_adapters_omniroute.Routing",  # of one request

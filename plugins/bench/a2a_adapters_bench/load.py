@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from a2a_adapters import A2AAdaptersError, AgentReply, TextDelta
+from a2a_adapters.plugin import check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +28,19 @@ class Load:
         conversations: The number of conversations with each agent.
         turns: The number of messages in each conversation, one after the other.
         at_once: The number of conversations at the same time.
+
+    Raises:
+        ConfigurationError: A number is not a positive whole number.
     """
 
     message: str = "Hello"
     conversations: int = 10
     turns: int = 2
     at_once: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_fields(self, {"conversations", "turns", "at_once"})
 
 
 @dataclass(slots=True)

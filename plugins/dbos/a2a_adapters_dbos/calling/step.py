@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dbos import DBOS
 
 from a2a_adapters import AgentReply, InvalidInputError, RemoteAgent, RemoteTaskError
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_dbos.workflow import ask
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class A2AStep:
     """
 
     def __init__(self, agent: RemoteAgent, *, attempts: int = 5) -> None:
+        check_arguments(A2AStep, locals(), {"attempts"})
         self._agent = agent
         self._attempts = attempts
 
