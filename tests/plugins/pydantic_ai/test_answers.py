@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replaced
+
 import pytest
 from a2a_adapters_pydantic_ai import adapt
 from pydantic import BaseModel
@@ -13,12 +15,15 @@ from pydantic_ai import (
     ModelRetry,
     RetryModelRequest,
     TextPart,
+    Tool,
 )
+from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.capabilities import (
     AbstractCapability,
     Hooks,
     ModelFallback,
     RaiseContentFilterError,
+    SelectModel,
     WrapperCapability,
 )
 from pydantic_ai.exceptions import ModelAPIError
@@ -26,6 +31,7 @@ from pydantic_ai.models import CompletedStreamedResponse
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import DeltaThinkingPart
 from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
 
 from a2a_adapters import BlockedError, Data, File
 from a2a_adapters.plugin import AnswerText
@@ -111,6 +117,46 @@ class Guard(AbstractCapability):
         return refused(await handler(request_context))
 
 
+class GuardOfNodes(AbstractCapability):
+    """Replaces what must not be said before the response is handled."""
+
+    async def before_node_run(self, ctx, *, node):
+        if response := getattr(node, "model_response", None):
+            return replaced(node, model_response=refused(response))
+        return node
+
+
+class GuardOfArguments(AbstractCapability):
+    """Replaces the arguments of tools."""
+
+    async def before_tool_execute(self, ctx, *, call, tool_def, args):
+        return {"query": "cats"}
+
+
+class GuardOfCalls(WrapperToolset):
+    """Replaces the arguments and the results of tools."""
+
+    async def call_tool(self, name, tool_args, ctx, tool):
+        await super().call_tool(name, {"query": "cats"}, ctx, tool)
+        return "withheld"
+
+
+class GuardOfModels(AbstractCapability):
+    """Replaces what must not be said in whole responses of whatever model serves a request."""
+
+    def get_wrapper_model(self, model):
+        return GuardedModel(model)
+
+
+class GuardedRuns(WrapperAgent):
+    """Replaces what a run returns."""
+
+    async def run(self, *args, **options):
+        result = await super().run(*args, **options)
+        result.output = REFUSAL if BOMB in result.output else result.output
+        return result
+
+
 class GuardOfRuns(AbstractCapability):
     """Replaces what a run returns."""
 
@@ -138,6 +184,28 @@ def guarded(*answers, by=replace, **options):
     """Return an agent whose hook checks the responses of its model."""
     answers = answers or (["hm", f"this is {BOMB}"],)
     return agent(*answers, capabilities=[Hooks(after_model_request=by)], **options)
+
+
+def guarded_by_object():
+    """Return an agent with a capability whose hook is set on the object."""
+    guard = Hooks()
+    guard.after_model_request = replace
+    return agent(f"this is {BOMB}", capabilities=[guard])
+
+
+def search(query: str) -> str:
+    """Search for something."""
+    return f"a book about {query}"
+
+
+async def no_bomb_for_tools(ctx, query: str):
+    if BOMB in query:
+        raise ModelRetry("Search for something else.")
+
+
+def searching(**options):
+    """Return an agent that searches for what is replaced."""
+    return agent(calling("search", query=BOMB), "fine", **options)
 
 
 def with_tool(served):
@@ -277,6 +345,37 @@ PROGRAMS = [
         bare=run,
         blocked=BOMB,
     ),
+    Program(name="a hook of an object replaces", target=guarded_by_object, bare=run, blocked=BOMB),
+    Program(
+        name="a capability replaces before the response is handled",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[GuardOfNodes()]),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="an agent around another replaces",
+        target=lambda: GuardedRuns(WrapperAgent(agent(f"this is {BOMB}"))),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a capability replaces arguments",
+        target=lambda: searching(tools=[search], capabilities=[GuardOfArguments()]),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a toolset replaces arguments and results",
+        target=lambda: searching(toolsets=[GuardOfCalls(FunctionToolset([search]))]),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a tool refuses arguments",
+        target=lambda: searching(tools=[Tool(search, args_validator=no_bomb_for_tools)]),
+        bare=run,
+        **KEPT,
+    ),
     Program(
         name="a capability replaces the result",
         target=lambda: agent(f"this is {BOMB}", capabilities=[GuardOfRuns()]),
@@ -308,6 +407,26 @@ PROGRAMS = [
     Program(
         name="a model that checks whole responses",
         target=lambda: made(GuardedModel(whole(f"this is {BOMB}"))),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a model that checks whole responses is one of a fallback",
+        target=lambda: made(FallbackModel(GuardedModel(whole(f"this is {BOMB}")), whole("never"))),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability selects a model that checks whole responses",
+        target=lambda: agent(
+            "never", capabilities=[SelectModel(lambda _: GuardedModel(whole(f"this is {BOMB}")))]
+        ),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a capability adds a check of whole responses",
+        target=lambda: agent(f"this is {BOMB}", capabilities=[GuardOfModels()]),
         bare=run,
         blocked=BOMB,
     ),

@@ -46,6 +46,7 @@ from a2a_adapters_pydantic_ai.serving.memory import KIND, AnyTurn
 from a2a_adapters_pydantic_ai.serving.output import asking_output_type
 from a2a_adapters_pydantic_ai.serving.questions import Paused, question, results
 from a2a_adapters_pydantic_ai.serving.responses import unanswered
+from a2a_adapters_pydantic_ai.serving.whole import WholeResponses
 
 if TYPE_CHECKING:
     from pydantic_ai import DeferredToolResults, ModelMessage, UsageLimits
@@ -222,6 +223,7 @@ class PydanticAIAdapter(Adapter):
             "deps": self._deps(request),
             "usage": start.usage or RunUsage(),
             "usage_limits": self._usage_limits,
+            "capabilities": [WholeResponses()],
             "conversation_id": request.conversation_key(),
             "metadata": {
                 "owner": request.owner,

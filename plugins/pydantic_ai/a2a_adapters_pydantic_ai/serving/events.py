@@ -25,7 +25,11 @@ from pydantic_ai import (
 from a2a_adapters import AgentEvent, Progress, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech, ToolCalls, as_json
 from a2a_adapters_pydantic_ai.calling.messages import asked_by, is_question
-from a2a_adapters_pydantic_ai.serving.guards import checks_output, checks_responses
+from a2a_adapters_pydantic_ai.serving.guards import (
+    checks_arguments,
+    checks_output,
+    checks_responses,
+)
 from a2a_adapters_pydantic_ai.serving.output import (
     answers_text,
     as_file,
@@ -90,6 +94,7 @@ class RunEvents:
         self._agent = agent
         self._before = before
         self._checks_output = checks_output(agent)
+        self._checks_arguments = checks_arguments(agent)
         self._waits = self._checks_output or checks_responses(agent)
         self._is_text = answers_text(agent.output_type)
         self._is_streamed = self._is_text and (holds or not self._waits)
@@ -120,7 +125,9 @@ class RunEvents:
             case FunctionToolCallEvent(part=call):
                 yield from self._accept()
                 self._running[call.tool_call_id] = call.tool_name
-                yield from self._call(call.tool_call_id, call.tool_name, call.args)
+                is_checked = self._checks_arguments or event.args_valid is False
+                arguments = None if is_checked else call.args
+                yield from self._call(call.tool_call_id, call.tool_name, arguments)
             case FunctionToolResultEvent(part=result):
                 self._running.pop(result.tool_call_id, None)
                 yield from self._result(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import FallbackExceptionGroup, RetryModelRequest
-from pydantic_ai.agent import WrapperAgent
+from pydantic_ai.agent import AbstractAgent, WrapperAgent
 from pydantic_ai.capabilities import (
     AbstractCapability,
     DynamicCapability,
@@ -16,18 +16,21 @@ from pydantic_ai.capabilities import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
-from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, WrapperToolset
 
 from a2a_adapters_pydantic_ai.serving.failures import is_of_model
+from a2a_adapters_pydantic_ai.serving.whole import judges, models_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic_ai.agent import AbstractAgent
+    from collections.abc import Iterable, Iterator
 
 _ON_RESPONSES = (
     "after_model_request", "wrap_model_request", "on_model_request_error",
-    "after_node_run", "wrap_node_run", "on_node_run_error",
+    "before_node_run", "after_node_run", "wrap_node_run", "on_node_run_error",
+)  # fmt: skip
+_ON_CALLS = (
+    "before_tool_validate", "after_tool_validate", "wrap_tool_validate", "on_tool_validate_error",
+    "before_tool_execute", "wrap_tool_execute", "get_wrapper_toolset",
 )  # fmt: skip
 _ON_OUTPUT = (
     "before_output_validate", "after_output_validate", "wrap_output_validate",
@@ -39,7 +42,8 @@ _ON_OUTPUT = (
 
 def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent may change or refuse its final output, which is then all that it checks."""
-    return validates_output(agent) or any(_overrides(each, _ON_OUTPUT) for each in _parts(agent))
+    has_hooks = any(_overrides(each, _ON_OUTPUT) for each in _parts(agent))
+    return has_hooks or validates_output(agent) or _changes_runs(agent)
 
 
 def checks_responses(agent: AbstractAgent[Any, Any]) -> bool:
@@ -56,15 +60,14 @@ def validates_output(agent: AbstractAgent[Any, Any]) -> bool:
 
 
 def judges_whole_responses(agent: AbstractAgent[Any, Any]) -> bool:
-    """Whether something of an agent judges only responses that are not streamed.
+    """Whether a fallback of an agent looks at responses, which it does only without streaming."""
+    return any(judges(getattr(each, "_predicates", None)) for each in _parts(agent))
 
-    These are handlers of a fallback that look at responses, and models that override `request`.
-    """
-    judges = [*_parts(agent), *_models(agent)]
-    return any(_judges(getattr(each, "_predicates", None)) for each in judges) or any(
-        _definer(type(model), "request_stream") in _definer(type(model), "request").__mro__[1:]
-        for model in _models(agent)
-    )
+
+def checks_arguments(agent: AbstractAgent[Any, Any]) -> bool:
+    """Whether an agent may change or refuse the arguments of a tool call before it is made."""
+    has_hooks = any(_overrides(each, _ON_CALLS) for each in _parts(agent))
+    return has_hooks or any(map(_changes_calls, _toolsets(agent.toolsets)))
 
 
 def tries_again(error: Exception, agent: AbstractAgent[Any, Any]) -> bool:
@@ -88,12 +91,34 @@ def _parts(agent: AbstractAgent[Any, Any]) -> list[AbstractCapability[Any]]:
 
 
 def _models(agent: AbstractAgent[Any, Any]) -> Iterator[Model[Any]]:
-    model = agent.model
-    while isinstance(model, WrapperModel):
-        yield model
-        model = model.wrapped
-    if isinstance(model, Model):
-        yield model
+    if isinstance(agent.model, Model):
+        yield from models_in(agent.model)
+
+
+def _toolsets(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractToolset[Any]]:
+    for each in toolsets:
+        yield each
+        if isinstance(each, CombinedToolset):
+            yield from _toolsets(each.toolsets)
+        elif isinstance(each, WrapperToolset):
+            yield from _toolsets([each.wrapped])
+
+
+def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
+    """Whether a toolset of your own wraps the calls of another, or of its base class."""
+    definers = [each for each in type(toolset).__mro__ if "call_tool" in vars(each)]
+    definers.remove(AbstractToolset)
+    return len(definers) > 1 and not definers[0].__module__.startswith("pydantic_ai.")
+
+
+def _changes_runs(agent: AbstractAgent[Any, Any]) -> bool:
+    """Whether an agent around another, or of another kind, may change the result of a run."""
+    kind = type(agent)
+    if not kind.__module__.startswith("pydantic_ai."):
+        is_wrapper = isinstance(agent, WrapperAgent)
+        if kind.run is not AbstractAgent.run or (is_wrapper and kind.iter is not WrapperAgent.iter):
+            return True
+    return isinstance(agent, WrapperAgent) and _changes_runs(agent.wrapped)
 
 
 def _overrides(capability: AbstractCapability[Any], hooks: tuple[str, ...]) -> bool:
@@ -107,16 +132,8 @@ def _overrides(capability: AbstractCapability[Any], hooks: tuple[str, ...]) -> b
     if base is AbstractCapability and kind.__module__.startswith("pydantic_ai."):
         return False  # the framework's own only observe, or act before the model
     registered = getattr(capability, "_registry", {})  # of `Hooks`, without a public name
+    own = getattr(capability, "__dict__", {})  # hooks may be set on an object, too
     return any(
-        getattr(kind, hook) is not getattr(base, hook) or hook in registered for hook in hooks
+        getattr(kind, hook) is not getattr(base, hook) or hook in registered or hook in own
+        for hook in hooks
     )
-
-
-def _judges(predicates: Any) -> bool:
-    return predicates is not None and bool(
-        predicates.response_handlers or predicates.content_filter or predicates.output_token_limit
-    )
-
-
-def _definer(kind: type, name: str) -> type:
-    return next(each for each in kind.__mro__ if name in vars(each))
