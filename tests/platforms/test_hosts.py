@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(5 * 60)
 ROOT = Path(__file__).parents[2]
 TOKENS = {"A2A_ADAPTERS_BEARER_TOKENS": "front: secret"}
 TOKEN = {"Authorization": "Bearer secret"}
+REMOVED = "Bearer e30.e30.SIGNATURE_REMOVED_BY_GOOGLE"
 SESSION = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id"
 ARN = "arn%3Aaws%3Abedrock-agentcore%3Aus-east-1%3A123456789012%3Aruntime%2Fa-1"
 INVOCATIONS = f"https://bedrock-agentcore.us-east-1.amazonaws.com/runtimes/{ARN}/invocations"
@@ -70,7 +71,8 @@ HOSTS = {
         ["--host", "0.0.0.0", "--trust-forwarded"],
         {**TOKENS, "PORT": "PORT", "K_SERVICE": "agent"},
         [("GET", "/livez", "169.254.8.129:8080"), ("GET", "/readyz", "localhost")],
-        {**TOKEN, **forwarded("agent-1234-ew.a.run.app")},
+        # The token that IAM has checked is in a header of its own, without its signature.
+        {**TOKEN, **forwarded("agent-1234-ew.a.run.app"), "X-Serverless-Authorization": REMOVED},
     ),
     "gke-ingress": Host(
         "https://agents.example.org",
@@ -111,7 +113,7 @@ HOSTS = {
         {**TOKEN, **forwarded("agent.region.azurecontainerapps.io")},
         seconds=30,
     ),
-    "kagent-0": Host(
+    "kagent-byo": Host(
         "http://agent.kagent:8080",
         ["--host", "0.0.0.0", "--allow-unauthenticated", "--allow-host", "*"],
         {"A2A_ADAPTERS_PORT": "PORT", "KAGENT_NAME": "agent", "KAGENT_NAMESPACE": "kagent"},
