@@ -20,7 +20,7 @@ from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
 MAX_ANSWER = 4 * 1024 * 1024
 _EVENTS = 2_000
@@ -116,7 +116,7 @@ def make_http_client(
         tls=tls,
     )
     make = partial(make_client, origin, options)
-    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE), proxy)
+    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE), tls)
 
 
 class HttpClient:
@@ -126,7 +126,7 @@ class HttpClient:
         make: Makes a client with the given credentials.
         auth: The caller's credentials.
         patience: Timeout of a request in seconds.
-        proxy: The proxy, as `RemoteOptions.proxy`, for calls over other protocols.
+        tls: The TLS settings of raw requests; by default certificates are verified.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class HttpClient:
         make: Callable[[httpx.Auth | None], httpx.AsyncClient],
         auth: httpx.Auth | None,
         patience: float,
-        proxy: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.patience = patience
-        self.proxy = proxy
+        self._tls = tls
         self._make = make
         self._auth = auth
         self._known = make(auth)
@@ -196,6 +196,29 @@ class HttpClient:
             ) as error:
                 return _failed(error, time.perf_counter() - began)
         return _answer(response, response.content, time.perf_counter() - began)
+
+    async def raw(self, url: str, headers: Sequence[str], body: bytes = b"") -> bytes:
+        """Send a GET request with exactly these headers, on a connection of its own.
+
+        Returns:
+            The head of the response; nothing without one.
+        """
+        target = httpx.URL(url)
+        is_tls = target.scheme == "https"
+        port = target.port or (443 if is_tls else 80)
+        lines = [f"GET {target.raw_path.decode('ascii')} HTTP/1.1", *headers, "", ""]
+        try:
+            async with self._room, asyncio.timeout(self.patience):
+                reader, writer = await asyncio.open_connection(
+                    target.host, port, ssl=(self._tls or True) if is_tls else None
+                )
+                try:
+                    writer.write("\r\n".join(lines).encode("ascii") + body)
+                    return await reader.readuntil(b"\r\n\r\n")
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            return b""
 
     async def stream(
         self,

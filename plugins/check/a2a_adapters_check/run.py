@@ -28,6 +28,7 @@ from a2a_adapters_check import (
     streaming,
     tasks,
     text,
+    wire,
 )
 from a2a_adapters_check.http_client import make_http_client
 from a2a_adapters_check.model import Check
@@ -56,6 +57,7 @@ _THEMES = (
     errors,
     capabilities,
     security,
+    wire,
     sending,
     streaming,
     tasks,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters.net.addresses import Reach
+import httpx
+
+from a2a_adapters.net.addresses import Reach, is_loopback
 from a2a_adapters_check.addresses import host_reach
 from a2a_adapters_check.interfaces import EXTENDED, GET, LIST, RPC
 from a2a_adapters_check.model import Fault, check
@@ -238,6 +241,42 @@ async def path(subject: Subject) -> AsyncIterator[Fault]:
     for reply, each in await _errors(subject):
         if not _TRACE.search(reply.answer.text) and (found := _PATH.search(reply.answer.text)):
             yield Fault(f"an error of {each.name} contains the path {found[0]}", each.where)
+
+
+@check(
+    "security.plain",
+    Severity.WARNING,
+    clause="A2A 1.0.1, 7.1",
+    remedy="Serve agents with credentials over TLS in private networks as well.",
+)
+async def plain(subject: Subject) -> AsyncIterator[Fault]:
+    """Credentials are not sent in plain text over a network."""
+    if not asks_for_credentials(subject.card):
+        return
+    for each in subject.interfaces:
+        with suppress(httpx.InvalidURL, UnicodeError):
+            url = httpx.URL(each.url)
+            is_private = host_reach(url.host) is Reach.PRIVATE and not is_loopback(url.host)
+            if url.scheme == "http" and is_private:
+                yield Fault(f"{each.url} gets credentials without TLS", each.where)
+
+
+@check(
+    "security.rebinding",
+    Severity.WARNING,
+    clause="RFC 9110, 7.4",
+    remedy="Refuse requests whose Host or Origin is not this machine, or require credentials.",
+)
+async def rebinding(subject: Subject) -> AsyncIterator[Fault]:
+    """Web pages cannot use an agent on their reader's machine."""
+    if asks_for_credentials(subject.card) or not is_loopback(subject.url.host):
+        return
+    page = {"Host": "stranger.example", "Origin": _STRANGER}
+    for each in await subject.reachable():
+        params = {"id": await subject.unknown_id()}
+        reply = await call(subject.http, each, GET, params, headers=page, anonymous=True)
+        if reply.speaks and reply.answer.status in {200, 404}:
+            yield Fault(f"{each.name} answers pages of other sites (DNS rebinding)", each.where)
 
 
 @check(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters_check.subject import Subject
 
 _STATES = frozenset(TaskState.keys())
+_BILL = "a2a_adapters.bill"
 _NOBODYS = "application/x-a2a-adapters-check"
 _NO_TYPE, _NO_EXTENSION, _NOT_FOUND = -32005, -32008, -32001
 
@@ -104,6 +105,25 @@ async def roles(subject: Subject) -> AsyncIterator[Fault]:
         spoken = result.get("message") or asked
         if isinstance(spoken, dict) and spoken.get("role") != "ROLE_AGENT":
             yield Fault(f"{each.name} answers as {spoken.get('role')!r}", each.where)
+
+
+@check(
+    "send.inner-agents",
+    Severity.WARNING,
+    clause="A2A 1.0.1, 13.4",
+    remedy="Name the agents and tasks behind an agent to its operators only.",
+    sends=True,
+)
+async def inner_agents(subject: Subject) -> AsyncIterator[Fault]:
+    """Answers do not name the agents behind the agent."""
+    for each in await _open(subject):
+        reply = await sent(subject, each)
+        result = reply.result if isinstance(reply.result, dict) else {}
+        for spoken in (result.get("message"), task_of(reply)):
+            metadata = spoken.get("metadata") if isinstance(spoken, dict) else None
+            bill = metadata.get(_BILL) if isinstance(metadata, dict) else None
+            if isinstance(bill, dict) and bill.get("delegates"):
+                yield Fault(f"{each.name} names the agents and tasks in its bill", each.where)
 
 
 @check(

@@ -40,6 +40,11 @@ def only_if(method: str, is_asked: Any, change: Any) -> Edit:
     return edit
 
 
+def _names_agents(task: Any) -> None:
+    inner = {"agent": "inner", "task_id": "t1", "state": "completed"}
+    task["metadata"] = {"a2a_adapters.bill": {"models": {}, "delegates": [inner]}}
+
+
 def _message(params: Any) -> dict[str, Any]:
     return params["message"]
 
@@ -63,6 +68,7 @@ def _state(state: str) -> Any:
 
 
 ANSWER_SEEDS = [
+    Seed("inner agents are named", "send.inner-agents", on_task("SendMessage", _names_agents)),
     Seed("an empty answer", "send.answers", on_method("SendMessage", result({}))),
     Seed("a task without id", "send.type", on_task("SendMessage", lambda task: task.pop("id"))),
     Seed("history as text", "send.type", on_task("SendMessage", lambda t: t.update(history="x"))),

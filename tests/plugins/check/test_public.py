@@ -29,7 +29,7 @@ async def found_at(url, app):
     [
         (URL, {"security.hsts"}),
         ("http://agents.example.org", {"address.https"}),
-        ("http://localhost:8000", set()),
+        ("http://localhost:8000", {"security.rebinding"}),
         ("http://192.168.0.7", set()),
     ],
 )
