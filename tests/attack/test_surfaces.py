@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
-import pickle
 import shutil
 import threading
 from contextlib import suppress
@@ -38,6 +36,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import answer_of, running, send, user_message
 from tests.plugins.acp.support import scripted, served
+from tests.support.agents.state import hostile_values
 from tests.support.requests import V1, rpc, say
 
 TRIES = int(os.environ.get("SURFACE_TRIES", "3"))
@@ -47,43 +46,6 @@ pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 def tried(what, count):
     print(f"{what}: {count} tries")  # noqa: T201 - for the table of docs/security.md
-
-
-class Touch:
-    """Runs a command when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.system, (f"touch {self.path}",)
-
-
-def hostile_values(path):
-    """Return JSON in the forms in which serialisers of frameworks name classes."""
-    pickled = base64.b64encode(pickle.dumps(Touch(path))).decode()
-    command = f"touch {path}"
-    system = {
-        "lc": 1,
-        "type": "constructor",
-        "id": ["os", "system"],
-        "kwargs": {"command": command},
-    }
-    return [
-        system,
-        {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": [command], "method": None},
-        {"lc": 2, "type": "constructor", "id": ["builtins", "eval"], "args": ["1/0"]},
-        {"lc": 1, "type": "secret", "id": ["PATH"]},
-        {"__pickled__": pickled, "__type__": "builtins:int"},
-        {"__pickle__": pickled},
-        {"py/reduce": [{"py/function": "os.system"}, {"py/tuple": [command]}]},
-        {"__class__": "os.system", "__module__": "os", "args": [command]},
-        {"!!python/object/apply:os.system": [command]},
-        {"type": "pickle", "value": pickled},
-        {"__ext__": [1, pickled]},
-        "\x80\x04" + pickled,
-        [system, [system]],
-    ]
 
 
 class State(TypedDict):

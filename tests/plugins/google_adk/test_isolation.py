@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from google.adk.runners import InMemoryRunner
@@ -12,6 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from tests.plugins.google_adk import support
 from tests.plugins.sql.conftest import new_url
 from tests.support.agents.isolation import TURNS, check_repeating, listening
+from tests.support.agents.state import check_state, keeping
 
 
 async def repeat(words: str, tool_context: ToolContext) -> str:
@@ -36,3 +38,16 @@ def listener():
 )
 async def test_callers_are_isolated(engine, made, tmp_path):
     await check_repeating(new_url(engine, tmp_path), made(), questions=TURNS)
+
+
+async def test_stored_state_names_no_class(tmp_path):
+    kept = []
+
+    def keep(value: dict[str, Any]) -> str:
+        """Keep a value."""
+        kept.append(value)
+        return "kept"
+
+    tool = FunctionTool(keep, require_confirmation=True)
+    url = new_url("sqlite", tmp_path)
+    await check_state(url, tmp_path / "mark", lambda: keeping(support, tool), kept)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from strands import ToolContext, tool
 
 from tests.plugins.strands import support
 from tests.support.agents.isolation import check_repeating, listening
+from tests.support.agents.state import check_state, keeping
 
 
 @tool(context=True)
@@ -26,3 +28,16 @@ async def test_callers_of_one_agent_are_isolated():
 
 async def test_callers_of_a_function_are_isolated(url):
     await check_repeating(url, lambda: listening(support, repeat), questions=1)
+
+
+async def test_stored_state_names_no_class(url, tmp_path):
+    kept = []
+
+    @tool(context=True)
+    def keep(value: dict[str, Any], tool_context: ToolContext) -> str:
+        """Keep a value, after a question."""
+        tool_context.interrupt("sure", {"question": "Sure?", "value": value})
+        kept.append(value)
+        return "kept"
+
+    await check_state(url, tmp_path / "mark", lambda: keeping(support, keep), kept)
