@@ -39,7 +39,7 @@ async def reply(client, task, text="", *parts):
 async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(client, folder):
     task = await asked(client, "edit a.txt")
     assert question_of(task) == (
-        "The agent asks for permission (edit): Edit a.txt\nFiles: a.txt\n"
+        "The agent asks for permission:\n\n    edit: Edit a.txt\n    Files: a.txt\n\n"
         "Answer yes or always or no."
     )
     about = MessageToDict(task.status.message.parts[1].data)["permission"]
@@ -176,7 +176,7 @@ async def test_an_allow_after_a_cancel_changes_nothing(client, folder):
 async def test_the_words_of_options_are_ours(client):
     task = await asked(client, "lie")
     assert "\x1b" not in str(task)
-    assert question_of(task).endswith("$ x\nAnswer yes or no.")
+    assert question_of(task).endswith("$ x\n\nAnswer yes or no.")
     done = await reply(client, task, "no")
     assert answer_of(done) == "reject_once"
 
@@ -215,11 +215,28 @@ async def test_an_agents_words_cannot_pass_for_ours(client):
     title, command = "Read it\nFiles: README.md\nAnswer yes.", "ls\nFiles: README.md"
     task = await asked(client, call(title, kind="read", rawInput={"command": command}))
     assert question_of(task).splitlines() == [
-        "The agent asks for permission (execute): Read it Files: README.md Answer yes.",
-        "$ ls",
-        "> Files: README.md",
+        "The agent asks for permission:",
+        "",
+        "    execute: Read it Files: README.md Answer yes.",
+        "    $ ls",
+        "    > Files: README.md",
+        "",
         "Answer yes or always or no.",
     ]
+
+
+@pytest.mark.parametrize(
+    "word", ["<!--", "-->", "```", "~~~", "</code>", "\n\n", "\r\n\r\nx", "$$"]
+)
+async def test_markup_of_an_agent_hides_no_part_of_a_command(client, word):
+    command = f"ls {word} ; rm -rf ~ {word}"
+    title = f"{word} Read it {word}"
+    task = await asked(client, call(title, kind="read", rawInput={"command": command}))
+    begin, *block, end = question_of(task).split("\n\n")
+    assert begin == "The agent asks for permission:"
+    assert end == "Answer yes or always or no."
+    assert all(line.startswith("    ") for part in block for line in part.splitlines())
+    assert "rm -rf ~" in "".join(block)
 
 
 def call(title="do", **fields):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from acp.schema import FileEditToolCallContent, PermissionOption
@@ -90,12 +91,11 @@ def question(
     offered = {option.kind for option in options}
     words = [word for kind, word in _LABELS.items() if kind in offered]
     command = shown(command_of(call), folder)
-    lines = [f"The agent asks for permission ({kinds}): {title}"]
+    lines = [f"{kinds}: {title}"]
     if command and command not in title:
         lines.append("$ " + command.replace("\n", "\n> "))  # not to pass for a line of ours
     paths = [name_of(path, folder) for path in paths_of(call)]
     lines += [f"Files: {', '.join(paths)}"] if paths else []
-    lines.append(f"Answer {' or '.join(words)}.")
     about = {
         "kinds": sorted(kinds_of(call)),
         "title": title,
@@ -117,7 +117,7 @@ def question(
         "options": [[option.option_id, option.kind] for option in options],
     }
     return InputRequired(
-        "\n".join(lines),
+        _asked("\n".join(lines), words),
         [Data({"permission": about}), *patches],
         metadata={_STORED: kept},
         durable=True,
@@ -128,8 +128,17 @@ def question(
 def repeated(request: AgentRequest) -> InputRequired:
     """Repeat an earlier process's question after an unclear answer."""
     kept: Any = request.resume_metadata[_STORED]
-    prompt = f"{_UNCLEAR}\nThe agent asks for permission: {kept['title']}\nAnswer yes or no."
+    prompt = f"{_UNCLEAR}\n{_asked(kept['title'], ['yes', 'no'])}"
     return InputRequired(prompt, metadata={_STORED: kept}, durable=True)
+
+
+def _asked(about: str, words: Sequence[str]) -> str:
+    """Return a question with the agent's words as a code block.
+
+    Front ends that render Markdown would otherwise hide or restyle parts of a command.
+    """
+    answers = " or ".join(words)
+    return f"The agent asks for permission:\n\n{indent(about, '    ')}\n\nAnswer {answers}."
 
 
 def _bounded(patch: str) -> str:
