@@ -1,4 +1,4 @@
-"""The workflows, templates and metadata of the repository."""
+"""The workflows, templates, packages and metadata of the repository."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
+PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
 SCHEMAS = {
     "github-workflows": WORKFLOWS,
     "github-actions": [GITHUB / "actions" / "setup" / "action.yml"],
@@ -91,3 +95,35 @@ def test_make_help_lists_every_target():
     makefile = (ROOT / "Makefile").read_text()
     [phony] = re.findall(r"(?m)^\.PHONY: ((?:.*\\\n)*.*)$", makefile)
     assert set(phony.replace("\\\n", " ").split()) == targets()
+
+
+def test_the_wheel_has_every_plugin_and_its_types():
+    packages = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    plugins = {str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/*/a2a_adapters_*")}
+    assert plugins | {"a2a_adapters"} == set(packages)
+    assert [each for each in packages if not (ROOT / each / "py.typed").is_file()] == []
+
+
+def floor(name):
+    listed = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    wanted = [Requirement(line) for lines in listed for line in lines]
+    return next(
+        Version(bound.version)
+        for each in wanted
+        if each.name == name
+        for bound in each.specifier
+        if bound.operator == ">="
+    )
+
+
+@pytest.mark.parametrize("name", ["a2a-sdk", "httpcore", "httpx", "mcp"])
+def test_the_main_environment_has_the_lowest_version(name):
+    assert floor(name) == Version(PINS[name]), "add to MEETING what this can break"
+
+
+def test_make_lowest_runs_files_that_exist():
+    makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
+    [listed] = re.findall(r"^MEETING := (.*)", makefile, re.MULTILINE)
+    names = listed.split()
+    assert len(names) > 20
+    assert [name for name in names if not (ROOT / "tests" / name).exists()] == []

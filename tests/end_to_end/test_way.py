@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
     "`SendMessage` to a function": 61,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 from a2a_adapters import RemoteAgent
 from tests.support.processes import started
@@ -21,7 +20,7 @@ def check(folder, framework, monkeypatch):
     make(folder, framework)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        warm("-m", "pytest", "-q", "-p", "no:cacheprovider"),
         cwd=folder,
         env=environment,
         check=True,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from a2a_adapters import RemoteAgent, build_app
 from a2a_adapters.testing import running
 from tests.plugins.langchain.support import Scripted, call, calling, last_text
 from tests.plugins.mcp.support import begin, until_gone
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -28,12 +28,8 @@ CALLERS = 4
 
 
 def client():
-    box = {
-        "transport": "stdio",
-        "command": sys.executable,
-        "args": [SERVER],
-        "env": dict(os.environ),
-    }
+    command, *args = warm(SERVER)
+    box = {"transport": "stdio", "command": command, "args": args, "env": dict(os.environ)}
     return MultiServerMCPClient({"box": box})
 
 

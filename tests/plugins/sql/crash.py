@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import random
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,8 @@ import httpx
 from a2a_adapters import RemoteAgent, RemoteAgentError, RemoteOptions, RemoteTaskError, TextDelta
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.sql.crashing import COUNTED
+from tests.support.processes import Server
+from tests.support.warm import warm
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -78,9 +79,8 @@ class Crash:
         self._random = random.Random(seed)
         self._effects = folder / "effects"
         self._effects.touch()
-        self._log = folder / "log"
         self._port = _free_port()
-        command = [sys.executable, "-m", "tests.plugins.sql.crashing"]
+        command = warm("-m", "tests.plugins.sql.crashing")
         self._command = [*command, storage, str(self._effects), str(self._port)]
         self._tasks = tasks
         self._kill_after = self._random.randrange(tasks // 10, tasks * 9 // 10)
@@ -115,23 +115,17 @@ class Crash:
         self._expect(not lost, f"reported but not done: {lost}")
         return self.seen
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        """Start a server; it logs to a file, because an unread pipe would fill up."""
-        with self._log.open("ab") as log:
-            return subprocess.Popen(self._command, stderr=log)
-
     @asynccontextmanager
-    async def _serving(self) -> AsyncGenerator[subprocess.Popen[bytes]]:
+    async def _serving(self) -> AsyncGenerator[Server]:
         """Run a server until it is killed."""
-        process = self._started()
+        process = Server(self._command, None)
         try:
             while not await _listens(self._port):
-                assert process.poll() is None, self._log.read_text()
+                assert process.poll() is None, process.ended()
                 await asyncio.sleep(0.05)
             yield process
         finally:
-            process.kill()
-            process.wait()
+            process.close()
 
     def _expect(self, holds: bool, otherwise: str) -> None:
         if not holds:
