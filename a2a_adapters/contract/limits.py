@@ -49,8 +49,9 @@ class Limits:
         recovery_attempts: Number of processes that may die while resuming a task before it fails;
             0 resumes no task. Deaths before the agent had any effect do not count.
         finished_bytes: Maximum size of finished tasks in memory; half of it for one owner.
-        running_bytes: Maximum size of the messages being answered, their answers beyond 64 KiB
-            each, and the tasks waiting for their callers; half of it for one owner.
+        running_bytes: Maximum memory of the messages being answered, their answers beyond 64 KiB
+            each (twice their size), and the tasks waiting for their callers; half of it for one
+            owner.
         conversations: Number of conversations whose history is kept.
         history_messages: Number of messages kept of each conversation.
         history_bytes: Maximum size of the history of all conversations in memory, or of each

@@ -234,7 +234,15 @@ class AdapterExecutor(AgentExecutor):
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
         holds = self._holds and self.adapter.holds_text
-        writer = TaskWriter(queue, *names, ours, by_whole=by_whole, holds=holds, active=active)
+        writer = TaskWriter(
+            queue,
+            *names,
+            ours,
+            by_whole=by_whole,
+            holds=holds,
+            active=active,
+            remembers=self.adapter.uses_history,
+        )
         calls.request = request
         calls.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
         writer.observed = calls.observed

@@ -94,6 +94,7 @@ class TaskWriter:
         by_whole: Whether the last chunk of a text holds all of it, in place of the chunks before.
         holds: Whether text waits until it is accepted.
         active: The extensions that the caller activated.
+        remembers: Whether `said` collects the answer.
     """
 
     def __init__(
@@ -106,8 +107,10 @@ class TaskWriter:
         by_whole: bool = False,
         holds: bool = False,
         active: frozenset[str] = frozenset(),
+        remembers: bool = False,
     ) -> None:
         self.observed = ObservedRun()
+        self.remembers = remembers
         self.holds = holds
         self._held: list[str] = []
         self._active = active
@@ -253,14 +256,14 @@ class TaskWriter:
         """End the answer's artifact; later text begins another."""
         if not self._artifact_id:
             return
-        text = "".join(self._chunks)
-        if self._by_whole or not text:  # nothing is left of what was withdrawn
-            await self._artifact(self._answer(text), append=False, last=True)
+        # Nothing may be left of what was withdrawn.
+        if self._by_whole or not any(self._chunks):
+            await self._artifact(self._answer("".join(self._chunks)), append=False, last=True)
         elif self._joining:
             await self._joining.append_text(self._artifact_id, "", last=True)
         else:
             await self._artifact(self._answer("", is_begun=False), append=True, last=True)
-        if text:
+        if self.remembers and (text := "".join(self._chunks)):
             self.said.append(Text(text))
         self._artifact_id = ""
         self._chunks.clear()
@@ -272,7 +275,8 @@ class TaskWriter:
             return
         said, parts = agent_parts(output.parts)
         self._artifacts += 1
-        self.said.extend(said)
+        if self.remembers:
+            self.said.extend(said)
         artifact = Artifact(
             name=replace_surrogates(output.name),
             description=replace_surrogates(output.description),

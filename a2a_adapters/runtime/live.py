@@ -41,8 +41,14 @@ _UPDATES_PER_TURN = 32
 _UNCOUNTED_BYTES = 64 * 1024
 """An answer is counted in steps of this size."""
 
-_CHUNK_BYTES = 64
-"""The overhead of a chunk."""
+_EVENT_BYTES = 64
+"""The overhead of an artifact."""
+
+_PLACE_BYTES = 16
+"""The places of a chunk in lists."""
+
+_COPIES = 2
+"""An answer is held as chunks or as one string, and as the artifact of its task."""
 
 logger = logging.getLogger(__name__)
 
@@ -199,7 +205,7 @@ class LiveTask:
                 publish(self._text.next("", last=True), self.subscribers, self)
                 self._end_text()
         if isinstance(event, TaskArtifactUpdateEvent):
-            self._count(event.ByteSize())
+            self._count(event.ByteSize() + _EVENT_BYTES)
         self._snapshot = None
         self._fold(event)
         await self._save_and_publish(event, kept)
@@ -244,7 +250,7 @@ class LiveTask:
         """Append to a text artifact; its first chunk creates it."""
         if self.is_terminal or self._task is None:
             return
-        self._count(len(text))
+        self._count(text.__sizeof__() + _PLACE_BYTES)
         stream = self._text
         update: AnyUpdate
         if stream is None or stream.artifact_id != artifact_id:
@@ -278,10 +284,11 @@ class LiveTask:
         Raises:
             AnswersTooLargeError: No memory is left.
         """
-        self._uncounted += size + _CHUNK_BYTES
+        self._uncounted += size
         if self._uncounted > _UNCOUNTED_BYTES:
             size, self._uncounted = self._uncounted, 0  # first: the failure counts, too
-            self._grow(self, size)
+            self._updates = -1  # lets the readers run after the next update
+            self._grow(self, _COPIES * size)
 
     async def truncate(self, artifacts: int) -> None:
         """Drop all artifacts but the first ones, and publish the task."""

@@ -39,7 +39,10 @@ _PAUSES = (0.1, 1.0, 5.0, 30.0)
 _SAVE_SECONDS = 4.0
 """Maximum time that a listing waits for unsaved tasks."""
 
-_TOO_LARGE = "The answer is too large beside all others that are being written; try again later."
+_TOO_LARGE = (
+    "The answer is too large: this agent has {} bytes of memory for all answers that are being "
+    "written. Large results belong into files, of which an answer holds the URL."
+)
 
 _LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
@@ -347,9 +350,9 @@ class LiveTasks:
             self.end_oldest_waiting(live.owner)
             grown, limit = live.grown + size, self._limits.running_bytes
             raise AnswersTooLargeError(
-                _TOO_LARGE,
-                f"no room for {grown} bytes of its answer beside the others; "
-                f"Limits.running_bytes is {limit}",
+                _TOO_LARGE.format(limit),
+                f"no room for the {grown} bytes of memory of its answer beside the others; "
+                f"Limits.running_bytes is {limit}; large results belong into files",
             )
         live.grown += size
 

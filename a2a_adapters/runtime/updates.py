@@ -28,6 +28,7 @@ from a2a_adapters.protocol.encoding import (
     text_chunk_head,
     text_chunk_to_json,
 )
+from a2a_adapters.storage.quota import task_size
 
 if TYPE_CHECKING:
     from collections import deque
@@ -60,7 +61,7 @@ class Update:
         self.version = version
         """The stored version that is owed to push receivers; 0 if none is."""
         self.is_progress = is_progress
-        self.size = event.ByteSize()
+        self.size = task_size(event) if isinstance(event, Task) else event.ByteSize()
         """About how many bytes it takes."""
         self.readers = 0
         """Number of subscribers that hold it."""

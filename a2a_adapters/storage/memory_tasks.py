@@ -22,7 +22,7 @@ from a2a.utils.task import (
 from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
 from a2a_adapters.storage.journal import Page, PagedStore
-from a2a_adapters.storage.quota import Quota, memory_size
+from a2a_adapters.storage.quota import Quota, memory_size, task_size
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -197,7 +197,7 @@ class TaskIndex:
         A small terminal task is kept as bytes: a quarter of the size. All maps share its id.
         """
         is_going_on = task.status.state not in states.TERMINAL
-        if is_going_on or task.ByteSize() > LARGE_BYTES:
+        if is_going_on or task_size(task) > LARGE_BYTES:
             self._kept[task_id] = task
         else:
             self._kept.pop(task_id, None)

@@ -74,9 +74,21 @@ _VALUE_FACTOR = 24
 """Maximum ratio of a JSON value's size in memory to that on the wire."""
 
 
+_LARGE_TEXT = 64 * 1024
+
+
+def task_size(task: Task) -> int:
+    """Return the size of a task in bytes, or about that of its text if it is large.
+
+    `ByteSize` serializes the task, and takes twice its size while it does.
+    """
+    text = sum(len(part.text) for artifact in task.artifacts for part in artifact.parts)
+    return text if text > _LARGE_TEXT else task.ByteSize()
+
+
 def memory_size(kept: Task | Message) -> int:
     """Return about how many bytes of memory a task or message takes."""
-    size = kept.ByteSize()
+    size = task_size(kept) if isinstance(kept, Task) else kept.ByteSize()
     if size <= _FLAT_BYTES:
         return size + _FLAT_BYTES
     if isinstance(kept, Message):

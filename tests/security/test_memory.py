@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
@@ -108,7 +111,7 @@ async def test_answers_that_are_being_written_count_as_running():
             yield "x" * 10 * KIB
         await gate.wait()
 
-    options = ServerOptions(limits=Limits(running_bytes=500 * KIB), authentication=TOKENS)
+    options = ServerOptions(limits=Limits(running_bytes=1000 * KIB), authentication=TOKENS)
     async with serving(talk, options=options) as http:
 
         async def begin(headers):
@@ -134,7 +137,7 @@ async def test_answers_that_are_being_written_count_as_running():
         assert (await written(await begin(ANN), ANN))[0] == "TASK_STATE_WORKING"
         state, message = await written(await begin(ANN), ANN)
         assert state == "TASK_STATE_FAILED"
-        assert "too large beside all others" in message["parts"][0]["text"]
+        assert "files, of which an answer holds the URL" in message["parts"][0]["text"]
         assert (await written(await begin(BOB), BOB))[0] == "TASK_STATE_WORKING"
         short = await call(http, "SendMessage", say("short"), ANN)
         assert short["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -142,6 +145,42 @@ async def test_answers_that_are_being_written_count_as_running():
         async with asyncio.timeout(60):
             while (await written(await begin(ANN), ANN))[0] == "TASK_STATE_FAILED":
                 pass
+
+
+def memory(kind):
+    found = re.search(rf"{kind}:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) * KIB
+
+
+def reset_peak():
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory from /proc")
+@pytest.mark.parametrize("method", ["SendMessage", "SendStreamingMessage"])
+async def test_a_large_answer_takes_little_more_memory_than_its_limit(method):
+    limit = 64 * KIB * KIB
+
+    async def talk(text):
+        for number in range(200):
+            yield f"{number:03}" + "x" * KIB * KIB
+            await asyncio.sleep(0)
+
+    async with running(build_app(talk, options=limited(running_bytes=limit))) as url:
+        reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split(":"))
+        body = json.dumps(rpc(method, say("go")))
+        head = "POST / HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nConnection: close\r\n"
+        before = reset_peak()
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        end = b""
+        while read := await reader.read(64 * KIB):
+            end = (end + read)[-2000:]
+        writer.close()
+        grown = memory("VmHWM") - before
+    if method == "SendStreamingMessage":
+        assert f"{limit} bytes of memory for all answers".encode() in end
+    assert grown < 1.5 * limit + 32 * KIB * KIB, f"{grown / limit:.2f} of the limit"
 
 
 async def test_waiting_tasks_are_ended_when_memory_is_full():
