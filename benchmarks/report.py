@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -20,6 +21,25 @@ LABELS = {
     "starlette": "bare Starlette ²",
 }
 
+MODELS = {"serve": "**a2a-adapters**", "sdk": "a2a-sdk"}
+"""The servers under the load of models."""
+
+MODEL_STREAMS = (100, 300, 600, 1000)
+
+MODELS_NOTE = """\
+## Many conversations at once
+
+Streams of an agent that says a token every 20 ms like a language model, 400 tokens each, at one
+server process on one core; their starts are spread over two seconds.
+"""
+
+MODELS_COLUMNS = """\
+- Said to read: time from the agent's token to its arrival at the client, which users feel.
+- First token: time from the request to the first token.
+- Slowest `/livez`: a health check on a new connection, twice a second while all streams run.
+- Busiest client: the clients read in two processes, which are not the limit.
+"""
+
 STORAGES = {
     "memory": "memory",
     "sqlite": "SQLite",
@@ -33,6 +53,10 @@ INTRODUCTION = """\
 Measured by `make bench`. Each server runs in a separate process, on loopback, with the same uvicorn
 settings and the same agent. The rounds alternate between the servers; the figures are medians of
 the rounds, the ratios medians of the ratios in each round.
+"""
+
+MESSAGES = """\
+## Messages and events
 """
 
 NOTES = """\
@@ -74,8 +98,15 @@ framework or the other server alone.
 
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
-    sections = [INTRODUCTION, _table(figures, names), NOTES, CONCURRENCY, _storages(figures)]
-    sections += [_targets(figures), machine(names)]
+    sections = [INTRODUCTION, MODELS_NOTE, models_table(figures), MODELS_COLUMNS, MESSAGES]
+    sections += [
+        _table(figures, names),
+        NOTES,
+        CONCURRENCY,
+        _storages(figures),
+        _targets(figures),
+        machine(names),
+    ]
     return "\n".join(sections)
 
 
@@ -95,6 +126,24 @@ def _table(figures: Figures, names: list[str]) -> str:
         kept = figures["memory", name]
         cells.append(f"{median(kept):.1f}" if kept and name != "starlette" else "-")
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def models_table(figures: Figures, streams: Iterable[int] = MODEL_STREAMS) -> str:
+    """Return the table of streams that talk like models."""
+    columns = ["said to read, p50", "p99", "first token, p99", "slowest `/livez`"]
+    columns += ["CPU per token", "busiest client"]
+    lines = [f"| streams | server | {' | '.join(columns)} |", f"|---:|---|{'---:|' * len(columns)}"]
+    for count in streams:
+        for name, label in MODELS.items():
+            cells = [str(count), label]
+            for measure in ("p50", "p99", "first", "livez", "CPU", "client"):
+                values = figures[f"{count} {measure}", name]
+                unit = {"CPU": "us", "client": "% of a core"}.get(measure, "ms")
+                cells.append(
+                    f"{median(values):,.{int(median(values) < 100)}f} {unit}" if values else "-"
+                )
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

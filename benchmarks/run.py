@@ -22,6 +22,7 @@ import report
 import uvloop
 from bindings import bindings
 from concurrency import concurrency, drawn
+from models import models
 from processes import DATA, HERE, Process, interpreter, python, start
 from pushes import pushes
 from sizes import sizes
@@ -46,6 +47,7 @@ def main() -> None:
     figures: report.Figures = defaultdict(list)
     DATA.mkdir(parents=True, exist_ok=True)
     gc.disable()  # exclude the client's own pauses
+    models(figures, options.memory_rounds)
     with running(names, "echo") as echo, running(names, "stream") as stream:
         for number in range(options.rounds):
             say(f"round {number + 1} of {options.rounds}")

@@ -1,9 +1,9 @@
 """The compared servers, one function each: `python servers.py NAME AGENT PORT`.
 
-Every server runs the same three agents: `echo` repeats the text, `stream` answers with the number
-of words given by the text, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
-runs those of `autogen_runs.py` and `tool_calls.py`, too. Servers that store tasks find the
-database's URL in STORAGE.
+Every server runs the same agents: `echo` repeats the text, `stream` answers with the number
+of words given by the text, `talk` with the number of tokens, one every 20 ms, `sleep` (a LangChain
+runnable) after 0.2 s in a blocking call. Ours runs those of `autogen_runs.py` and `tool_calls.py`,
+too. Servers that store tasks find the database's URL in STORAGE.
 """
 
 from __future__ import annotations
@@ -29,6 +29,18 @@ async def stream(text: str) -> AsyncGenerator[str]:
     for number in range(int(text)):
         yield f"word{number} "
         await asyncio.sleep(0)
+
+
+TOKEN_SECONDS = 0.02
+
+
+async def talk(text: str) -> AsyncGenerator[str]:
+    """Say the requested number of tokens at the pace of a model; each is the time it was said."""
+    began = time.monotonic()
+    for number in range(int(text)):
+        if (pause := began + number * TOKEN_SECONDS - time.monotonic()) > 0:
+            await asyncio.sleep(pause)
+        yield f"<{time.monotonic():.4f}>"
 
 
 async def waiting(_text: str) -> AsyncGenerator[str]:
@@ -60,7 +72,9 @@ def target_of(agent: str):
         return MAKERS[agent]
     if agent == "typed":
         return typed()
-    return {"echo": echo, "stream": stream, "waiting": waiting, "outputs": outputs}[agent]
+    return {"echo": echo, "stream": stream, "talk": talk, "waiting": waiting, "outputs": outputs}[
+        agent
+    ]
 
 
 def roomy(agent: str):
@@ -252,7 +266,7 @@ def sdk_handler(agent: str, task_store):
                 await updater.add_artifact([Part(text=await echo(text))], artifact_id="answer")
             else:
                 append = False
-                async for word in stream(text):
+                async for word in target_of(agent)(text):
                     parts = [Part(text=word)]
                     await updater.add_artifact(parts, artifact_id="answer", append=append)
                     append = True
@@ -406,6 +420,11 @@ SERVERS = {
 
 
 def main(name: str, agent: str, port: str) -> None:
+    if name == "serve":  # with its defaults, as users run it
+        from a2a_adapters import Limits, ServerOptions, serve
+
+        serve(target_of(agent), port=int(port), options=ServerOptions(limits=Limits(runs=2000)))
+        return
     app = SERVERS[name](agent)
     uvicorn.run(
         app,

@@ -1,0 +1,150 @@
+"""Streams of agents that talk like a language model: `python benchmarks/models.py`.
+
+Many streams at once, each with a token every 20 ms; their starts are spread over two seconds. The
+clients read in processes of their own: the last column shows how busy the busiest one was, so that
+it can be seen that they are not the limit. Every token holds the time at which it was said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+
+import uvloop
+from load import COMPLETED, Reader, request
+from processes import Process, start
+from report import MODEL_STREAMS, MODELS, Figures, models_table
+from servers import TOKEN_SECONDS
+
+TOKENS = 400
+SPREAD_SECONDS = 2
+CLIENTS = 2
+MOST = {"sdk": 300}
+"""The number of streams beyond which a server would take minutes."""
+
+_SAID = re.compile(rb"<([\d.]+)>")
+_PROBE_SECONDS = 0.5
+
+
+def models(
+    figures: Figures, rounds: int, streams: Sequence[int] = MODEL_STREAMS, tokens: int = TOKENS
+) -> None:
+    """Measure all servers in interleaved rounds."""
+    for _ in range(rounds):
+        for count in streams:
+            for name in MODELS:
+                if count <= MOST.get(name, count):
+                    with start(name, "talk") as server:
+                        for measure, value in measured(server, count, tokens).items():
+                            figures[f"{count} {measure}", name].append(value)
+
+
+def measured(server: Process, streams: int, tokens: int) -> dict[str, float]:
+    """Let clients read `streams` streams; return the figures."""
+    before, began = server.processor_seconds(), time.monotonic()
+    each = streams // CLIENTS
+    command = [sys.executable, __file__, "client", str(server.port), str(each), str(tokens)]
+    probes = []
+    with ExitStack() as stack:
+        files = [stack.enter_context(TemporaryFile()) for _ in range(CLIENTS)]
+        clients = [subprocess.Popen(command, stdout=file) for file in files]
+        while any(client.poll() is None for client in clients):
+            time.sleep(_PROBE_SECONDS)
+            if SPREAD_SECONDS < time.monotonic() - began < tokens * TOKEN_SECONDS:
+                probes.append(probe(server.port))
+        taken = server.processor_seconds() - before
+        read = []
+        for file in files:
+            file.seek(0)
+            read.append(json.load(file))
+    delays = sorted(delay for one in read for delay in one["delays"])
+    firsts = sorted(first for one in read for first in one["firsts"])
+    if len(delays) != each * CLIENTS * tokens:
+        raise RuntimeError(f"{len(delays)} tokens of {each * CLIENTS} streams of {tokens}")
+    return {
+        "p50": delays[len(delays) // 2] * 1e3,
+        "p99": delays[len(delays) * 99 // 100] * 1e3,
+        "first": firsts[len(firsts) * 99 // 100] * 1e3,
+        "livez": max(probes, default=0) * 1e3,
+        "CPU": taken / len(delays) * 1e6,
+        "client": max(one["busy"] for one in read) * 100,
+    }
+
+
+def probe(port: int) -> float:
+    """Return how long a health check takes on a new connection."""
+    began = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    connection.request("GET", "/livez")
+    connection.getresponse().read()
+    connection.close()
+    return time.monotonic() - began
+
+
+class Listener(Reader):
+    """Notes how old each token is when it is read."""
+
+    def __init__(self, delays: list[float], firsts: list[float]) -> None:
+        super().__init__(COMPLETED)
+        self._delays = delays
+        self._firsts = firsts
+        self._has_begun = False
+
+    def data_received(self, data: bytes) -> None:
+        now = time.monotonic()
+        said = _SAID.findall(data)
+        if said and not self._has_begun:
+            self._has_begun, self._waiting = True, False
+            self._firsts.append(time.perf_counter() - self._sent)
+        self._delays += [now - float(each) for each in said]
+        super().data_received(data)
+
+
+async def listen(port: int, streams: int, tokens: int) -> dict[str, object]:
+    """Read streams; return the delays, and the share of a core that this took."""
+    delays: list[float] = []
+    firsts: list[float] = []
+    loop = asyncio.get_running_loop()
+
+    async def one(number: int) -> None:
+        await asyncio.sleep(number * SPREAD_SECONDS / streams)
+        _, reader = await loop.create_connection(
+            lambda: Listener(delays, firsts), "127.0.0.1", port
+        )
+        reader.start(iter([request("SendStreamingMessage", str(tokens))]))
+        await reader.done
+
+    began = time.monotonic()
+    await asyncio.gather(*map(one, range(streams)))
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    busy = (usage.ru_utime + usage.ru_stime) / (time.monotonic() - began)
+    return {"delays": delays, "firsts": firsts, "busy": busy}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["client"]:
+        print(json.dumps(uvloop.run(listen(*map(int, sys.argv[2:])))))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=TOKENS)
+    parser.add_argument("--streams", type=int, nargs="+", default=MODEL_STREAMS)
+    options = parser.parse_args()
+    figures: Figures = defaultdict(list)
+    models(figures, options.rounds, options.streams, options.tokens)
+    print(models_table(figures, options.streams))
+
+
+if __name__ == "__main__":
+    main()
