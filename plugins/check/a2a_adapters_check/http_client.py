@@ -17,6 +17,7 @@ from a2a_adapters.calling.http import MAX_BYTES, make_client
 from a2a_adapters.calling.json_http import event_data
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
+from a2a_adapters.net.proxies import Proxies
 
 if TYPE_CHECKING:
     import ssl
@@ -116,7 +117,7 @@ def make_http_client(
         tls=tls,
     )
     make = partial(make_client, origin, options)
-    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE), tls)
+    return HttpClient(make, auth, min(_PATIENCE, seconds / _SHARE), proxy, tls)
 
 
 class HttpClient:
@@ -126,6 +127,7 @@ class HttpClient:
         make: Makes a client with the given credentials.
         auth: The caller's credentials.
         patience: Timeout of a request in seconds.
+        proxy: The proxy, as `RemoteOptions.proxy`, for calls over other protocols.
         tls: The TLS settings of raw requests; by default certificates are verified.
     """
 
@@ -134,9 +136,11 @@ class HttpClient:
         make: Callable[[httpx.Auth | None], httpx.AsyncClient],
         auth: httpx.Auth | None,
         patience: float,
+        proxy: str | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.patience = patience
+        self.proxy = proxy
         self._tls = tls
         self._make = make
         self._auth = auth
@@ -201,9 +205,11 @@ class HttpClient:
         """Send a GET request with exactly these headers, on a connection of its own.
 
         Returns:
-            The head of the response; nothing without one.
+            The head of the response; nothing without one, or behind a proxy, which sends its own.
         """
         target = httpx.URL(url)
+        if Proxies(self.proxy).of(target):
+            return b""
         is_tls = target.scheme == "https"
         port = target.port or (443 if is_tls else 80)
         lines = [f"GET {target.raw_path.decode('ascii')} HTTP/1.1", *headers, "", ""]
