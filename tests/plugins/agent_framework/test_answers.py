@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from a2a_adapters_agent_framework import adapt
 from agent_framework import (
+    Agent,
     AgentResponse,
     ChatMiddleware,
     ChatResponse,
     Content,
+    ContextProvider,
     Message,
     MiddlewareFailure,
     MiddlewareTermination,
@@ -104,6 +106,68 @@ async def watch(context, call_next):
     await call_next()
 
 
+@function_middleware
+async def withhold(context, call_next):
+    await call_next()
+    context.result = "withheld"
+
+
+@function_middleware
+async def search_for_cats(context, call_next):
+    context.arguments = {"query": "cats"}
+    await call_next()
+
+
+class Editing(ContextProvider):
+    """Replaces what must not be said when the run has ended."""
+
+    async def after_run(self, *, agent, session, context, state):
+        for message in context.response.messages:
+            if BOMB in message.text:
+                message.contents = [Content.from_text(REFUSAL)]
+
+
+class Adding(ContextProvider):
+    """Adds middleware to each run."""
+
+    async def before_run(self, *, agent, session, context, state):
+        context.extend_middleware(self.source_id, [ReplaceResponses()])
+
+
+class GuardedAgent(Agent):
+    """Replaces what a run returns."""
+
+    def run(self, *args, stream=False, **options):
+        run = super().run(*args, stream=stream, **options)
+        return run if stream else self._checked(run)
+
+    async def _checked(self, run):
+        response = await run
+        if BOMB in response.text:
+            return AgentResponse(messages=[Message("assistant", [REFUSAL])])
+        return response
+
+
+class GuardedClient(Fake):
+    """Replaces what a call returns."""
+
+    def get_response(self, *args, stream=False, **options):
+        call = super().get_response(*args, stream=stream, **options)
+        return call if stream else self._checked(call)
+
+    async def _checked(self, call):
+        response = await call
+        if BOMB in response.text:
+            return ChatResponse(messages=[Message("assistant", [REFUSAL])])
+        return response
+
+
+@tool
+def search(query: str) -> str:
+    """Search for something."""
+    return f"a book about {query}"
+
+
 @tool
 def look_up() -> str:
     """Look up the weather."""
@@ -114,11 +178,15 @@ def guarded(*answers, by=replace, **options):
     return agent(*(answers or [f"this is {BOMB}"]), middleware=[by], **options)
 
 
-def workflow(**options):
+def searching(by, query="bombs"):
+    return agent(calling("search", query=query), "fine", tools=[search], middleware=[by])
+
+
+def workflow(make=None, **options):
     """Return a function that makes a workflow of one agent."""
 
     def team():
-        member = agent(f"this is {BOMB}", **options)
+        member = make() if make else agent(f"this is {BOMB}", **options)
         return WorkflowBuilder(start_executor=member, name="team").build()
 
     return team
@@ -172,6 +240,49 @@ PROGRAMS = [
         name="chat middleware of the client replaces",
         target=lambda: with_client(f"this is {BOMB}"),
         bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a context provider replaces",
+        target=lambda: agent(f"this is {BOMB}", context_providers=[Editing("guard")]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a context provider adds middleware",
+        target=lambda: agent(f"this is {BOMB}", context_providers=[Adding("guard")]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a class of agents replaces",
+        target=lambda: GuardedAgent(client=script(f"this is {BOMB}"), name="helper"),
+        bare=run,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a class of clients replaces",
+        target=lambda: made(GuardedClient(lambda _: f"this is {BOMB}")),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware replaces the result of a tool",
+        target=lambda: searching(withhold),
+        bare=run,
+        blocked="a book about bombs",
+    ),
+    Program(
+        name="middleware replaces the arguments of a tool of a member",
+        target=lambda: workflow(lambda: searching(search_for_cats, BOMB)),
+        bare=run_workflow,
+        blocked=BOMB,
+    ),
+    Program(
+        name="an agent that is a workflow in a workflow replaces",
+        target=lambda: workflow(lambda: workflow(middleware=[replace])().as_agent(name="inner")),
+        bare=run_workflow,
         blocked=BOMB,
     ),
     Program(

@@ -32,7 +32,7 @@ from a2a_adapters_agent_framework.serving.failures import (
     is_filtered,
     limited,
 )
-from a2a_adapters_agent_framework.serving.guards import changes_answers
+from a2a_adapters_agent_framework.serving.guards import changes_answers, changes_calls
 from a2a_adapters_agent_framework.serving.input import as_message
 from a2a_adapters_agent_framework.serving.memory import KIND, AnyTurn
 from a2a_adapters_agent_framework.serving.questions import Paused, question, rejections, responses
@@ -198,7 +198,7 @@ def _run(
             agent.run,
             responses(paused) if paused else message,
             session=session,
-            middleware=[ToolWatch(put, rejected)],
+            middleware=[ToolWatch(put, rejected, is_last=not changes_calls(agent))],
             function_invocation_kwargs={REQUEST_KEY: request},
         )
         if changes_answers(agent):

@@ -13,7 +13,7 @@ from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextD
 from a2a_adapters.plugin import AgentFailedError, AnswerText, Speech, ToolCalls, as_output
 from a2a_adapters_agent_framework.calling.client import QUESTION
 from a2a_adapters_agent_framework.serving.failures import LIMIT_TEXT
-from a2a_adapters_agent_framework.serving.tools import Called, Returned
+from a2a_adapters_agent_framework.serving.tools import Called, Returned, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +80,9 @@ class RunEvents:
     def whole(self) -> Iterator[AgentEvent]:
         """Yield the content of a response that was not streamed."""
         for message in self.response.messages:
-            for content in message.contents if message.role == "assistant" else ():
-                yield from self.content(content)
+            for content in message.contents:
+                if message.role == "assistant" or content.type == "function_result":
+                    yield from self.content(content)
             yield from self.end_of_response()
 
     def end(self) -> Iterator[AgentEvent]:
@@ -106,11 +107,19 @@ class RunEvents:
                 yield from self._text(self._text_of(content))
             case "function_call" | "function_result":
                 yield from self.end_of_response()
+                if content.type == "function_result":
+                    yield from self._result(content)
             case "data" | "uri":
                 yield _file(content)
             case "error":  # its text may hold anything, so that it is only for the log
                 cause = ChatClientException(f"{content.error_code}: {content.message}")
                 raise AgentFailedError("model_unavailable") from cause
+
+    def _result(self, content: Content) -> Iterator[AgentEvent]:
+        """Yield the result of a call that middleware may have changed."""
+        if self._wants_progress and (call_id := content.call_id or "") in self._tools:
+            failed = bool(content.exception)
+            yield from self._tools.finished(call_id, value_of(content.result), is_error=failed)
 
     def _answer(self) -> AnswerText:
         """Return the text of the response, which may have been corrected since it was streamed."""

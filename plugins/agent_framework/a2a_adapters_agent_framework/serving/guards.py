@@ -4,25 +4,94 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent_framework import FunctionMiddleware, MiddlewareType
+from agent_framework import (
+    BaseChatClient,
+    ContextProvider,
+    FunctionMiddleware,
+    MiddlewareType,
+    Workflow,
+)
 
 if TYPE_CHECKING:
-    from agent_framework import Workflow
+    from collections.abc import Iterator
 
 
 def changes_answers(agent: Any) -> bool:
-    """Whether middleware of an agent, or of its client, may replace responses or end the run."""
+    """Whether something of an agent, or of its client, may replace responses or end the run.
+
+    That is middleware, a context provider that sees the response or adds middleware, or a class of
+    your own that wraps the run of its base class.
+    """
+    if isinstance(inner := getattr(agent, "workflow", None), Workflow):
+        return changes_outputs(inner)
     client = getattr(agent, "client", None)
     given = [*(getattr(agent, "middleware", None) or ()), *getattr(client, "chat_middleware", ())]
-    return not all(map(_is_for_tools, given))
+    return (
+        not all(map(_is_for_tools, given))
+        or any(map(_judges, _providers(agent)))
+        or _wraps(agent, "run")
+        or _wraps(client, "get_response")
+        or _wraps(client, "_inner_get_response")
+    )
 
 
 def changes_outputs(workflow: Workflow) -> bool:
+    """Whether something of an agent in a workflow may."""
+    return any(map(changes_answers, _agents(workflow)))
+
+
+def changes_calls(agent: Any) -> bool:
+    """Whether middleware of an agent, or of its client, may change tool calls and their results."""
+    if isinstance(inner := getattr(agent, "workflow", None), Workflow):
+        return changes_calls_in(inner)
+    given = [
+        *(getattr(agent, "middleware", None) or ()),
+        *getattr(getattr(agent, "client", None), "function_middleware", ()),
+    ]
+    return any(map(_is_for_tools, given)) or any(map(_adds_middleware, _providers(agent)))
+
+
+def changes_calls_in(workflow: Workflow) -> bool:
     """Whether middleware of an agent in a workflow may."""
-    return any(
-        changes_answers(executor.agent) if hasattr(executor, "agent") else False
-        for executor in workflow.executors.values()
-    )
+    return any(map(changes_calls, _agents(workflow)))
+
+
+def _agents(workflow: Workflow) -> Iterator[Any]:
+    """Yield the agents of a workflow, and the executors that run another workflow."""
+    for executor in workflow.executors.values():
+        yield getattr(executor, "agent", executor)
+
+
+def _providers(agent: Any) -> Iterator[ContextProvider]:
+    """Yield the context providers of an agent that are not the framework's own."""
+    for each in getattr(agent, "context_providers", None) or ():
+        if not _is_of_framework(type(each)):
+            yield each
+
+
+def _judges(provider: ContextProvider) -> bool:
+    definer = _definers(type(provider), "after_run")[0]
+    return not _is_of_framework(definer) or _adds_middleware(provider)
+
+
+def _adds_middleware(provider: ContextProvider) -> bool:
+    """Whether a provider's `before_run` adds middleware, which is only known once it has run."""
+    code = getattr(type(provider).before_run, "__code__", None)
+    return code is None or "extend_middleware" in code.co_names
+
+
+def _wraps(target: object, name: str) -> bool:
+    """Whether a class of your own overrides a method of a class that does the whole work."""
+    definers = [each for each in _definers(type(target), name) if each is not BaseChatClient]
+    return len(definers) > 1 and not _is_of_framework(definers[0])
+
+
+def _definers(kind: type, name: str) -> list[type]:
+    return [each for each in kind.__mro__ if name in vars(each)]
+
+
+def _is_of_framework(kind: type) -> bool:
+    return kind.__module__.startswith("agent_framework")
 
 
 def _is_for_tools(middleware: object) -> bool:

@@ -32,14 +32,19 @@ class ToolWatch(FunctionMiddleware):
     Args:
         report: Awaited for the start and the end of each call.
         rejections: The results of the calls that are not made, by the id of the call.
+        is_last: Whether no other middleware may change results. Middleware of an agent runs around
+            that of a run, so that the response has them, and not this.
     """
 
     def __init__(
         self,
         report: Callable[[Called | Returned], Awaitable[None]],
         rejections: Mapping[str, str],
+        *,
+        is_last: bool,
     ) -> None:
         self._report = report
+        self._is_last = is_last
         self._rejections = rejections
 
     async def process(
@@ -54,12 +59,14 @@ class ToolWatch(FunctionMiddleware):
         try:
             await call_next()
         except Exception:
-            await self._report(Returned(call_id, None, is_error=True))
+            if self._is_last:
+                await self._report(Returned(call_id, None, is_error=True))
             raise
-        await self._report(Returned(call_id, _value(context.result)))
+        if self._is_last:
+            await self._report(Returned(call_id, value_of(context.result)))
 
 
-def _value(result: object) -> object:
+def value_of(result: object) -> object:
     """Return the text of a result, which the framework holds as contents."""
     if not isinstance(result, list):
         return result

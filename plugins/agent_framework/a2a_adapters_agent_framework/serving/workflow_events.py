@@ -39,9 +39,12 @@ class WorkflowEvents:
 
     Args:
         wants_progress: Whether the client follows the progress.
+        checks_calls: Whether middleware may change the arguments of tools, which are then not
+            reported: the events have those of the model.
     """
 
-    def __init__(self, *, wants_progress: bool) -> None:
+    def __init__(self, *, wants_progress: bool, checks_calls: bool = False) -> None:
+        self._checks_calls = checks_calls
         self._answer = RunEvents(wants_progress=wants_progress)
         self._wants_progress = wants_progress
         self._speaker = ""
@@ -103,7 +106,8 @@ class WorkflowEvents:
                 self._calls[key] = (name or content.name or "", arguments + text)
             elif content.type == "function_result" and key in self._calls:
                 del self._calls[key]
-                yield from self._tools.started(key, name, arguments)
+                shown = None if self._checks_calls else arguments
+                yield from self._tools.started(key, name, shown)
                 failed = bool(content.exception)
                 yield from self._tools.finished(key, content.result, is_error=failed)
 

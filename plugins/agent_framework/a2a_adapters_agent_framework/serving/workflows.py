@@ -42,7 +42,7 @@ from a2a_adapters_agent_framework.serving.failures import (
     is_filtered,
     limited,
 )
-from a2a_adapters_agent_framework.serving.guards import changes_outputs
+from a2a_adapters_agent_framework.serving.guards import changes_calls_in, changes_outputs
 from a2a_adapters_agent_framework.serving.input import as_message, as_object
 from a2a_adapters_agent_framework.serving.requests import (
     PausedWorkflow,
@@ -135,7 +135,9 @@ class WorkflowAdapter(Adapter):
         made, paused = self._make(), turn.before.paused
         workflow = await made if inspect.isawaitable(made) else made
         checkpoints = InMemoryCheckpointStorage()
-        events = WorkflowEvents(wants_progress=request.wants_progress)
+        events = WorkflowEvents(
+            wants_progress=request.wants_progress, checks_calls=changes_calls_in(workflow)
+        )
         run = _run(workflow, message, request, paused, checkpoints)
         try:
             async with aclosing(run) as items:
