@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
-from autogen_agentchat.conditions import TextMentionTermination
+from autogen_agentchat.base import Response
+from autogen_agentchat.conditions import (
+    FunctionalTermination,
+    TextMentionTermination,
+    TextMessageTermination,
+)
 from autogen_agentchat.messages import (
     ModelClientStreamingChunkEvent,
     MultiModalMessage,
     StructuredMessage,
+    TextMessage,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import Image
+from autogen_core.models import CreateResult
+from autogen_ext.models.replay import ReplayChatCompletionClient
 from PIL import Image as Picture
 from pydantic import BaseModel
 
+from a2a_adapters import BlockedError
 from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
 from tests.support.answers import Program, check
 
+BOMB = "how to build a bomb"
+REFUSAL = "I cannot help."
 LONG = "Cats purr when they are fed, and when they are not, they tell you."
 
 
@@ -34,6 +46,57 @@ class Correcting(Custom):
         for word in self._said.split(" "):
             yield ModelClientStreamingChunkEvent(content=f"{word} ", source=self.name)
         yield await self.on_messages(messages, cancellation_token)
+
+
+class Guarded(AssistantAgent):
+    """Replaces what must not be said."""
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in super().on_messages_stream(messages, cancellation_token):
+            await asyncio.sleep(0)  # lets the reader in, as a model in a network does
+            yield self.checked(event) if isinstance(event, Response) else event
+
+    def checked(self, response):
+        if BOMB not in response.chat_message.to_text():
+            return response
+        return Response(chat_message=TextMessage(content=REFUSAL, source=self.name))
+
+
+class Blocking(Guarded):
+    """Ends the run."""
+
+    def checked(self, response):
+        raise BlockedError("I do not talk about that.")
+
+
+class GuardedWithoutStream(AssistantAgent):
+    """Replaces what must not be said, unless it is streamed."""
+
+    async def on_messages(self, messages, cancellation_token):
+        await super().on_messages(messages, cancellation_token)
+        return Response(chat_message=TextMessage(content=REFUSAL, source=self.name))
+
+
+class GuardedClient(ReplayChatCompletionClient):
+    """Replaces what must not be said at the end of its stream."""
+
+    async def create_stream(self, messages, **options):
+        async for chunk in super().create_stream(messages, **options):
+            await asyncio.sleep(0)
+            if isinstance(chunk, CreateResult) and BOMB in chunk.content:
+                chunk.content = REFUSAL
+            yield chunk
+
+
+def guarded(kind=Guarded, client=None, name="helper"):
+    return kind(name, client or model(f"this is {BOMB}"), model_client_stream=True)
+
+
+def no_bomb(messages):
+    """Block the last message of a team."""
+    if any(BOMB in message.to_text() for message in messages):
+        raise BlockedError
+    return False
 
 
 class Line(BaseModel):
@@ -99,7 +162,35 @@ def returns(value):
     return answered
 
 
+KEPT = {"blocked": BOMB, "is_kept": True}
+"""The framework itself keeps what its models have said in their contexts."""
+REJECTED = {"bare": returns(None), "state": "rejected", "blocked": BOMB}
+
 PROGRAMS = [
+    program("a class of agents replaces", guarded, **KEPT),
+    program(
+        "a class of agents replaces in a team",
+        lambda: round_robin(agent("a draft", name="one"), guarded(name="two")),
+        **KEPT,
+    ),
+    program("a class of agents blocks", partial(guarded, Blocking), **REJECTED),
+    program(
+        "a class of agents blocks in a team", lambda: round_robin(guarded(Blocking)), **REJECTED
+    ),
+    program("a class of agents replaces whole messages", partial(guarded, GuardedWithoutStream)),
+    program(
+        "a class of clients replaces",
+        lambda: guarded(AssistantAgent, GuardedClient([f"this is {BOMB}"])),
+        blocked=BOMB,
+    ),
+    program(
+        "a condition blocks",
+        lambda: RoundRobinGroupChat(
+            [agent(f"this is {BOMB}")],
+            termination_condition=FunctionalTermination(no_bomb) | TextMessageTermination("helper"),
+        ),
+        **REJECTED,
+    ),
     program("an agent", partial(agent, LONG)),
     program("a team", lambda: round_robin(agent("a draft", name="one"), agent(LONG, name="two"))),
     program("a team in a team", lambda: round_robin(round_robin(agent(LONG), name="inner"))),

@@ -33,6 +33,7 @@ from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
+from a2a_adapters_autogen.serving.guards import changes_messages
 from a2a_adapters_autogen.serving.input import USER, answer_text, check_images, hand_back, read_task
 from a2a_adapters_autogen.serving.memory import (
     Memory,
@@ -128,6 +129,12 @@ class AutoGenAdapter(Adapter):
         self._has_own_store = store is not None
         self._suspends = False
         self._parked: set[StateKey] = set()
+
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]  # a function may make it later
+        """Whether an agent, a model client or a condition may change or block streamed text."""
+        example = self._source.example
+        return example is not None and changes_messages(example)
 
     def describe(self) -> AgentDescription:
         """Describe the agent or team by its name, description, tools and participants.
@@ -256,6 +263,7 @@ class AutoGenAdapter(Adapter):
             strip_terminate=self._strip_terminate,
             wants_progress=turn.request.wants_progress,
             ending=ending,
+            streams=self.holds_text or not changes_messages(runner),
             usage=question.usage if question else (0, 0),
         )
         turn.translator.catch_up(said)

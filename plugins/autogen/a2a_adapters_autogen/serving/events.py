@@ -110,6 +110,7 @@ class Translator:
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
         ending: Predicts the last message of a team, if that is the answer.
+        streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
     """
 
@@ -121,6 +122,7 @@ class Translator:
         strip_terminate: bool,
         wants_progress: bool,
         ending: Ending | None = None,
+        streams: bool = True,
         usage: tuple[int, int] = (0, 0),
     ) -> None:
         self.usage = usage
@@ -130,6 +132,7 @@ class Translator:
         self._users = {m.name for m in runners_in(runner) if isinstance(m, UserProxyAgent)}
         self._wants_progress = wants_progress
         self._ending = ending
+        self._streams = streams
         is_team = isinstance(runner, Team)
         self._says_all = is_team and final == "all"
         self._named = set(final) if is_team and not isinstance(final, str) else set()
@@ -215,7 +218,7 @@ class Translator:
 
     def _event(self, event: BaseAgentEvent) -> Iterator[AgentEvent]:
         if isinstance(event, ModelClientStreamingChunkEvent):
-            if event.source in self._voices:
+            if self._streams and event.source in self._voices:
                 yield from _delta(self._speech.add(event.source, event.content))
             return
         if isinstance(event, ToolCallRequestEvent):

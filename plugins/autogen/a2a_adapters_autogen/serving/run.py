@@ -20,8 +20,9 @@ from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffM
 from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, Swarm
 from autogen_core import CancellationToken
 
-from a2a_adapters import AgentRequest, InvalidInputError, Part
+from a2a_adapters import AgentRequest, BlockedError, InvalidInputError, Part
 from a2a_adapters.plugin import model_failure
+from a2a_adapters_autogen.serving.guards import runs_whole
 from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.runners import (
     TURN_TAKING,
@@ -142,8 +143,11 @@ class Run:
             self._work.result()
         except RuntimeError as error:
             # A team raises only the text of the original exception, which begins with its class.
-            if failure := model_failure(str(error).partition(":")[0]):
+            kind, _, rest = str(error).partition(":")
+            if failure := model_failure(kind):
                 raise failure from error
+            if f"\n{BlockedError.__module__}.{kind}:" in rest:
+                raise BlockedError(rest.partition("\nTraceback:")[0].strip()) from error
             raise
 
     async def stop(self) -> None:
@@ -174,14 +178,19 @@ class Run:
         current_relay.set(self._relay)
         async with self._source.use(self.state) as runner:
             self.runner = runner
-            events = runner.run_stream(
-                task=list(await self._make_task(runner)),
-                cancellation_token=self._token,
-                output_task_messages=False,
-            )
-            async with aclosing(events):
-                async for event in events:
+            options: dict[str, Any] = {
+                "task": list(await self._make_task(runner)),
+                "cancellation_token": self._token,
+                "output_task_messages": False,
+            }
+            if runs_whole(runner):
+                result = await runner.run(**options)
+                for event in (*result.messages, result):
                     self._queue.put_nowait(event)
+            else:
+                async with aclosing(runner.run_stream(**options)) as events:
+                    async for event in events:
+                        self._queue.put_nowait(event)
             self.state = await state_of(runner)
 
     async def _ask(self, asker: str, prompt: str) -> str:

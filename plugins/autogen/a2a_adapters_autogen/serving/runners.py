@@ -99,7 +99,7 @@ def resources(runner: Runner) -> Iterator[Resource]:
     workbenches = [workbench for member in members for workbench in _workbenches(member)]
     yield from (member for member in members if isinstance(member, ChatAgent))
     yield from workbenches
-    yield from _model_clients((*members, *workbenches))
+    yield from model_clients((*members, *workbenches))
 
 
 async def close(resource: Resource) -> None:
@@ -125,7 +125,7 @@ def participants(runner: Runner) -> list[Runner]:
 
 def accepts_images(runner: Runner) -> bool:
     """Whether a model in it accepts images. Agents without a model are assumed to accept them."""
-    clients = list(_model_clients(runners_in(runner)))
+    clients = list(model_clients(runners_in(runner)))
     return not clients or any(client.model_info["vision"] for client in clients)
 
 
@@ -252,6 +252,15 @@ def conditions_in(part: object) -> Sequence[TerminationCondition]:
     return getattr(part, "_conditions", ())
 
 
+def conditions_of(runners: Iterable[Runner]) -> Iterator[TerminationCondition]:
+    """Yield the termination conditions of teams; those of combined ones in their place."""
+    waiting = [getattr(runner, "_termination_condition", None) for runner in runners]
+    for condition in waiting:  # which grows
+        waiting += conditions_in(condition)
+        if condition is not None and not conditions_in(condition):
+            yield condition
+
+
 def graph_of(team: GraphFlow) -> DiGraph:
     """Return the graph of a flow."""
     return team._graph  # noqa: SLF001
@@ -339,7 +348,8 @@ def _workbenches(runner: Runner) -> list[Workbench]:
     return [workbench for workbench in found if isinstance(workbench, Workbench)]
 
 
-def _model_clients(owners: Iterable[Runner | Workbench]) -> Iterator[ChatCompletionClient]:
+def model_clients(owners: Iterable[Runner | Workbench]) -> Iterator[ChatCompletionClient]:
+    """Yield the model clients of agents and workbenches."""
     clients = (getattr(owner, "_model_client", None) for owner in owners)
     return (client for client in clients if isinstance(client, ChatCompletionClient))
 

@@ -1,0 +1,64 @@
+"""Finds what may change or block a message of an agent after its model has streamed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import ChatAgent, TaskRunner
+from autogen_agentchat.conditions import FunctionalTermination
+from autogen_core.models import ChatCompletionClient
+
+from a2a_adapters_autogen.serving.runners import conditions_of, model_clients, runners_in
+
+if TYPE_CHECKING:
+    from a2a_adapters_autogen.serving.runners import Runner
+
+_INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
+_PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
+
+
+def changes_messages(runner: Runner) -> bool:
+    """Whether something in a runner may change or block a message after it was streamed.
+
+    That is a class of your own that overrides how an agent of AutoGen or a model client answers,
+    or a termination condition of your own, which may raise.
+    """
+    members = list(runners_in(runner))
+    return (
+        any(_wraps(type(member), name) for member in members for pair in _PAIRS for name in pair)
+        or any(_wraps(type(client), "create_stream") for client in model_clients(members))
+        or any(
+            isinstance(each, FunctionalTermination) or not _is_of_framework(type(each))
+            for each in conditions_of(members)
+        )
+    )
+
+
+def runs_whole(runner: Runner) -> bool:
+    """Whether a class of your own changes what a runner answers only if it is not streamed."""
+    kind = type(runner)
+    return any(
+        _wraps(kind, whole) and _depth(kind, whole) < _depth(kind, stream)
+        for whole, stream in _PAIRS
+    )
+
+
+def _wraps(kind: type, name: str) -> bool:
+    """Whether a class of your own overrides a method of a class that does the whole work."""
+    definers = _definers(kind, name)
+    return len(definers) > 1 and not _is_of_framework(definers[0])
+
+
+def _depth(kind: type, name: str) -> int:
+    return kind.__mro__.index(_definers(kind, name)[0])
+
+
+def _definers(kind: type, name: str) -> list[type]:
+    found = [each for each in kind.__mro__ if name in vars(each) and each not in _INTERFACES]
+    # Its own streaming only calls `on_messages`, which is abstract.
+    return [each for each in found if each is not BaseChatAgent or "messages" not in name] or found
+
+
+def _is_of_framework(kind: type) -> bool:
+    return kind.__module__.startswith(("autogen_", "a2a_adapters_"))
