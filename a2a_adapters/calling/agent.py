@@ -10,7 +10,7 @@ import httpx
 from a2a.types import AgentCard, ListTasksRequest
 from pydantic_core import core_schema
 
-from a2a_adapters.calling.auth import BearerAuth, HeadersAuth
+from a2a_adapters.calling.auth import BearerAuth, HeadersAuth, check_auth
 from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
@@ -63,9 +63,10 @@ class RemoteAgent:
         named_by: str | None = None,
     ) -> None:
         options = checked_options(options, RemoteOptions)
-        url = agent_url(agent) if isinstance(agent, str) else None
+        check_auth(auth)
         card = agent if isinstance(agent, AgentCard) else None
-        self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
+        url = None if isinstance(agent, AgentCard) else agent_url(agent)
+        self.name = str(url) if url else card.name if card else ""
         origin = agent_url(named_by) if named_by else url
         self._connections = Connections(url, card, auth, options, origin)
         self._is_view = False
@@ -120,6 +121,7 @@ class RemoteAgent:
             RemoteAgentError: The host has no agents, or they cannot be fetched.
         """
         options = checked_options(options, RemoteOptions)
+        check_auth(auth)
         found = await read_catalog(host, auth, options)
         if found is None:
             only = cls(host, auth=auth, options=options)
@@ -275,7 +277,7 @@ class RemoteAgent:
         Raises:
             InvalidInputError: The id is empty: the agent answered with a message, without a task.
         """
-        if not task_id:
+        if not task_id or not isinstance(task_id, str):
             raise InvalidInputError("a task needs an id; an answer without a task has none")
         seen = AgentReply(text="", state="unknown", task_id=task_id)
         return RemoteTask(self._messenger, seen, headers=headers, notify=notify)

@@ -9,19 +9,21 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import httpx
 
 from a2a_adapters.calling.errors import RemoteAuthError
+from a2a_adapters.contract.checking import check_type
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 
     from a2a.types import AgentCard, SecurityScheme
 
@@ -52,8 +54,14 @@ class HeaderAuth(httpx.Auth):
     """Sends a secret in a header."""
 
     def __init__(self, secret: Secret, header: str, prefix: str = "") -> None:
-        if isinstance(secret, str) and not secret:
-            raise ConfigurationError("the secret is empty; omit auth for an open agent")
+        if isinstance(secret, str):
+            _check_value(header, secret)
+            if not secret:
+                raise ConfigurationError("the secret is empty; omit auth for an open agent")
+        elif not callable(secret):
+            raise ConfigurationError(
+                f"the secret must be a string or a callable, not {type(secret).__name__}"
+            )
         self._secret = secret
         self._header = header
         self._prefix = prefix
@@ -96,12 +104,35 @@ class HeadersAuth(httpx.Auth):
     """Sends arbitrary headers, given as a mapping of names to values."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
+        check_headers(headers)
         self._headers = headers
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
         """Add the headers to the request."""
         request.headers.update(self._headers)
         yield request
+
+
+def check_auth(auth: object) -> None:
+    """Raise `ConfigurationError` unless `auth` is None or can authenticate requests."""
+    check_type("auth", auth, httpx.Auth, "BearerAuth(...), ApiKeyAuth(...) or another httpx.Auth")
+
+
+def check_headers(headers: object) -> None:
+    """Check the headers that a caller gives.
+
+    Raises:
+        ConfigurationError: They are no mapping of ASCII strings.
+    """
+    check_type("headers", headers, Mapping, "a mapping of names to values")
+    for name, value in headers.items() if isinstance(headers, Mapping) else ():
+        _check_value(name, value)
+
+
+def _check_value(name: object, value: object) -> None:
+    """Raise `ConfigurationError`, without the value, unless both are ASCII strings."""
+    if not (isinstance(name, str) and isinstance(value, str) and (name + value).isascii()):
+        raise ConfigurationError(f"the header {name!r} cannot be sent: it must be ASCII text")
 
 
 class TrustedHostAuth(httpx.Auth):

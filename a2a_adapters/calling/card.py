@@ -55,6 +55,8 @@ def agent_url(url: str) -> httpx.URL:
     Raises:
         ConfigurationError: It is not an HTTP URL, or it contains credentials.
     """
+    if not isinstance(url, str):
+        raise ConfigurationError(f"an agent is a URL or an AgentCard, not {url!r}")
     try:
         parsed = httpx.URL(url.strip())
         is_reachable = parsed.host and (parsed.port or 0) <= _LAST_PORT

@@ -281,7 +281,9 @@ def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
     # Those of 0.2 only if there is nothing newer.
     newer = [i for i in card.supported_interfaces if 0 < _rank(i.protocol_version) < _RANK_OF_0_2]
     every = newer or card.supported_interfaces
-    offered = [interface.protocol_binding for interface in every]
+    known = {interface.protocol_binding for interface in every}
+    listed = [interface.protocol_binding for interface in card.supported_interfaces]
+    offered = [binding for binding in listed if binding in known]
     shown = {
         f"{i.protocol_binding} {i.protocol_version}".strip() for i in card.supported_interfaces
     }

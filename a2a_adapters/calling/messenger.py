@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -16,11 +17,12 @@ from a2a.types import (
 )
 from google.protobuf.message import Error as ProtocolBufferError
 
-from a2a_adapters.calling.auth import CallAuth, call_auth
+from a2a_adapters.calling.auth import CallAuth, call_auth, check_headers
 from a2a_adapters.calling.errors import RemoteAgentError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import checked_timeout
+from a2a_adapters.contract.checking import check_type
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 from a2a_adapters.contract.plugins import installed_plugins
@@ -28,7 +30,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import user_message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from typing import Unpack
 
     import httpx
@@ -76,6 +78,8 @@ class Messenger:
             InvalidInputError: The message cannot be encoded.
             RemoteAgentError: The agent's card cannot be fetched.
         """
+        check_headers(headers)
+        check_type("metadata", metadata, Mapping, "a mapping")
         if skill is not None:
             metadata = {**(metadata or {}), "skill_id": skill}
         parts = _parts(message)
@@ -252,9 +256,16 @@ class Messenger:
         return last.id if last else ""
 
 
-def _parts(message: MessageInput) -> Sequence[Part]:
+def _parts(message: object) -> Sequence[Part]:
     if isinstance(message, str):
         return [Text(message)]
     if isinstance(message, Text | File | Data):
         return [message]
+    if not isinstance(message, Sequence) or not all(
+        isinstance(part, Text | File | Data) for part in message
+    ):
+        raise InvalidInputError(
+            "a message is text, a Text, File or Data, or a list of these; send JSON as "
+            f"Data(...), not {type(message).__name__}"
+        )
     return message

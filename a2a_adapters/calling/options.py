@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from a2a_adapters.calling.verification import check_keys
-from a2a_adapters.contract.checking import check_arguments, check_fields
+from a2a_adapters.contract.checking import check_arguments, check_fields, check_type
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.net.proxies import check_proxy
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from a2a.types import TaskPushNotificationConfig
@@ -90,6 +90,8 @@ class RemoteOptions:
 
     def __post_init__(self) -> None:
         check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
+        check_type("RemoteOptions.outbound", self.outbound, OutboundPolicy, "OutboundPolicy(...)")
+        check_type("RemoteOptions.tls", self.tls, ssl.SSLContext, "an ssl.SSLContext")
         check_proxy(self.proxy)
         if self.trusted_keys is not None:
             check_keys(self.trusted_keys)

@@ -16,18 +16,20 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "int": ("a whole number", (int,)),
     "float": ("a number", (int, float)),
 }
-_LISTS = ("Sequence[str]", "Collection[str]", "frozenset[str]")
+_OTHERS: dict[str, tuple[str, type]] = {"bool": ("True or False", bool), "str": ("a string", str)}
+_LISTS = ("Sequence[str]", "Collection[str]", "frozenset[str]", "Sequence[object]")
 
 
 def check_fields(options: Any, positive: Collection[str] = ()) -> None:
-    """Check the numbers and lists of names in a dataclass of options.
+    """Check the numbers, strings, booleans and lists of names in a dataclass of options.
 
     Args:
         options: The dataclass, in whose module annotations are not evaluated.
         positive: The names of the numbers that must not be 0; none may be negative.
 
     Raises:
-        ConfigurationError: A number has another type or is out of range, or a list is a string.
+        ConfigurationError: A value has another type, a number is out of range, or a list is a
+            string.
     """
     kinds = {each.name: str(each.type) for each in fields(options)}
     values = {name: getattr(options, name) for name in kinds}
@@ -39,7 +41,7 @@ def check_arguments(
     values: Mapping[str, object],
     positive: Collection[str] = (),
 ) -> None:
-    """Check the numbers and lists of names among arguments, as `check_fields` does.
+    """Check arguments as `check_fields` checks fields.
 
     Args:
         function: The class or function, in whose module annotations are not evaluated.
@@ -47,7 +49,8 @@ def check_arguments(
         positive: The names of the numbers that must not be 0; none may be negative.
 
     Raises:
-        ConfigurationError: A number has another type or is out of range, or a list is a string.
+        ConfigurationError: A value has another type, a number is out of range, or a list is a
+            string.
     """
     if isinstance(function, type):
         kinds = function.__init__.__annotations__  # type: ignore[misc]
@@ -64,7 +67,13 @@ def _check(
         if kind in _LISTS and isinstance(value, str):
             raise ConfigurationError(f"{name} must be a list of strings, such as [{value!r}]")
         needed = kind.removesuffix(" | None")
-        if needed not in _KINDS or (value is None and needed != kind):
+        if value is None and needed != kind:
+            continue
+        if needed in _OTHERS:
+            wanted, known = _OTHERS[needed]
+            if not isinstance(value, known):
+                raise ConfigurationError(f"{name} must be {wanted}, not {type(value).__name__}")
+        if needed not in _KINDS:
             continue
         wanted, types = _KINDS[needed]
         if not isinstance(value, types) or isinstance(value, bool):
@@ -86,6 +95,26 @@ def checked_options(given: object, kind: type[T], name: str = "options") -> T:
     if not isinstance(given, kind):
         raise ConfigurationError(f"{name} must be {kind.__name__}(...), not {given!r}")
     return given
+
+
+def check_type(name: str, value: object, kind: type, wanted: str) -> None:
+    """Raise `ConfigurationError`, without the value, which may be secret, if it is of another type.
+
+    Args:
+        name: The name of the argument.
+        value: The value; None is accepted.
+        kind: The type.
+        wanted: Names values of the type.
+    """
+    if value is not None and not isinstance(value, kind):
+        raise ConfigurationError(f"{name} must be {wanted}, not {type(value).__name__}")
+
+
+def check_choice(name: str, value: object, choices: Collection[object]) -> None:
+    """Raise `ConfigurationError` if a value is none of the choices."""
+    if value not in choices:
+        shown = " or ".join(map(repr, choices))
+        raise ConfigurationError(f"{name} must be {shown}, not {value!r}")
 
 
 def check_port(port: object, name: str = "port") -> None:

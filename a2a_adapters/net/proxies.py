@@ -44,19 +44,19 @@ class Proxies:
         return found if "://" in found else f"http://{found}"
 
 
-def check_proxy(url: object) -> None:
+def check_proxy(url: str | None) -> None:
     """Raise `ConfigurationError` unless `url` is that of a proxy, "" or None."""
     if url is None or url == "":
         return
     try:
-        parts = urlsplit(url) if isinstance(url, str) else None
-        is_usable = parts is not None and parts.scheme in _SCHEMES and bool(parts.hostname)
+        parts = urlsplit(url)
+        is_usable = parts.scheme in _SCHEMES and bool(parts.hostname)
     except ValueError:
         is_usable = False
     if not is_usable:
-        shown = shown_proxy(url) if isinstance(url, str) else repr(url)
         raise ConfigurationError(
-            f"the proxy {shown} cannot be used: its URL must be of the form http://host:port"
+            f"the proxy {shown_proxy(url)} cannot be used: its URL must be of the form "
+            "http://host:port"
         )
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING
 
 from a2a.types import APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 
+from a2a_adapters.contract.checking import check_type
 from a2a_adapters.contract.errors import ConfigurationError, UnauthenticatedError
 from a2a_adapters.security.authenticator import Authenticator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Characters that survive in a header: no spaces, no commas.
 _SECRET = re.compile(r"[!-+\--~]+")
@@ -30,6 +28,7 @@ class _Users:
     def __init__(self, users: Mapping[str, str], kind: str) -> None:
         self._key = token_bytes(32)
         self._by_digest: dict[bytes, str] = {}
+        check_type("users", users, Mapping, f"a mapping of each {kind} to its user")
         if not users:
             raise ConfigurationError(f"there is no {kind}, so the agent could not be used")
         for secret, user in users.items():

@@ -228,8 +228,10 @@ class ServedAgents:
             named = NamedTarget(target, card=card)
             rates = self.protection.rates
             self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
-        if options.console and CONSOLE not in dialects:
-            dialects = [*dialects, CONSOLE]  # after one with settings, whose routes then count
+        # An object with settings of the console has its name as `dialect`.
+        spoken = [getattr(each, "dialect", each) for each in dialects]
+        if options.console and CONSOLE not in spoken:
+            dialects = [CONSOLE, *dialects]
         if options.files:
             dialects = [options.files, *dialects]
         if options.metrics:

@@ -15,7 +15,7 @@ from starlette.routing import Router
 
 from a2a_adapters.concurrency.threads import use_threads
 from a2a_adapters.contract.card import Card
-from a2a_adapters.contract.checking import checked_options
+from a2a_adapters.contract.checking import check_arguments, checked_options
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -84,6 +84,7 @@ def build_app(
         MissingExtraError: The options request gRPC or metrics, which are not installed.
     """
     options = checked_options(options, ServerOptions)
+    check_arguments(build_app, locals())
     about = Card(name=name, description=description).over(
         checked_options(card, Card, "card").over(Card.of(target))
     )

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from a2a_adapters.contract.checking import check_fields, check_port, checked_options
+from a2a_adapters.contract.checking import (
+    check_choice,
+    check_fields,
+    check_port,
+    check_type,
+    checked_options,
+)
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
+from a2a_adapters.observability.logs import LogFormat
+from a2a_adapters.security import Authenticator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,9 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.executor.files import FileService
     from a2a_adapters.observability.figures import Workers
-    from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.runtime.push import PushOptions
-    from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.discovery import ExtendedDescription
 
 TrustTraces: TypeAlias = Literal["authenticated", "all", "none"]
@@ -145,6 +151,14 @@ class ServerOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         checked_options(self.limits, Limits, "ServerOptions.limits")
+        wanted = "an Authenticator, such as BearerTokens({token: user})"
+        check_type("ServerOptions.authentication", self.authentication, Authenticator, wanted)
+        if self.push is not None:
+            from a2a_adapters.runtime.push import PushOptions  # noqa: PLC0415 - a slow import
+
+            check_type("ServerOptions.push", self.push, PushOptions, "PushOptions(...)")
+        check_choice("ServerOptions.trust_traces", self.trust_traces, get_args(TrustTraces))
+        check_choice("ServerOptions.log_format", self.log_format, get_args(LogFormat))
         if self.grpc_port is not None:
             check_port(self.grpc_port, "ServerOptions.grpc_port")
         if self.extended_description is not None and self.authentication is None:

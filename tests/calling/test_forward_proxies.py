@@ -70,7 +70,7 @@ async def test_the_outbound_policy_applies_to_what_a_proxy_is_asked_for(address)
 
 @pytest.mark.parametrize(
     "proxy",
-    ["gopher://ann:s3cret@proxy.example", "ann:s3cret@proxy.example:3128", "http://[", 3128],
+    ["gopher://ann:s3cret@proxy.example", "ann:s3cret@proxy.example:3128", "http://["],
 )
 def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy):
     with pytest.raises(ConfigurationError, match=r"the proxy .* cannot be used: its URL") as caught:

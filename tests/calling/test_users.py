@@ -78,11 +78,13 @@ async def test_a_user_replaces_the_credentials_of_the_agent():
             (ben.as_user("t0ken-2"), "user-2"),
         ):
             assert (await caller.send("hello")).text.startswith(name)
-        for nobody in (None, lambda: None, ApiKeyAuth("t0ken-0")):
+        for nobody in (lambda: None, ApiKeyAuth("t0ken-0")):
             with pytest.raises(RemoteAuthError):
                 await agent.as_user(nobody).send("hello")
         with pytest.raises(ConfigurationError, match="empty"):
             agent.as_user("")
+        with pytest.raises(ConfigurationError, match="a string or a callable, not NoneType"):
+            agent.as_user(None)
         assert "t0ken" not in repr(ben)
 
 

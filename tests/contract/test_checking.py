@@ -13,7 +13,13 @@ from agents import Agent
 from pydantic import BaseModel
 
 from a2a_adapters import (
+    ApiKeyAuth,
+    ApiKeys,
+    BearerAuth,
+    BearerTokens,
     ConfigurationError,
+    HeadersAuth,
+    InvalidInputError,
     Limits,
     MissingExtraError,
     OutboundPolicy,
@@ -64,6 +70,53 @@ def test_a_wrong_value_is_refused_with_its_fields_name(make, field, value, probl
 
 
 URL = "http://127.0.0.1:9"
+
+
+def sent(message="x", **options):
+    return RemoteAgent(URL).send_sync(message, **options)
+
+
+WRONG_CALLS = {
+    "an agent or a URL": (lambda: RemoteAgent(8000), "a URL or an AgentCard, not 8000"),
+    "no agent": (lambda: RemoteAgent(None), "a URL or an AgentCard, not None"),
+    "bytes": (lambda: RemoteAgent(b"http://a"), "a URL or an AgentCard"),
+    "a token as auth": (lambda: RemoteAgent(URL, auth="s3cret"), "must be BearerAuth.*not str"),
+    "no token": (lambda: BearerAuth(None), "must be a string or a callable, not NoneType"),
+    "a number as key": (lambda: ApiKeyAuth(7), "must be a string or a callable, not int"),
+    "a token with an umlaut": (lambda: BearerAuth("s3cretü"), "it must be ASCII text"),
+    "a list of headers": (lambda: HeadersAuth(["X"]), "a mapping of names to values, not list"),
+    "a number in a header": (lambda: HeadersAuth({"X": 1}), "header 'X' cannot be sent"),
+    "a policy that is true": (lambda: RemoteOptions(outbound=True), r"must be OutboundPolicy\("),
+    "no TLS": (lambda: RemoteOptions(tls=False), "an ssl.SSLContext, not bool"),
+    "a stream as a word": (lambda: RemoteOptions(stream="no"), "True or False, not str"),
+    "no message": (lambda: sent(None), "a message is text, a Text, File or Data"),
+    "a number as message": (lambda: sent(42), "send JSON as Data"),
+    "a dict as message": (lambda: sent({"a": 1}), "send JSON as Data"),
+    "an object as part": (lambda: sent([object()]), "a message is text"),
+    "headers of a call": (lambda: sent(headers=["X"]), "a mapping of names to values, not list"),
+    "a header of a call": (lambda: sent(headers={"X": 1}), "header 'X' cannot be sent"),
+    "metadata of a call": (lambda: sent(metadata=[1]), "metadata must be a mapping, not list"),
+    "a number as name": (lambda: build_app(shout, name=5), "name must be a string, not int"),
+    "a number as url": (lambda: build_app(shout, url=5), "url must be a string, not int"),
+    "one dialect": (lambda: build_app(shout, dialects="openai"), "such as .'openai'."),
+    "a number as storage": (lambda: ServerOptions(storage=5), "storage must be a string"),
+    "a token": (lambda: ServerOptions(authentication="s3cret"), "BearerTokens.*, not str"),
+    "a list of tokens": (lambda: BearerTokens(["s3cret"]), "each bearer token to its user, not"),
+    "a list of keys": (lambda: ApiKeys(["s3cret"]), "each API key to its user, not list"),
+    "push that is true": (lambda: ServerOptions(push=True), "must be PushOptions.*not bool"),
+    "a console as a word": (lambda: ServerOptions(console="yes"), "True or False, not str"),
+    "an unknown format": (lambda: ServerOptions(log_format="xml"), "'text' or 'json', not 'xml'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_says_what_is_right(name):
+    call, said = WRONG_CALLS[name]
+    with pytest.raises((ConfigurationError, InvalidInputError), match=said) as caught:
+        call()
+    assert "s3cret" not in str(caught.value)
+
+
 IN_PLUGINS = {
     "a2a_adapters_acp.AcpAgent": {"command": "cat"},
     "a2a_adapters_ag_ui.AgUiAgent": {"url": URL},

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from a2a_adapters import RemoteAuthError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.text import quote
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters_check import (
     addresses,

@@ -60,7 +60,10 @@ def _file(reference: str) -> Path | None:
     if reference.startswith("file:"):
         return Path(unquote(urlsplit(reference).path))
     path = Path(reference)
-    return path if reference.startswith((".", "/", "~")) or path.is_file() else None
+    is_named = reference.startswith((".", "/", "~")) or (
+        path.name == reference and path.suffix == ".json"
+    )
+    return path if is_named or path.is_file() else None
 
 
 def _read(file: Path) -> bytes:

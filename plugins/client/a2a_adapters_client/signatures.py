@@ -79,7 +79,8 @@ def read_keys(place: str) -> str | Mapping[str, Any]:
     try:
         content = Path(place).expanduser().read_text(encoding="utf-8")
     except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigurationError(f"--trusted-keys {place} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"--trusted-keys {place} cannot be read: {reason}") from error
     try:
         found = from_json(content)
     except ValueError:

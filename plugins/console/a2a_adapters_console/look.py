@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from a2a_adapters import ConfigurationError
 
@@ -31,6 +31,8 @@ class Console:
     Raises:
         ConfigurationError: The logo is not such a file, or the colour is invalid or too light.
     """
+
+    dialect: ClassVar[str] = "console"
 
     title: str = ""
     logo: str | Path | None = None

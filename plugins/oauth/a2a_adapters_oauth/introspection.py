@@ -11,8 +11,8 @@ from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 from pydantic import BaseModel, ConfigDict
 
 from a2a_adapters import ConfigurationError
-from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.net.addresses import is_loopback
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters.security import ClaimedTokens, Claims, InvalidTokenError, bearer_token
 from a2a_adapters_oauth.endpoints import Client, OAuthError, post_form
 

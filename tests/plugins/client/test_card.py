@@ -124,6 +124,11 @@ async def test_a_host_without_a_scheme_uses_https(run, host):
         assert done.returncode == 3
 
 
+async def test_a_missing_file_is_not_a_host(run):
+    done = await run("card", "get", "card.json")
+    assert (done.returncode, "card.json cannot be read" in done.stderr) == (3, True), done.stderr
+
+
 @pytest.mark.parametrize("target", ["app.py", "./app.py", "my.app:chain", "app"])
 async def test_a_possible_target_is_not_a_host(run, target):
     done = await run("chat", target)
