@@ -10,13 +10,14 @@ import json
 import os
 import shutil
 import threading
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypedDict
 
 import httpx
 import pytest
 from a2a_adapters_endpoints import ChatAgent, WebhookAgent
+from a2a_adapters_files import FileStore
 from langgraph.graph import END, START, StateGraph
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -83,10 +84,19 @@ async def test_stored_state_names_no_class(tmp_path, storage):
     tried("stored state", len(seen))
 
 
+@asynccontextmanager
+async def released_at_end(event):
+    try:
+        yield
+    finally:
+        event.set()
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_push_to_hostile_receivers(status):
-    """A receiver redirects the server to an internal address, is slow, or never ends."""
+    """A receiver redirects the server to an internal address, hangs, is slow, or never ends."""
     inside, first = [], []
+    released = asyncio.Event()
 
     async def internal(request):
         inside.append(request)
@@ -110,10 +120,21 @@ async def test_push_to_hostile_receivers(status):
 
             return StreamingResponse(drops())
 
+        async def hanging(_):
+            await released.wait()
+            return Response()
+
+        async def slow(_):
+            await asyncio.sleep(0.4)  # just within the time of an attempt
+            return Response(status_code=503, headers={"Retry-After": "3600"})
+
         routes = [
             Route("/hook", receive, methods=["POST"]),
             Route("/endless", endless, methods=["POST"]),
+            Route("/hanging", hanging, methods=["POST"]),
+            Route("/slow", slow, methods=["POST"]),
         ]
+        paths = [route.path for route in routes]
         push = PushOptions(
             outbound=OutboundPolicy(allow_private=True),
             attempts=2,
@@ -123,13 +144,13 @@ async def test_push_to_hostile_receivers(status):
         app = build_app(lambda text: text, options=ServerOptions(push=push))
         async with (
             running(Starlette(routes=routes)) as hooks,
+            released_at_end(released),
             running(app) as url,
             httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
         ):
-            for number in range(2 * TRIES):
-                path = "endless" if number % 2 else "hook"
+            for number in range(4 * TRIES):
                 config = {
-                    "url": f"{hooks}/{path}",
+                    "url": f"{hooks}{paths[number % 4]}",
                     "token": "t",
                     "authentication": {"scheme": "Bearer", "credentials": SECRET},
                 }
@@ -140,7 +161,7 @@ async def test_push_to_hostile_receivers(status):
         # The server has stopped, and so given its deliveries up or finished them.
     assert first
     assert not inside
-    tried(f"receivers that redirect with {status} or do not end", 2 * TRIES)
+    tried(f"receivers that redirect with {status}, hang, are slow or do not end", 4 * TRIES)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -218,6 +239,70 @@ async def test_endpoints_keep_their_keys(kind):
                     count += 1
     assert not elsewhere
     tried(f"endpoints ({kind})", count)
+
+
+_ASKED = json.dumps({"size": 5, "filename": "a.txt"}).encode()
+_REFUSED = {
+    "origin": ["Origin: http://evil.example"],
+    "json": [],
+    "type": ["Content-Type: text/plain", "Origin: http://localhost"],
+    "host": ["Host: stranger.example"],
+}
+
+
+async def head_of(reader):
+    """Return the status of a response, and whether the connection is closed after it."""
+    found = (await reader.readuntil(b"\r\n\r\n")).lower()
+    length = next(line for line in found.split(b"\r\n") if b"content-length" in line)
+    await reader.readexactly(int(length.partition(b":")[2]))
+    return int(found.split()[1]), b"connection: close" in found
+
+
+@pytest.mark.parametrize("refused", _REFUSED)
+async def test_connections_after_refusals(tmp_path, refused):
+    """A refused request, whose body may be unread, must not spoil the next of its connection."""
+    count = 0
+    options = ServerOptions(files=FileStore(tmp_path, secret=SECRET * 2))
+
+    async def attempt(address, form, size):
+        post = ["POST /files HTTP/1.1", f"Host: {address.netloc.decode()}"]
+        lines = [line for line in post if refused != "host" or "Host" not in line]
+        lines += _REFUSED[refused]
+        good = "\r\n".join([*post, f"Content-Length: {len(_ASKED)}", "", ""]).encode() + _ASKED
+        body = b"x" * size
+        if form == "chunked":
+            lines.append("Transfer-Encoding: chunked")
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (size, body)
+        else:
+            lines.append(f"Content-Length: {size}")
+        if form == "expect":
+            lines.append("Expect: 100-continue")
+        begun = "\r\n".join([*lines, "", ""]).encode()
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        try:
+            writer.write(begun if form == "expect" else begun + body)
+            if form == "pipelined":
+                writer.write(good)
+            async with asyncio.timeout(60):
+                if form == "expect" and refused in ("json", "type"):  # the body is read first
+                    assert b" 100 " in await reader.readuntil(b"\r\n\r\n")
+                    writer.write(body)
+                status, is_closed = await head_of(reader)
+                assert 400 <= status < 500
+                assert is_closed == (form == "expect")
+                if not is_closed:
+                    writer.write(b"" if form == "pipelined" else good)
+                    assert (await head_of(reader))[0] == 201
+        finally:
+            writer.close()
+
+    async with running(build_app(lambda text: text, options=options)) as url:
+        for form in ("plain", "pipelined", "chunked", "expect"):
+            for size in (10, 60_000, 300_000):
+                for _ in range(TRIES):
+                    await attempt(httpx.URL(url), form, size)
+                    count += 1
+    tried(f"connections after refusals ({refused})", count)
 
 
 async def test_forged_answers_over_ag_ui():
