@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
 import pytest
 from crewai import Crew
@@ -145,6 +146,48 @@ class Exhausted(Flow):
         return crew(BLOCKED, guardrail=guard).kickoff(inputs={"topic": "x"}).raw
 
 
+def check_text(text):
+    if BLOCKED in text:
+        raise HookAborted("blocked by a hook")
+
+
+def scrub(result):
+    result.raw = REFUSAL
+
+
+def checked(method):
+    """Replace a blocked text that a method returns."""
+
+    @functools.wraps(method)
+    def replacing(self):
+        return REFUSAL if BLOCKED in method(self) else None
+
+    return replacing
+
+
+class Checked(Flow):
+    @start()
+    def write(self):
+        text = crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+        check_text(text)
+        return text
+
+
+class Scrubbed(Flow):
+    @start()
+    def write(self):
+        result = crew(BLOCKED).kickoff(inputs={"topic": "x"})
+        scrub(result)
+        return result.raw
+
+
+class Decorated(Flow):
+    @start()
+    @checked
+    def write(self):
+        return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+
+
 class Parts(Flow):
     suppress_flow_events: bool = True
 
@@ -250,6 +293,9 @@ PROGRAMS = [
     ),
     program("a guardrail in a flow", lambda: Guarded, **REPLACED),
     program("an exhausted guardrail in a flow", lambda: Exhausted, **REJECTED),
+    program("a method that refuses its text", lambda: Checked, **REJECTED),
+    program("a method that changes its result", lambda: Scrubbed, **REPLACED),
+    program("a decorator that changes a text", lambda: Decorated, **REPLACED),
     program("a file", lambda: Parts),
 ]
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _MODEL_CALLS = {"kickoff", "kickoff_async", "akickoff", "call", "acall"}
 _LOOPS = ast.For | ast.AsyncFor | ast.While | ast.comprehension
+_CHECKS = ast.Raise | ast.Assert | ast.AugAssign | ast.Delete | ast.Subscript
+"""What may refuse or change an answer after its call, like most calls."""
+_HARMLESS_CALLS = {"len", "print", "str"}
+_DECORATORS = {"listen", "persist", "start"}
+"""Those of crewai; others may change what a method returns."""
+_KICKOFFS = ("akickoff", "kickoff", "kickoff_async")
 
 
 def refuse_blocking_questions(flow: Flow[Any]) -> None:
@@ -78,6 +84,8 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
             self.state.text = result.raw
             return result.raw
     """
+    if any(not getattr(type(flow), name).__module__.startswith("crewai.") for name in _KICKOFFS):
+        return frozenset()  # an override may change the result
     methods = flow.flow_definition().methods
     triggers = {name for method in methods.values() for name in _names(method.listen)}
     return frozenset(
@@ -103,13 +111,50 @@ def _names(condition: object) -> Iterator[str]:
 
 def _returns_model_text(method: object) -> bool:
     function = _source_of(inspect.unwrap(method)) if callable(method) else None
-    nodes = [*_executed(function)] if function else []
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    body = ast.Module(function.body, [])
+    nodes = [*_executed(body)]
     calls = [node for node in nodes if _is_model_call(node)]
-    if len(calls) != 1 or any(isinstance(node, _LOOPS) for node in nodes):
+    if (
+        len(calls) != 1
+        or any(isinstance(node, _LOOPS | ast.With | ast.AsyncWith) for node in nodes)
+        or any(_may_check(node) for node in nodes if _is_after(node, calls[0]))
+        or not _DECORATORS.issuperset(map(_name, function.decorator_list))
+    ):
         return False
     answers = {calls[0]} | _reads(nodes, calls[0])
     returned = [_core(node.value) for node in nodes if isinstance(node, ast.Return)]
     return bool(returned) and answers.issuperset(returned)
+
+
+def _is_after(node: ast.AST, call: ast.AST) -> bool:
+    """Return whether a node begins behind the end of a call."""
+    if not isinstance(node, ast.stmt | ast.expr) or not isinstance(call, ast.expr):
+        return False
+    return (node.lineno, node.col_offset) >= (call.end_lineno or 0, call.end_col_offset or 0)
+
+
+def _may_check(node: ast.AST) -> bool:
+    """Return whether a node behind the call may refuse or change the answer."""
+    match node:
+        case ast.Subscript(ctx=ast.Store()):  # of the flow's state
+            return False
+        case ast.Call():
+            return _name(node) not in _HARMLESS_CALLS
+        case ast.Attribute(attr="raw", ctx=ast.Store()):
+            return True
+    return isinstance(node, _CHECKS)
+
+
+def _name(node: ast.AST) -> str:
+    """Return the name of a function, or of the one that a call is of."""
+    match node:
+        case ast.Call(func=function):
+            return _name(function)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> set[ast.AST]:
