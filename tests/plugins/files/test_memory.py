@@ -22,7 +22,10 @@ SIZE = int(os.environ.get("FILE_MEBIBYTES", "96")) * MEBIBYTE
 GROWTH = 48 * MEBIBYTE
 """The most memory that a file may take: a few pieces of 4 MiB, and the library of the store."""
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
 
 
 def peak(process) -> int:
