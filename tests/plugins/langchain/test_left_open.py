@@ -132,6 +132,7 @@ def agent(saver, tool):
     return builder.compile(checkpointer=saver)
 
 
+@pytest.mark.thorough
 async def test_tool_calls_of_killed_processes_receive_results(tmp_path):
     database = str(tmp_path / "threads.db")
     process = await asyncio.create_subprocess_exec(

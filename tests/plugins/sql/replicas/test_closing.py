@@ -25,6 +25,8 @@ from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 PATIENT = Limits(sweep_seconds=0.1, shutdown_seconds=600)
 
 

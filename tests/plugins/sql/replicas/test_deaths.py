@@ -21,7 +21,7 @@ from tests.plugins.sql.replicas.test_shared import (
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
 
-pytestmark = pytest.mark.timeout(5 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
 
 
 @pytest.fixture(params=CARRIERS)

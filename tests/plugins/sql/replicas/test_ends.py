@@ -11,6 +11,8 @@ from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, stre
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 async def replica():

@@ -16,6 +16,8 @@ from tests.plugins.sql.replicas.test_shared import COMPLETED, Replica, until
 from tests.plugins.sql.test_database import end_lease
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 async def replicas():

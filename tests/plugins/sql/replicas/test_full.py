@@ -19,6 +19,8 @@ from tests.plugins.sql.replicas.test_shared import (
 from tests.plugins.sql.replicas.test_turns import asked, runs_of, sent, stored_beside
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 SUBMITTED = TaskState.TASK_STATE_SUBMITTED
 
 

@@ -26,6 +26,8 @@ from tests.plugins.sql.replicas.test_shared import (
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 FAILED = TaskState.TASK_STATE_FAILED
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
 

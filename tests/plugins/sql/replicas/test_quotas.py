@@ -16,6 +16,8 @@ from tests.plugins.sql.replicas.test_shared import ANN, BOB, LIMITS, WORKING, Re
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
 
 LARGE = "large ".ljust(80_000, ".")

@@ -22,6 +22,8 @@ from tests.support.inbox import OPEN, Inbox, inbox, notifying, state_in
 from tests.support.postgresql import new_database
 from tests.support.processes import PATIENCE
 
+pytestmark = pytest.mark.thorough
+
 QUESTIONS = 8
 MANY = 40
 END = "TASK_STATE_COMPLETED"

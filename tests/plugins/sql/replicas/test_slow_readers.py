@@ -13,6 +13,8 @@ from a2a_adapters.protocol.errors import ReaderBehindError
 from tests.plugins.sql.replicas.test_shared import LIMITS, Replica, Steps, streamed, until
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 CHUNK = 10_000
 CHUNKS = 2_000
 PATIENT = replace(LIMITS, subscriber_bytes=1024 * 1024, subscriber_seconds=600, lease_seconds=600)

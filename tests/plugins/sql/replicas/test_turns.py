@@ -28,6 +28,8 @@ from tests.plugins.sql.replicas.test_shared import (
 from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
+pytestmark = pytest.mark.thorough
+
 ROUNDS = 10
 
 
