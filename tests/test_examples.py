@@ -16,6 +16,8 @@ import pytest
 from tests.support.environments import SEPARATE, has
 from tests.support.warm import warm
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 README = (EXAMPLES / "README.md").read_text()
