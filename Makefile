@@ -7,7 +7,7 @@ BENCH := .venv-bench
 FRAMEWORKS := .venv-frameworks
 RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
-EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing
+EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Each worker imports all tests; `thorough` ones wait rather than compute.

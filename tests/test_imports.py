@@ -90,6 +90,7 @@ BETWEEN_PLUGINS = {
     ("server", "console"): "the settings `console_title` and its like are those of `Console`",
     ("server", "jwt"): "the setting `forwarded_user` verifies the users that a front signs",
     ("dbos", "functions"): "arguments and results of workflows are those of served functions",
+    ("temporal", "functions"): "the same",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",
     ("omniroute", "autogen"): "its model class is a subclass",

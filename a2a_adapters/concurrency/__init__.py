@@ -6,11 +6,12 @@ from a2a_adapters.concurrency.background import (
     Background,
     end_if_cancelled,
     in_background,
+    let_fail,
     shielded,
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment
-from a2a_adapters.concurrency.producing import produced
+from a2a_adapters.concurrency.producing import produced, until
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import PerLoop, within
 
@@ -22,8 +23,10 @@ __all__ = [
     "basic_environment",
     "end_if_cancelled",
     "in_background",
+    "let_fail",
     "produced",
     "run_in_thread",
     "shielded",
+    "until",
     "within",
 ]

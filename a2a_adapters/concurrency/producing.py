@@ -1,4 +1,4 @@
-"""Yields what a coroutine produces in a task of its own."""
+"""Yields what a coroutine produces in a task of its own, and values until something ends."""
 
 from __future__ import annotations
 
@@ -43,3 +43,26 @@ async def produced(
         task.add_done_callback(let_fail)  # a failure was raised already
         task.cancel()
         await asyncio.wait({task})  # `await task` could not tell our cancel from the reader's
+
+
+async def until(ended: asyncio.Future[Any], values: AsyncGenerator[T]) -> AsyncGenerator[T]:
+    """Yield values until there are no more, or `ended` is done; then close their generator."""
+    end: Any = object()
+
+    async def following() -> Any:
+        return await anext(values, end)
+
+    try:
+        while not ended.done():
+            value = asyncio.ensure_future(following())
+            try:
+                await asyncio.wait({value, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not value.done():
+                    value.cancel()
+                    await asyncio.wait({value})
+            if value.cancelled() or (item := value.result()) is end:
+                return
+            yield item
+    finally:
+        await values.aclose()

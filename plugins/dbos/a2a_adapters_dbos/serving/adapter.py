@@ -15,6 +15,7 @@ from dbos import DBOS, DBOSContextSetAuth, SetWorkflowID
 from dbos import error as errors
 
 from a2a_adapters import AgentEvent, AgentRequest, ConfigurationError, Rejected, TargetError
+from a2a_adapters.concurrency import let_fail
 from a2a_adapters.plugin import (
     QUESTION_CLOSED,
     AgentFailedError,
@@ -174,7 +175,7 @@ class WorkflowAdapter(FunctionAdapter):
             for event in answer.end(await ended):
                 yield event
         finally:
-            ended.add_done_callback(_seen)
+            ended.add_done_callback(let_fail)
             ended.cancel()
             if reviving:
                 reviving.cancel()
@@ -281,12 +282,6 @@ async def _cancel(workflow_id: str) -> None:
 def _of_attempts(error: errors.DBOSMaxStepRetriesExceeded) -> AgentFailedError:
     """Return the failure of a step by the exception of its last attempt."""
     return (model_failure(error.errors[-1]) if error.errors else None) or AgentFailedError("tool")
-
-
-def _seen(ended: asyncio.Future[Any]) -> None:
-    """Mark a result as retrieved that is no longer awaited."""
-    if not ended.cancelled():
-        ended.exception()
 
 
 adapt = WorkflowAdapter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -10,44 +9,26 @@ from a2a_adapters_functions.serving.results import Results, returned_events
 from dbos import DBOS
 
 from a2a_adapters import AgentEvent, TextDelta
+from a2a_adapters.concurrency import until
 from a2a_adapters.plugin import AnswerText
 from a2a_adapters_dbos.workflow import STREAM, Emitted
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, Sequence
-
-_END = object()
 
 
 async def written(workflow_id: str, offset: int, ended: asyncio.Future[Any]) -> AsyncGenerator[Any]:
     """Yield the values of a workflow's stream from an offset, until `ended` is done."""
     while True:
-        is_over = ended.done()  # all that it wrote is in the stream
-        async with aclosing(DBOS.read_stream_async(workflow_id, STREAM, offset=offset)) as values:
-            while True:
-                value = await _unless(ended, values) if not is_over else await anext(values, _END)
-                if value is _END:
-                    break
+        is_over = ended.done()  # all that it wrote is in the stream, and ends it
+        values = DBOS.read_stream_async(workflow_id, STREAM, offset=offset)
+        async with aclosing(values if is_over else until(ended, values)) as found:
+            async for value in found:
                 yield value
                 offset += 1
         if is_over:
             return
-
-
-async def _unless(ended: asyncio.Future[Any], values: AsyncGenerator[Any]) -> Any:
-    """Return the next value, or `_END` once the workflow has ended: no value tells that."""
-    following = asyncio.ensure_future(_next(values))
-    try:
-        await asyncio.wait({following, ended}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        if not following.done():
-            following.cancel()
-            await asyncio.wait({following})
-    return _END if following.cancelled() else following.result()
-
-
-async def _next(values: AsyncGenerator[Any]) -> Any:
-    return await anext(values, _END)
 
 
 class Answer:

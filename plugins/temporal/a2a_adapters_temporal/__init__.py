@@ -1,0 +1,89 @@
+"""Serves workflows of Temporal, and calls remote agents as their activities.
+
+    from a2a_adapters_temporal import TemporalWorkflow
+
+    serve(TemporalWorkflow(client, Book.run, task_queue="agents"))
+
+Inside a workflow, `A2ACaller` asks the caller and sends text as it comes; `A2AActivity` makes a
+remote agent an activity.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from a2a_adapters import TargetError
+from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+
+if TYPE_CHECKING:
+    from a2a_adapters_temporal.activity import A2AActivity, emitting
+    from a2a_adapters_temporal.adapter import TemporalWorkflow
+    from a2a_adapters_temporal.workflow import A2ACaller, A2ARequest
+
+__all__ = ["A2AActivity", "A2ACaller", "A2ARequest", "TemporalWorkflow", "emitting"]
+
+_WORKFLOW = "__temporal_workflow_definition"
+_RUN = "__temporal_workflow_run"
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "A2AActivity": "activity",
+        "A2ACaller": "workflow",
+        "A2ARequest": "workflow",
+        "TemporalWorkflow": "adapter",
+        "emitting": "activity",
+    },
+    frameworks=("temporalio",),
+    extra="temporal",
+)
+
+
+@hookimpl(tryfirst=True)  # before the plugins of durable agents
+def a2a_adapt(target: object) -> None:
+    """Refuse what needs the client and the task queue of a `TemporalWorkflow`.
+
+    Raises:
+        TargetError: It is a workflow, or an agent that only a workflow makes durable.
+    """
+    if "temporalio" not in sys.modules:
+        return
+    target = target.example if isinstance(target, Factory) else target
+    if hasattr(target, _WORKFLOW) or hasattr(target, _RUN):
+        name = getattr(target, "__qualname__", "Agent").removesuffix(".run")
+        raise TargetError(
+            f"{name} is a workflow of Temporal; say where its workers are: "
+            f'serve(TemporalWorkflow(client, {name}.run, task_queue="..."))'
+        )
+    if _is_durable_agent(target):
+        raise TargetError(
+            f"the agent {getattr(target, 'name', '')!r} is durable only inside a workflow of "
+            "Temporal. Run it in a workflow, and serve that: "
+            'serve(TemporalWorkflow(client, Answer.run, task_queue="..."))'
+        )
+
+
+@hookimpl
+def a2a_accepts() -> str:
+    """Return the kinds of targets that can be served."""
+    return "a TemporalWorkflow"
+
+
+@hookimpl
+def a2a_frameworks() -> list[str]:
+    """Return the frameworks that this plugin supports."""
+    return ["temporalio"]
+
+
+def _is_durable_agent(target: object) -> bool:
+    """Whether an agent of Pydantic AI has `TemporalDurability`, or is a `TemporalAgent`."""
+    framework = sys.modules.get("pydantic_ai.durable_exec.temporal")
+    if framework is None:
+        return False
+    if isinstance(target, framework.TemporalAgent):
+        return True
+    found: list[object] = [getattr(target, "root_capability", None)]
+    for capability in found:
+        found.extend(getattr(capability, "capabilities", ()))
+    return any(isinstance(capability, framework.TemporalDurability) for capability in found)
