@@ -15,10 +15,12 @@ from a2a_adapters_functions import FunctionAdapter
 from a2a_adapters_functions.serving.results import returned_events
 from temporalio.client import (
     Client,
+    WorkflowExecutionStatus,
     WorkflowFailureError,
     WorkflowHandle,
     WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.contrib.workflow_streams import WorkflowStreamClient, WorkflowStreamItem
@@ -58,6 +60,9 @@ _Handle: TypeAlias = WorkflowHandle[Any, Any]
 
 _Said: TypeAlias = tuple[str | None, int | None, str]
 """The activity of a text, its attempt, and the text."""
+
+_PAUSE_SECONDS = 1.0
+"""Time until the stream of a workflow without live workers is read again."""
 
 _OWNER = "a2a_owner"
 """The entry of a workflow's memo with the authenticated user."""
@@ -169,7 +174,7 @@ class TemporalWorkflow(FunctionAdapter):
     async def _followed(self, request: AgentRequest, handle: _Handle) -> _Events:
         offset = request.resume_metadata.get("offset") if request.resuming else 0
         said: list[_Said] = []
-        client, ended = await self._connect(), asyncio.ensure_future(handle.result())
+        client, ended = await self._connect(), asyncio.ensure_future(_result(handle))
         ended.add_done_callback(let_fail)
         try:
             async with aclosing(_written(client, handle.id, _number(offset), ended)) as items:
@@ -258,10 +263,11 @@ async def _written(
                     yield offset, item.data
         except (WorkflowUpdateFailedError, WorkflowQueryFailedError):
             return  # it has no `A2ACaller`
-        except RPCError as error:
-            if not is_over:
-                raise
-            logger.warning("workflow %s: its last text cannot be read: %s", workflow_id, error)
+        except (RPCError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
+            if is_over:
+                logger.warning("workflow %s: its last text cannot be read: %s", workflow_id, error)
+            else:  # no worker answers at the moment
+                await asyncio.wait({ended}, timeout=_PAUSE_SECONDS)
         if is_over:
             return
 
@@ -271,6 +277,17 @@ async def _items(
 ) -> AsyncGenerator[WorkflowStreamItem[Any]]:
     async for item in stream.subscribe([TOPIC], from_offset=offset):
         yield item
+
+
+async def _result(handle: _Handle) -> Any:
+    """Return the result of a workflow, however long it runs."""
+    while True:
+        try:
+            return await handle.result()
+        except RuntimeError:  # Temporal's test server ends long polls without an event
+            description = await handle.describe()
+            if description.status != WorkflowExecutionStatus.RUNNING:
+                raise
 
 
 async def _cancel(handle: _Handle) -> None:
