@@ -297,7 +297,7 @@ def test_a_change_starts_the_server_again(folder):
         try:
             addresses = (found[1] for line in server.stderr if (found := ADDRESS.search(line)))
             assert run("send", next(addresses), "Ann").stdout == "ANN\n"
-            (folder / "app.py").write_text(APP.replace("upper", "lower"))
+            (folder / "app.py").write_text(APP.replace("upper", "casefold"))
             assert run("send", next(addresses), "Ann").stdout == "ann\n"
         finally:
             server.send_signal(signal.SIGINT)

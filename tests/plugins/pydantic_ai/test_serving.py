@@ -265,7 +265,7 @@ def test_cards_have_function_tools_but_no_instructions():
     ids=["a model of pydantic", "a tool"],
 )
 def test_agents_are_suggested_for_objects_of_the_framework_only(target, suggestion):
-    with pytest.raises(NoAdapterError, match=rf"strands \([^)]*\){suggestion}$"):
+    with pytest.raises(NoAdapterError, match=rf"temporal \([^)]*\){suggestion}$"):
         build_app(target)
 
 

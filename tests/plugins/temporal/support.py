@@ -14,6 +14,7 @@ from typing import Any
 from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 with workflow.unsafe.imports_passed_through():
@@ -183,8 +184,14 @@ async def working(client):
 
 
 async def terminated(handle):
-    """Terminate a workflow."""
-    await handle.terminate()
+    """Terminate a workflow once it has started."""
+    while True:
+        try:
+            return await handle.terminate()
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
+                raise
+            await asyncio.sleep(0.01)
 
 
 def reply_of(owner, asked, part):

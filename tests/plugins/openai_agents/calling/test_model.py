@@ -195,7 +195,7 @@ async def test_model_settings_are_message_options(talk):
     [
         ({"temperature": 0.5}, {}, "takes no temperature"),
         ({"extra_args": {"seed": 1}}, {}, "takes no seed"),
-        ({"extra_args": {"timeout": 0}}, {}, "positive"),
+        ({"extra_args": {"timeout": 0}}, {}, "greater than 0"),
         ({}, {"conversation_id": "c"}, "conversation_id"),
         ({}, {"previous_response_id": "r"}, "previous_response_id"),
     ],
