@@ -10,9 +10,8 @@ OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,mcp,metrics,oauth,redis,reload,router,signing,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# Each worker imports all tests; `thorough` ones wait rather than compute.
-PARALLEL := -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
-WAITING := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
+# Most tests wait rather than compute.
+PARALLEL := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework google_adk strands
 QUICK := -m "not thorough and not model"
@@ -81,7 +80,7 @@ tests: $(VENV)/.test ## run the tests of the main environment, except thorough o
 	$(PYTEST) $(PARALLEL) $(QUICK)
 
 thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments, models
-	$(PYTEST) $(WAITING) -m "thorough or model"
+	$(PYTEST) $(PARALLEL) -m "thorough or model"
 ifdef COVERAGE
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report

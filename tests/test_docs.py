@@ -84,7 +84,7 @@ class Page:
 
     def addressed(self, text):
         """Return text with the addresses of the running servers."""
-        text = text.replace("http://127.0.0.1:8000", self.address)
+        text = re.sub("http://127.0.0.1:(8000|9000)", self.address, text)
         return text.replace("http://127.0.0.1:8001", self.second)
 
     def write(self, name, body):

@@ -44,6 +44,7 @@ PACKAGES = [
     Package("bedrock-agentcore", "agentcore"),
     Package("google-cloud-aiplatform", "vertex", ("google-cloud-aiplatform[agent_engines]",)),
     Package("ray", "ray_serve", ("ray[serve]",)),
+    Package("modal", "modal_function"),
     Package("litellm", "litellm_proxy", ("litellm[proxy]",)),
     Package("mcp-contextforge-gateway", "contextforge", is_apart=True),
     Package("google-adk", "adk", ("google-adk[a2a]",)),
