@@ -32,6 +32,8 @@ def servers():
 
 
 class TestReplicas(AdapterContract, InputRequiredContract):
+    test_it_can_be_started_again_in_another_event_loop = None  # the servers are processes
+
     @pytest.fixture(autouse=True)
     def _behind_the_proxy(self, servers):
         self._usual, self._hasty = servers
