@@ -63,7 +63,10 @@ _lags: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopLag] = WeakKeyDictionary
 
 def loop_lag() -> LoopLag:
     """Return the delay of the running event loop, which `watched_loop` measures."""
-    return _lags.setdefault(asyncio.get_running_loop(), LoopLag())
+    loop = asyncio.get_running_loop()
+    if (lag := _lags.get(loop)) is None:  # asked for with each message
+        lag = _lags[loop] = LoopLag()
+    return lag
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from a2a_adapters import (
     TargetError,
     TextDelta,
 )
-from a2a_adapters.concurrency import let_fail, until
+from a2a_adapters.concurrency import PerLoop, let_fail, until
 from a2a_adapters.plugin import (
     QUESTION_CLOSED,
     AgentFailedError,
@@ -102,7 +102,7 @@ class TemporalWorkflow(FunctionAdapter):
         super().__init__(function, name=name, description=description, durable=True)
         self._client = client
         self._connected: Client | None = client if isinstance(client, Client) else None
-        self._connecting = asyncio.Lock()
+        self._connecting = PerLoop(asyncio.Lock)
         self._run = run
         self._task_queue = task_queue
 
@@ -133,7 +133,7 @@ class TemporalWorkflow(FunctionAdapter):
         return client.get_workflow_handle_for(self._run, request.task_id)
 
     async def _connect(self) -> Client:
-        async with self._connecting:
+        async with self._connecting():
             if self._connected is None:
                 assert not isinstance(self._client, Client)  # noqa: S101
                 self._connected = await self._client()
