@@ -92,7 +92,7 @@ def guarded(kind=Guarded, client=None, name="helper"):
     return kind(name, client or model(f"this is {BOMB}"), model_client_stream=True)
 
 
-def no_bomb(messages):
+def no_weapons(messages):
     """Block the last message of a team."""
     if any(BOMB in message.to_text() for message in messages):
         raise BlockedError
@@ -187,7 +187,8 @@ PROGRAMS = [
         "a condition blocks",
         lambda: RoundRobinGroupChat(
             [agent(f"this is {BOMB}")],
-            termination_condition=FunctionalTermination(no_bomb) | TextMessageTermination("helper"),
+            termination_condition=FunctionalTermination(no_weapons)
+            | TextMessageTermination("helper"),
         ),
         **REJECTED,
     ),

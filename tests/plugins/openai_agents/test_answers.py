@@ -176,8 +176,8 @@ def search_checked(query: str) -> str:
 
 
 @function_tool(tool_output_guardrails=[no_bomb_from_tools])
-def search_for_bombs() -> str:
-    """Search for bombs."""
+def search_library() -> str:
+    """Search the library."""
     return BOMB
 
 
@@ -346,10 +346,10 @@ PROGRAMS = [
     ),
     Program(
         name="a hook blocks a result",
-        target=lambda: hooked(BlockingResults, calling("search", query="bombs"), tools=[search]),
+        target=lambda: hooked(BlockingResults, calling("search", query="it"), tools=[search]),
         bare=nothing,
         state="rejected",
-        blocked="a book about bombs",
+        blocked="a book about it",
     ),
     Program(
         name="a guardrail of a tool rejects its arguments",
@@ -362,9 +362,7 @@ PROGRAMS = [
     ),
     Program(
         name="a guardrail of a tool replaces its result",
-        target=lambda: agent(
-            calling("search_for_bombs"), "I cannot help.", tools=[search_for_bombs]
-        ),
+        target=lambda: agent(calling("search_library"), "I cannot help.", tools=[search_library]),
         bare=run,
         blocked=BOMB,
     ),
