@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -110,7 +111,9 @@ class ParkedRuns:
         """Keep a run that has just asked until its answer comes, or the time is up."""
         assert run.events is not None  # noqa: S101 - it has just yielded the question
         request = run.request
-        expiry = asyncio.get_running_loop().call_later(self._seconds, self.drop, request.task_id)
+        expiry = asyncio.get_running_loop().call_later(
+            self._seconds, self.drop, request.task_id, context=Context()
+        )  # the current one holds the request
         self._by_task[request.task_id] = ParkedRun(
             run.events, request.cancelled, run.calls, run.number, run.tool_calls, expiry
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from a2a.server.agent_execution import RequestContext
+from a2a.server.context import ServerCallContext
 from a2a.server.id_generator import UUIDGenerator
 from a2a.types import ListTasksRequest, Message, SendMessageConfiguration, SendMessageRequest
 
@@ -14,8 +16,6 @@ from a2a_adapters.protocol.conversion import metadata_of
 from a2a_adapters.protocol.errors import StorageUnavailableError
 
 if TYPE_CHECKING:
-    from a2a.server.context import ServerCallContext
-
     from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.storage.interface import AgentStorage
@@ -100,24 +100,26 @@ class MessageContext(RequestContext):
         )
         self._sent = params
         self._live = live
-        self._journal = journal
         self._requests = sent
         self.is_resumed = is_resumed
+        self.others_wait = partial(_others_wait, live, journal)
+        """Returns whether another task of this context is interrupted."""
 
     @property
     def metadata(self) -> dict[str, Any]:
         """The request's metadata."""
         return metadata_of(self._sent) if self._sent.HasField("metadata") else {}
 
-    async def others_wait(self) -> bool:
-        """Return whether another task of this context is interrupted."""
-        for state in states.INTERRUPTED:
-            params = ListTasksRequest(context_id=self._live.context_id, status=state, page_size=2)
-            found = await self._journal.list(params, self.call_context)
-            if any(task.id != self._live.task_id for task in found.tasks):
-                return True
-        return False
-
     async def rest_of_request(self, message: Message) -> SendMessageRequest:
         """Return the rest of the request of an earlier message."""
         return await self._requests.rest_of(self._live, message)
+
+
+async def _others_wait(live: LiveTask, journal: Journal) -> bool:
+    context = ServerCallContext(user=live.user)
+    for state in states.INTERRUPTED:
+        params = ListTasksRequest(context_id=live.context_id, status=state, page_size=2)
+        found = await journal.list(params, context)
+        if any(task.id != live.task_id for task in found.tasks):
+            return True
+    return False

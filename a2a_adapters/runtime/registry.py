@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from contextvars import Context
 from typing import TYPE_CHECKING, NamedTuple
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
@@ -332,7 +333,9 @@ class LiveTasks:
     def _expire_later(self, live: LiveTask) -> None:
         if live.task_id not in self._waiting:
             loop = asyncio.get_running_loop()
-            expiry = loop.call_later(self._limits.input_seconds, self._expire, live)
+            seconds = self._limits.input_seconds
+            # The current context holds the request.
+            expiry = loop.call_later(seconds, self._expire, live, context=Context())
             assert live.task is not None  # noqa: S101 - it waits
             size = memory_size(live.task)
             self._waiting[live.task_id] = _Waiting(expiry, live.owner, size)

@@ -14,6 +14,7 @@ from a2a.server.cluster.task_store import (
     VersionedTaskStore,
 )
 from a2a.server.cluster.version import TaskVersion
+from a2a.server.context import ServerCallContext
 
 from a2a_adapters.concurrency import in_background, shielded
 from a2a_adapters.storage.interface import number_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from a2a.server.cluster.task_store import StoredTask
-    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
     from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
@@ -134,10 +134,12 @@ class Journal:
 
     def page(self, context: ServerCallContext, stored: StoredTask | None = None) -> Page:
         """Return the page of one task."""
+        caller = self._within(context)
         if self._paged is not None:
-            return self._paged.page(self._within(context), stored)
-        version = stored.version if stored else TaskVersion.MISSING
-        return StoredPage(self._store, self._within(context), version)
+            # The page outlives the request, and the context holds all of that.
+            caller = ServerCallContext(user=Owner(caller.user.user_name))
+            return self._paged.page(caller, stored)
+        return StoredPage(self._store, caller, stored.version if stored else TaskVersion.MISSING)
 
     def _within(self, context: ServerCallContext) -> ServerCallContext:
         if not self._namespace:
@@ -178,7 +180,7 @@ class StoredPage(Page):
         self._lock = asyncio.Lock()
         self._due: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[int] | None = None
-        """The latest save."""
+        """The latest save, until its caller goes on."""
 
     @property
     def is_saving(self) -> bool:
@@ -216,8 +218,12 @@ class StoredPage(Page):
         """
         self.is_dirty = True
         owed = receivers if self._owes(task, event) else ()
-        self._saving = asyncio.ensure_future(self._write(task, event, owed, kept))
-        return await shielded(self._saving)
+        self._saving = saving = asyncio.ensure_future(self._write(task, event, owed, kept))
+        try:
+            return await shielded(saving)
+        finally:
+            if self._saving is saving and saving.done():
+                self._saving = None  # it holds the request
 
     def _owes(self, task: Task, event: Event | None) -> bool:  # noqa: ARG002
         """Return whether the store remembers that the receivers are owed this state."""
