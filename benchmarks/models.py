@@ -19,18 +19,20 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
+from statistics import median
 from tempfile import TemporaryFile
 
+import plot
 import uvloop
 from load import COMPLETED, Reader, request
-from processes import Process, start
+from processes import Process, interpreter, start
 from report import MODEL_STREAMS, MODELS, Figures, models_table
 from servers import TOKEN_SECONDS
 
 TOKENS = 400
 SPREAD_SECONDS = 2
 CLIENTS = 2
-MOST = {"sdk": 300}
+MOST = {"sdk": 300, "a2a-adapter": 300, "fasta2a": 300}
 """The number of streams beyond which a server would take minutes."""
 
 _SAID = re.compile(rb"<([\d.]+)>")
@@ -44,10 +46,21 @@ def models(
     for _ in range(rounds):
         for count in streams:
             for name in MODELS:
-                if count <= MOST.get(name, count):
+                if count <= MOST.get(name, count) and interpreter(name):
                     with start(name, "talk") as server:
                         for measure, value in measured(server, count, tokens).items():
                             figures[f"{count} {measure}", name].append(value)
+
+
+def drawn(figures: Figures) -> str:
+    """Return the plot of the delays, as SVG."""
+    lines = {}
+    for name, label in MODELS.items():
+        found = [figures[f"{count} p99", name] for count in MODEL_STREAMS]
+        lines[label.strip("*")] = [median(delays) for delays in found if delays]
+    lines = {label: delays for label, delays in lines.items() if delays}
+    title = "Milliseconds from a token to its reader, 99th percentile"
+    return plot.svg(title, "conversations at once", MODEL_STREAMS, lines, is_logarithmic=True)
 
 
 def measured(server: Process, streams: int, tokens: int) -> dict[str, float]:

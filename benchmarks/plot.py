@@ -5,36 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from math import ceil
+from math import ceil, log10
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 48, 150, 40, 48
+LEFT, RIGHT, TOP, BOTTOM = 56, 150, 40, 48
 COLOURS = ("#2f7ed8", "#d9822b", "#2ca05a", "#a355c9", "#c23b4e")
 _STEPS = 5
 
 
-def svg(title: str, label: str, places: Sequence[int], lines: Mapping[str, Sequence[float]]) -> str:
-    """Return a plot of lines whose axis begins at 0; each has a value for every position."""
-    step = ceil(max(max(values) for values in lines.values()) / _STEPS)
-    top = step * _STEPS
+def svg(
+    title: str,
+    label: str,
+    places: Sequence[int],
+    lines: Mapping[str, Sequence[float]],
+    *,
+    is_logarithmic: bool = False,
+) -> str:
+    """Return a plot of lines, each with a value for the first positions or all.
+
+    The axis begins at 0, or at 1 if it is logarithmic.
+    """
+    most = max(max(values) for values in lines.values())
+    step = ceil(most / _STEPS)
+    powers = [10**power for power in range(ceil(log10(most)) + 1)]
+    marks = powers if is_logarithmic else range(0, step * _STEPS + 1, step)
 
     def x(number: int) -> float:
         return LEFT + number * (WIDTH - LEFT - RIGHT) / (len(places) - 1)
 
     def y(value: float) -> float:
-        return HEIGHT - BOTTOM - value * (HEIGHT - TOP - BOTTOM) / top
+        share = log10(max(value, 1)) / log10(marks[-1]) if is_logarithmic else value / marks[-1]
+        return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
     drawn = [text(LEFT, TOP - 20, title, "start", 15)]
-    for value in range(0, top + 1, step):
+    for value in marks:
         drawn.append(line([(LEFT, y(value)), (WIDTH - RIGHT, y(value))], "#8886", 1))
-        drawn.append(text(LEFT - 8, y(value) + 4, str(value), "end"))
+        drawn.append(text(LEFT - 8, y(value) + 4, f"{value:,}", "end"))
     for number, place in enumerate(places):
         drawn.append(text(x(number), HEIGHT - BOTTOM + 18, str(place), "middle"))
     drawn.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, label, "middle"))
     ends = spread([y(values[-1]) for values in lines.values()])
     for (name, values), colour, end in zip(lines.items(), COLOURS, ends, strict=False):
         drawn.append(line([(x(n), y(value)) for n, value in enumerate(values)], colour, 2))
-        drawn.append(text(WIDTH - RIGHT + 8, end + 4, name, "start", colour=colour))
+        drawn.append(text(x(len(values) - 1) + 8, end + 4, name, "start", colour=colour))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
         f' font-family="sans-serif"><title>{escape(title)}</title>{"".join(drawn)}</svg>\n'

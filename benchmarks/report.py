@@ -21,7 +21,12 @@ LABELS = {
     "starlette": "bare Starlette ²",
 }
 
-MODELS = {"serve": "**a2a-adapters**", "sdk": "a2a-sdk"}
+MODELS = {
+    "serve": "**a2a-adapters**",
+    "sdk": "a2a-sdk",
+    "a2a-adapter": "a2a-adapter",
+    "fasta2a": "fasta2a",
+}
 """The servers under the load of models."""
 
 MODEL_STREAMS = (100, 300, 600, 1000)
@@ -30,7 +35,10 @@ MODELS_NOTE = """\
 ## Many conversations at once
 
 Streams of an agent that says a token every 20 ms like a language model, 400 tokens each, at one
-server process on one core; their starts are spread over two seconds.
+server process on one core; their starts are spread over two seconds. A server that is late by
+seconds with 300 streams gets no more.
+
+![How late a token is, by the number of streams](benchmarks-streams.svg)
 """
 
 MODELS_COLUMNS = """\
@@ -53,6 +61,10 @@ INTRODUCTION = """\
 Measured by `make bench`. Each server runs in a separate process, on loopback, with the same uvicorn
 settings and the same agent. The rounds alternate between the servers; the figures are medians of
 the rounds, the ratios medians of the ratios in each round.
+"""
+
+STARTS = """\
+## Start and idle cost
 """
 
 MESSAGES = """\
@@ -98,7 +110,8 @@ framework or the other server alone.
 
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
-    sections = [INTRODUCTION, MODELS_NOTE, models_table(figures), MODELS_COLUMNS, MESSAGES]
+    sections = [INTRODUCTION, MODELS_NOTE, models_table(figures), MODELS_COLUMNS]
+    sections += [STARTS, _starts(figures), MESSAGES]
     sections += [
         _table(figures, names),
         NOTES,
@@ -137,6 +150,8 @@ def models_table(figures: Figures, streams: Iterable[int] = MODEL_STREAMS) -> st
     for count in streams:
         for name, label in MODELS.items():
             cells = [str(count), label]
+            if not figures[f"{count} p50", name]:
+                continue
             for measure in ("p50", "p99", "first", "livez", "CPU", "client"):
                 values = figures[f"{count} {measure}", name]
                 unit = {"CPU": "us", "client": "% of a core"}.get(measure, "ms")
@@ -144,6 +159,24 @@ def models_table(figures: Figures, streams: Iterable[int] = MODEL_STREAMS) -> st
                     f"{median(values):,.{int(median(values) < 100)}f} {unit}" if values else "-"
                 )
             lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _starts(figures: Figures) -> str:
+    rows = {
+        "`serve` of a function, processor time to its first answer": ("start", "s", 2),
+        "memory of the server then": ("fresh", "MB", 0),
+        "memory of a stream that waits for its next event": ("open stream", "KB", 1),
+        "memory of a task in SQLite that waits for an answer": ("question", "KiB", 1),
+    }
+    lines = ["| | a2a-adapters | a2a-sdk |", "|---|---:|---:|"]
+    for label, (measure, unit, digits) in rows.items():
+        found = [
+            next((figures[measure, name] for name in names if figures[measure, name]), [])
+            for names in (("serve", "ours"), ("sdk",))
+        ]
+        cells = [f"{median(values):,.{digits}f} {unit}" if values else "-" for values in found]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

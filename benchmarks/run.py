@@ -17,12 +17,12 @@ from statistics import median
 from typing import TypeVar
 
 import load
+import models
 import pace
 import report
 import uvloop
 from bindings import bindings
 from concurrency import concurrency, drawn
-from models import models
 from processes import DATA, HERE, Process, interpreter, python, start
 from pushes import pushes
 from sizes import sizes
@@ -47,7 +47,7 @@ def main() -> None:
     figures: report.Figures = defaultdict(list)
     DATA.mkdir(parents=True, exist_ok=True)
     gc.disable()  # exclude the client's own pauses
-    models(figures, options.memory_rounds)
+    models.models(figures, options.memory_rounds)
     with running(names, "echo") as echo, running(names, "stream") as stream:
         for number in range(options.rounds):
             say(f"round {number + 1} of {options.rounds}")
@@ -73,8 +73,9 @@ def main() -> None:
     print(text)
     if options.write:
         options.write.write_text(text, encoding="utf-8")
-        plot = options.write.with_suffix(".svg")
-        plot.write_text(drawn(figures), encoding="utf-8")
+        options.write.with_suffix(".svg").write_text(drawn(figures), encoding="utf-8")
+        streams = options.write.with_name(f"{options.write.stem}-streams.svg")
+        streams.write_text(models.drawn(figures), encoding="utf-8")
 
 
 def parse() -> argparse.Namespace:

@@ -49,6 +49,13 @@ async def waiting(_text: str) -> AsyncGenerator[str]:
     await asyncio.Event().wait()
 
 
+async def asking(_text: str):
+    """Ask, and wait for the answer."""
+    from a2a_adapters import InputRequired
+
+    yield InputRequired("Where to?")
+
+
 async def outputs(text: str):
     """Yield the requested number of results."""
     from a2a_adapters import Output, Text
@@ -72,9 +79,8 @@ def target_of(agent: str):
         return MAKERS[agent]
     if agent == "typed":
         return typed()
-    return {"echo": echo, "stream": stream, "talk": talk, "waiting": waiting, "outputs": outputs}[
-        agent
-    ]
+    agents = (echo, stream, talk, waiting, asking, outputs)
+    return {each.__name__: each for each in agents}[agent]
 
 
 def roomy(agent: str):
@@ -296,7 +302,7 @@ def a2a_adapter(agent: str):
         return await echo(inputs["message"])
 
     async def words(inputs: dict) -> AsyncGenerator[str]:
-        async for word in stream(inputs["message"]):
+        async for word in target_of(agent)(inputs["message"]):
             yield word
 
     if agent == "echo":
@@ -316,8 +322,8 @@ def fasta2a(agent: str):
             task, context, text = params["id"], params["context_id"], read(params)
             await self.storage.update_task(task, state="working")
             answer = await echo(text) if agent == "echo" else ""
-            if agent == "stream":
-                async for word in stream(text):
+            if agent != "echo":
+                async for word in target_of(agent)(text):
                     chunk = artifact(word)
                     await self.publish_artifact(task, context, chunk, append=True, last_chunk=False)
                     answer += word

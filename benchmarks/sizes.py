@@ -1,4 +1,4 @@
-"""Measures many open streams in one process, and many results in one task.
+"""Measures many open streams and questions in one process, and many results in one task.
 
 `python sizes.py` prints the figures.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import resource
+import tempfile
 from collections import defaultdict
 from statistics import median
 from typing import TYPE_CHECKING
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 
 STREAMS, STREAMS_AT_ONCE = 10_000, 500
 OUTPUTS = 4000
+WARM_UP_QUESTIONS, QUESTIONS = 200, 5000
+ASKED = re.compile(rb'"TASK_STATE_INPUT_REQUIRED"')
 _SECONDS = 120
 _FILES = STREAMS + 1000
 
 
 def sizes(figures: Figures, rounds: int) -> None:
-    """Measure both."""
+    """Measure all of them."""
     allow_files()
     with start("roomy", "waiting") as server:
         idle = server.rss()
@@ -37,6 +41,19 @@ def sizes(figures: Figures, rounds: int) -> None:
         for _ in range(rounds):
             took = uvloop.run(load.send(server.port, 1, 1, load.COMPLETED, str(OUTPUTS)))
             figures["outputs", "ours"].append(took)
+    figures["question", "ours"].append(question())
+
+
+def question() -> float:
+    """Return the memory of a task in SQLite that waits for an answer, in KiB."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start("stored", "asking", STORAGE=f"sqlite:///{folder}/tasks.db") as server,
+    ):
+        uvloop.run(load.send(server.port, WARM_UP_QUESTIONS, 16, ASKED))
+        before = server.rss()
+        uvloop.run(load.send(server.port, QUESTIONS, 16, ASKED))
+        return (server.rss() - before) / QUESTIONS / 1024
 
 
 def allow_files() -> None:

@@ -1,4 +1,4 @@
-"""Measures start-up times: `python starts.py` prints the figures in seconds."""
+"""Measures starts: `python starts.py` prints the figures in seconds, and in megabytes."""
 
 from __future__ import annotations
 
@@ -57,6 +57,17 @@ def starts(figures: Figures, rounds: int) -> None:
             figures["help", "ours"].append(time_help())
             figures["first use", "ours"].append(first_use(server))
             figures["serve", "ours"].append(time_serve())
+            for name in ("serve", "sdk"):
+                taken, kept = cost(name)
+                figures["start", name].append(taken)
+                figures["fresh", name].append(kept)
+
+
+def cost(name: str) -> tuple[float, float]:
+    """Return a new server's CPU seconds until it has answered, and its megabytes then."""
+    with start(name, "echo") as server:
+        asyncio.run(load.send(server.port, 1, 1, load.COMPLETED))
+        return server.processor_seconds(), server.rss() / 1e6
 
 
 def time_help() -> float:

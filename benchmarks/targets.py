@@ -78,11 +78,12 @@ SDK_STORE = times("stored send", "sdk on postgresql", "postgresql")
 CREW = added(("served crew", "ours"), ("crew", "ours"))
 
 TARGETS = [
+    # Many conversations at once
+    Target("1,000 streams, said to read, p99", own("1000 p99", "serve"), under(50, "ms")),
+    Target("1,000 streams, first token, p99", own("1000 first", "serve"), under(100, "ms")),
+    Target("1,000 streams, CPU per token", own("1000 CPU", "serve"), at_most(12, "us")),
     # Serving
-    Target("`SendMessage`/s, x SDK", times("send", "sdk"), at_least(14)),
-    Target("`SendMessage`/s, x bare", times("send", "starlette"), at_least(0.5)),
-    Target("with bearer tokens, x bare", times("send", "starlette", "tokens"), at_least(0.47)),
-    Target("`SendMessage`/s, x fasta2a", times("send", "fasta2a"), at_least(1)),
+    Target("`SendMessage`/s, x SDK", times("send", "sdk"), at_least(6)),
     Target("Stream events/s, x SDK", times("stream", "sdk"), at_least(6)),
     Target("with bearer tokens, x SDK", times("stream", "sdk", "tokens"), at_least(6)),
     Target("Stream events/s, x bare", times("stream", "starlette"), at_least(0.86)),
@@ -124,9 +125,12 @@ TARGETS = [
     # Sizes
     Target("Memory of a finished task", own("memory"), at_most(1.5, "KiB")),
     Target("Process with 10,000 open streams", own("open streams"), under(600, "MB")),
-    Target("Memory of each of these streams", own("open stream"), under(60, "KB")),
+    Target("Memory of each of these streams", own("open stream"), under(25, "KB")),
+    Target("Memory of a task that waits for an answer", own("question"), under(10, "KiB")),
     Target("4,000 results in one task", own("outputs"), under(0.4, "s")),
     # Starts
+    Target("Processor time of a start, x a2a-sdk's", times("start", "sdk", "serve"), under(1)),
+    Target("Memory of a new server, x a2a-sdk's", times("fresh", "sdk", "serve"), under(1)),
     Target("`import a2a_adapters`", own("import"), under(0.1, "s")),
     Target("`RemoteAgent`'s import, x `a2a.client`'s", times("client import", "sdk"), under(1.5)),
     Target("`a2a-adapters --help`", own("help"), under(0.6, "s")),
