@@ -1,7 +1,9 @@
-"""Holds many streams open at once: `python benchmarks/streams.py [--write docs/load.md]`.
+"""Holds many streams open at once: `python benchmarks/streams.py`.
 
 Fails if a chunk is lost, duplicated or out of order, if memory is not released, or if a stalled
-reader slows the others down.
+reader slows the others down. The stalled reader reads nothing while its agent sends more than a
+subscriber may fall behind: its stream ends, and the task completes. In the memory test, the server
+keeps no finished tasks. One server process and one client process run on loopback.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import socket
 import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median, quantiles
 
 import httpx
@@ -196,30 +197,9 @@ def main() -> None:
         rows |= uvloop.run(memory(server, *size, options.rounds))
     with start("ours", "stream") as server:
         rows |= uvloop.run(kept(server, *size, options.rounds))
-    text = page(rows)
-    print(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-
-
-def page(rows: dict[str, str]) -> str:
-    lines = [f"| {name} | {value} |" for name, value in rows.items()]
-    return "\n".join([INTRODUCTION, "| | |", "|---|---|", *lines, "", NOTES, machine([])])
-
-
-INTRODUCTION = """\
-# Load
-
-Measured by `make load`, which fails if a property in this table does not hold. One server process
-and one client process run on loopback; each stream has a separate connection.
-"""
-
-NOTES = f"""\
-Memory is the server's resident set. In the memory test, the server keeps no finished tasks
-(`Limits(finished_tasks=0)`), and may grow by at most {MOST_GROWTH:.0%}. The stalled reader reads
-nothing while its agent sends {int(UNREAD):,} chunks: the task completes, the reader's stream ends
-once it is `Limits.subscriber_events` behind, and the other streams are not affected.
-"""
+    for name, value in rows.items():
+        print(f"{name}: {value}")
+    print(machine([]))
 
 
 def parse() -> argparse.Namespace:
@@ -227,7 +207,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--streams", type=int, default=500)
     parser.add_argument("--chunks", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write", type=Path, metavar="FILE")
     return parser.parse_args()
 
 

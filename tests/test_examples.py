@@ -26,7 +26,7 @@ PARTS = {"demo_client.py", "demo_server.py", "travel/tools.py"}
 """Scripts that other examples start."""
 DESCRIBED = re.findall(
     r"^\| .* \| `python (.*) (\w+)` \| `(.*)` \|$",
-    (ROOT / "docs" / "described-uses.md").read_text(),
+    (ROOT / "docs" / "examples.md").read_text(),
     re.MULTILINE,
 )
 
