@@ -35,7 +35,8 @@ async def talk(url: str) -> None:
     assert question.args == {"input_required": "Your name?"}, question
     reply = FunctionResponse(id=question.id, name=question.name, response={"result": "Ann"})
     text, _ = await say(Part(function_response=reply))
-    assert text.startswith("Hello, "), text
+    # ADK shows the agent's last message in the history of the task with which the stream begins.
+    assert text.removeprefix("Your name?").startswith("Hello, "), text
     assert "Ann" in text, text
 
 
