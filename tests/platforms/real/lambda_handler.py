@@ -19,34 +19,80 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         storage = f"sqlite:///{Path(folder) / 'tasks.db'}"
         options = ServerOptions(storage=storage, allowed_hosts=["*"], trust_forwarded=True)
-        handler = Mangum(build_app(answer, options=options))
+        texts = ["text/", "application/json", "application/a2a+json"]
+        handler = Mangum(build_app(answer, options=options), text_mime_types=texts)
 
         def rpc(params: dict[str, Any], method: str = "SendMessage") -> Any:
-            answered = handler(event(call(method, params)), None)
-            assert answered["statusCode"] == 200, answered
-            return json.loads(answered["body"])["result"]
+            return answer_to(handler, of_url("/", call(method, params)))["result"]
 
         assert text_of(rpc(message("hello"))["task"]) == "hello"
         asked = rpc(message("ask"))["task"]
         assert asked["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
         assert rpc({"id": asked["id"]}, "GetTask")["id"] == asked["id"]
-    print("ran: started for each of three events, on SQLite; streams arrive in one piece")
+        for event in (of_url, of_rest_api, of_load_balancer):
+            answered = answer_to(handler, event("/message:send", message("hello")))
+            assert text_of(answered["task"]) == "hello", event.__name__
+    print(
+        "ran: started for each event of a URL, a REST API and a load balancer, on SQLite; "
+        "streams arrive in one piece"
+    )
 
 
-def event(body: object) -> dict[str, Any]:
-    """Return a request of a function URL."""
-    host = "abc.lambda-url.eu-west-1.on.aws"
-    http = {"method": "POST", "path": "/", "sourceIp": "192.0.2.1", "protocol": "HTTP/1.1"}
+def answer_to(handler: Mangum, event: dict[str, Any]) -> Any:
+    """Return the JSON with which the function answers an event."""
+    answered = handler(event, None)
+    assert answered["statusCode"] == 200, answered
+    assert not answered["isBase64Encoded"], answered
+    return json.loads(answered["body"])
+
+
+HEADERS = {**V1, "content-type": "application/json", "host": "abc.lambda-url.eu-west-1.on.aws"}
+
+
+def of_url(path: str, body: object) -> dict[str, Any]:
+    """Return a request of a function URL, or of an HTTP API."""
+    http = {"method": "POST", "path": path, "sourceIp": "192.0.2.1", "protocol": "HTTP/1.1"}
     return {
         "version": "2.0",
         "routeKey": "$default",
-        "rawPath": "/",
+        "rawPath": path,
         "rawQueryString": "",
-        "headers": {**V1, "content-type": "application/json", "host": host},
+        "headers": HEADERS,
         "requestContext": {"http": http},
-        "body": json.dumps(body),
-        "isBase64Encoded": False,
+        **content(body),
     }
+
+
+def of_rest_api(path: str, body: object) -> dict[str, Any]:
+    """Return a request of a REST API."""
+    return {
+        "resource": "/{proxy+}",
+        "requestContext": {"identity": {"sourceIp": "192.0.2.1"}, "stage": "prod"},
+        "multiValueHeaders": {name: [value] for name, value in HEADERS.items()},
+        **by_path(path),
+        **content(body),
+    }
+
+
+def of_load_balancer(path: str, body: object) -> dict[str, Any]:
+    """Return a request of an application load balancer."""
+    group = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/agents/1"
+    return {
+        "requestContext": {"elb": {"targetGroupArn": group}},
+        "headers": {**HEADERS, "x-forwarded-for": "192.0.2.1", "x-forwarded-port": "443"},
+        **by_path(path),
+        **content(body),
+    }
+
+
+def by_path(path: str) -> dict[str, Any]:
+    """Return the fields that REST APIs and load balancers share."""
+    return {"httpMethod": "POST", "path": path, "queryStringParameters": {}}
+
+
+def content(body: object) -> dict[str, Any]:
+    """Return the fields of a body."""
+    return {"body": json.dumps(body), "isBase64Encoded": False}
 
 
 if __name__ == "__main__":
