@@ -5,6 +5,7 @@ from __future__ import annotations
 from a2a_adapters.concurrency.background import (
     Background,
     end_if_cancelled,
+    finished,
     in_background,
     let_fail,
     shielded,
@@ -22,6 +23,7 @@ __all__ = [
     "ProcessTree",
     "basic_environment",
     "end_if_cancelled",
+    "finished",
     "in_background",
     "let_fail",
     "produced",

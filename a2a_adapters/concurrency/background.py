@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -39,6 +40,18 @@ async def shielded(work: Awaitable[T]) -> T:
     going_on = asyncio.ensure_future(work)
     going_on.add_done_callback(let_fail)
     return await asyncio.shield(going_on)
+
+
+async def finished(work: Awaitable[T]) -> T:
+    """Wait for work that cannot be stopped; a cancellation takes effect once it is done."""
+    going_on = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(going_on)
+    finally:
+        while not going_on.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([going_on])
+        let_fail(going_on)
 
 
 def let_fail(done: asyncio.Future[T]) -> None:

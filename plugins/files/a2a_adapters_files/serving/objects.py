@@ -8,6 +8,8 @@ to append. A file is complete once the sizes of its pieces add up.
 from __future__ import annotations
 
 import json
+import shutil
+from asyncio import to_thread
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ import obstore
 from obstore.store import LocalStore, from_url
 
 from a2a_adapters import ConfigurationError
+from a2a_adapters.concurrency import finished
 from a2a_adapters_files.serving.links import FileId
 from a2a_adapters_files.serving.quota import is_count
 
@@ -73,7 +76,7 @@ class Objects:
         await self._put(f"{file_id.folder}/{number:05}", piece)
 
     async def _put(self, path: str, body: bytes | memoryview) -> None:
-        await obstore.put_async(self.store, path, body, use_multipart=False)
+        await finished(obstore.put_async(self.store, path, body, use_multipart=False))
 
     async def find(self, file_id: FileId) -> StoredFile | None:
         """Return a complete file, or None."""
@@ -115,6 +118,8 @@ class Objects:
                 or (is_count(str(each["path"])) and each["last_modified"] < counted_before)
             ]
             await self._delete(paths)
+        if isinstance(self.store, LocalStore) and self.store.prefix is not None:
+            await to_thread(_delete_remains, Path(self.store.prefix))
 
     async def _delete(self, paths: list[str]) -> None:
         for path in paths:
@@ -138,6 +143,16 @@ def _is_expired(folder: str) -> bool:
     owner, _, rest = folder.partition("/")
     file_id = FileId.parse(f"{owner}.{rest}")
     return file_id is not None and file_id.is_expired
+
+
+def _delete_remains(root: Path) -> None:
+    """Delete expired folders with files that their killed writers left incomplete.
+
+    `obstore` does not list these.
+    """
+    for folder in root.glob("*/*"):
+        if _is_expired(f"{folder.parent.name}/{folder.name}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _opened(place: str | Path | ObjectStore) -> ObjectStore:

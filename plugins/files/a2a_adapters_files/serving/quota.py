@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import obstore
 from obstore.exceptions import AlreadyExistsError
 
-from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency import finished, in_background
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,20 +174,20 @@ class Claim:
 
     async def grow(self, size: int) -> bool:
         """Count at least so many bytes for the file; return False if there is no room."""
-        more = max(size, _SMALLEST) - self.size
-        if more <= 0:
-            return True
-        if not await self._quota.add(self._owner, self._expires, more):
-            return False
-        self.size += more
-        return True
+        size = max(size, _SMALLEST)
+        return size <= self.size or await finished(self._resize(size))
 
     async def shrink(self, size: int) -> None:
         """Count only so many bytes for the file, which has them all, or 0 if it is deleted."""
-        less = self.size - (max(size, _SMALLEST) if size else 0)
-        if less > 0:
-            await self._quota.add(self._owner, self._expires, -less)
-            self.size -= less
+        size = max(size, _SMALLEST) if size else 0
+        if size < self.size:
+            await finished(self._resize(size))
+
+    async def _resize(self, size: int) -> bool:
+        if not await self._quota.add(self._owner, self._expires, size - self.size):
+            return False
+        self.size = size
+        return True
 
 
 _COUNT = re.compile(rf"[0-9a-f]{{32}}/{_FOLDER}/\d+", re.ASCII)

@@ -297,11 +297,12 @@ class FileStore:
             InvalidInputError: The file is too large, or its owner has too many.
         """
         claim = self._quota.claim(file_id.owner, file_id.expires)
-        await self._take(claim, size)
         try:
+            await self._take(claim, size)
             await self.objects.describe(file_id, size, filename, media_type)
         except BaseException:
-            in_background(self._drop(file_id, claim))
+            if claim.size:
+                in_background(self._drop(file_id, claim))
             raise
         self._tidy_at_times()
 
