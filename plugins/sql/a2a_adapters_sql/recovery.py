@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Protocol
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
@@ -76,9 +77,19 @@ class OrphanRecovery(Recovery):
         self._left: dict[tuple[str, str], LeftTask] = {}
         """Tasks that were taken over, and are not recovered yet."""
         self._sweeping = asyncio.Lock()
+        self._variables: Context | None = None
 
     async def sweep(self) -> None:
-        """Resume orphaned tasks; fail those that cannot be resumed or have waited too long."""
+        """Resume orphaned tasks; fail those that cannot be resumed or have waited too long.
+
+        Every sweep has the context variables of the first one, which the start of the server makes:
+        resumed runs must inherit nothing of a caller whose request makes a later one.
+        """
+        if self._variables is None:
+            self._variables = copy_context()
+        await asyncio.create_task(self._sweep_alone(), context=self._variables.copy())
+
+    async def _sweep_alone(self) -> None:
         async with self._sweeping:  # else two sweeps would resume the same task
             if not self._messages.is_closed:  # tasks taken now would be orphaned at once
                 await self._sweep()

@@ -6,11 +6,12 @@ import asyncio
 import gc
 import sqlite3
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 
 import psycopg
 import pytest
 from a2a.server.context import ServerCallContext
-from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 from a2a_adapters_sql.operators import find_tasks, hand_over_task
 from a2a_adapters_sql.storage import SqlAgentStorage
 
@@ -28,6 +29,9 @@ CALLER = ServerCallContext()
 COMPLETED, WORKING = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_WORKING
 FAILED = TaskState.TASK_STATE_FAILED
 
+WHOSE = ContextVar("whose", default="")
+"""What a caller's request leaves for its runs, as the baggage of a trace."""
+
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -38,7 +42,7 @@ class Slow(Adapter):
 
     def __init__(self):
         self.may_go_on, self.has_begun = asyncio.Event(), asyncio.Event()
-        self.calls = []
+        self.calls, self.whose = [], []
         self.has_effect = True
 
     def describe(self):
@@ -55,6 +59,7 @@ class Slow(Adapter):
 
     async def _run(self, how):
         self.calls.append(how)
+        self.whose.append(WHOSE.get())
         yield TextDelta("one ")
         self.has_begun.set()
         await self.may_go_on.wait()
@@ -65,7 +70,7 @@ def served(storage, **limits):
     """Return the agent and its runtime on a storage."""
     adapter = Slow()
     card = build_card(adapter.describe(), "http://x")
-    limits = Limits(shutdown_seconds=0, sweep_seconds=0.05, **limits)
+    limits = Limits(**{"shutdown_seconds": 0, "sweep_seconds": 0.05, **limits})
     return adapter, Runtime(as_executor(adapter), card, storage=storage.of("slow"), limits=limits)
 
 
@@ -182,9 +187,10 @@ async def process(url, **limits):
         await runtime.aclose()
 
 
-async def begun(adapter, runtime):
+async def begun(adapter, runtime, message_id="message-1"):
     """Start a task; return its id."""
-    request = message()
+    adapter.has_begun.clear()
+    request = message(message_id=message_id)
     request.configuration.return_immediately = True
     task_id = (await runtime.on_message_send(request, CALLER)).id
     await adapter.has_begun.wait()
@@ -257,6 +263,22 @@ async def test_waiting_callers_learn_that_another_process_took_the_task(tmp_path
         again = await heir.on_message_send(message(), CALLER)
         assert again.status.state == COMPLETED
         assert [part.text for a in again.artifacts for part in a.parts] == ["one two"]
+
+
+async def test_a_resumed_run_inherits_nothing_of_the_request_that_finds_it(tmp_path):
+    url = new_url("postgresql", tmp_path)
+    async with (
+        process(url) as (slow, adapter, runtime),
+        process(url, sweep_seconds=7200) as (_, heirs, heir),
+    ):
+        await heir.start()
+        found = [await begun(adapter, runtime, name) for name in ("message-1", "message-2")]
+        await end_lease(slow, only=True)
+        WHOSE.set("the caller's")
+        await heir.on_cancel_task(CancelTaskRequest(id=found[1]), CALLER)
+        await heirs.has_begun.wait()
+        heirs.may_go_on.set()
+    assert {*heirs.whose} == {""}
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
