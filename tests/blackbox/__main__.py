@@ -60,7 +60,8 @@ def show(engine: str, seed: int, report: Report) -> None:
     states = {name.removeprefix("TASK_STATE_").lower(): n for name, n in report.states.items()}
     kinds = Counter(kind for kind, _, _ in report.wrong)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS)
-    print(f"{engine} seed {seed}: {states}, {report.kills} kills, {report.seconds:.0f} s: {counts}")
+    tried = f"{report.kills} kills, {report.trespasses} trespasses, {report.seconds:.0f} s"
+    print(f"{engine} seed {seed}: {states}, {tried}: {counts}")
     for kind, task, detail in report.wrong:
         print(f"  {kind}: {task}: {detail}")
     sys.stdout.flush()

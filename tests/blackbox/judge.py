@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from tests.blackbox.intruder import stolen_token
 from tests.blackbox.player import CANCELED, COMPLETED, FAILED
 
 if TYPE_CHECKING:
     from tests.blackbox.journal import Effect
+    from tests.blackbox.receiver import Receiver
     from tests.blackbox.stories import Story
 
 ATTEMPTS = 3
@@ -24,12 +26,13 @@ KINDS = {
     "failed": "failed without cause",
     "not notified": "receiver did not get the terminal state",
     "differs": "inconsistent over time",
+    "trespass": "known to another owner or receiver",
     "refused": "valid requests refused",
 }
 
 
 def judge(
-    story: Story, effects: list[Effect], killed: dict[str, float], notified: list[str]
+    story: Story, effects: list[Effect], killed: dict[str, float], receiver: Receiver
 ) -> list[tuple[str, str]]:
     """Return the violations in a finished story, as kinds and details.
 
@@ -37,9 +40,9 @@ def judge(
         story: The client's observations.
         effects: The steps of its task in order.
         killed: Kill times by process name.
-        notified: The states its receiver got, in order.
+        receiver: The receiver of its notifications.
     """
-    wrong = [*story.wrong, *_repeated(story, effects, killed)]
+    wrong = [*story.wrong, *_repeated(story, effects, killed), *_misled(story, receiver)]
     ran = {effect.step for effect in effects}
     match story.state:
         case s if s == COMPLETED:
@@ -57,8 +60,19 @@ def judge(
         case _ if not story.wrong:
             detail = f"is {story.state}, {story.text!r}, after {_listed(effects)}"
             wrong.append(("stuck", detail))
+    return wrong
+
+
+def _misled(story: Story, receiver: Receiver) -> list[tuple[str, str]]:
+    """Return notifications that are missing, or that came with the token of something else."""
+    wrong = []
+    notified = receiver.states[story.key]
     if story.notified and notified[-1:] != [story.state]:
         wrong.append(("not notified", f"{story.state}, notified of {notified}"))
+    if others := receiver.tasks[story.key] - {story.task_id}:
+        wrong.append(("trespass", f"its token came with {others}"))
+    if stolen := receiver.states[stolen_token(story)]:
+        wrong.append(("trespass", f"another owner was notified of {stolen}"))
     return wrong
 
 

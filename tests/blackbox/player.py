@@ -43,6 +43,8 @@ class Player:
         story = self._story
         story.sent_at = time.time()
         self._first = self._message(story.key)
+        if story.context_id:
+            self._first["contextId"] = story.context_id
         try:
             if story.cancels_after is None:
                 await self._send(self._first, notified=story.notified)
@@ -163,6 +165,8 @@ class Player:
         story = self._story
         if story.task_id and story.task_id != task["id"]:
             self._wrong("twice", f"the message began {story.task_id} and {task['id']}")
+        if story.context_id not in ("", task["contextId"]):
+            self._wrong("differs", f"sent in {story.context_id}, is in {task['contextId']}")
         story.task_id = task["id"]
         self._first_context = task["contextId"]
         story.state, story.text = state_of(task), text_of(task)

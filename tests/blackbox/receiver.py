@@ -24,12 +24,14 @@ class Receiver:
     Attributes:
         url: Its URL, once it listens.
         states: The received states in order, by the tasks' tokens.
+        tasks: The ids of the tasks of notifications, by token.
     """
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
         self.url = ""
         self.states: dict[str, list[str]] = defaultdict(list)
+        self.tasks: dict[str, set[str]] = defaultdict(set)
 
     @asynccontextmanager
     async def listening(self):
@@ -53,6 +55,8 @@ class Receiver:
     def _take(self, token: str, event: dict[str, Any]) -> str:
         if self._chance.random() < UNAVAILABLE:
             return "503 Service Unavailable"
-        if status := (event.get("task") or event.get("statusUpdate") or {}).get("status"):
+        [about] = event.values()
+        self.tasks[token].add(about.get("taskId") or about["id"])
+        if status := about.get("status"):
             self.states[token].append(status["state"])
         return "204 No Content"

@@ -14,6 +14,7 @@ import httpx
 
 from tests.blackbox import journal
 from tests.blackbox.client import Client, RefusedError
+from tests.blackbox.intruder import NOT_FOUND, Intruder
 from tests.blackbox.judge import judge
 from tests.blackbox.player import WAITS, WORKS, Player, state_of, text_of
 from tests.blackbox.receiver import Receiver
@@ -23,7 +24,6 @@ from tests.blackbox.stories import Story, written
 CALM_SECONDS = 60.0
 """Time limit of stories after the last killed process has been replaced."""
 NOTIFY_SECONDS = 30.0
-NOT_FOUND = -32001
 
 
 @dataclass
@@ -34,11 +34,13 @@ class Report:
         states: Number of tasks by final state.
         kills: Number of killed processes.
         seconds: Duration of the run.
+        trespasses: Number of attempts to use the tasks of other owners.
         wrong: Violations, as kind, task and detail.
     """
 
     states: Counter[str] = field(default_factory=Counter)
     kills: int = 0
+    trespasses: int = 0
     seconds: float = 0
     wrong: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -65,6 +67,7 @@ class Run:
         self._kills = kills
         self._servers = Servers(folder, storage, processes)
         self._receiver = Receiver(seed)
+        self._intruders: list[Intruder] = []
         self._phase = 0
         self._next_phase = asyncio.Condition()
 
@@ -91,6 +94,7 @@ class Run:
         return Report(
             Counter(story.state for story in self._stories),
             len(self._servers.killed),
+            sum(intruder.tries for intruder in self._intruders),
             time.monotonic() - started,
             wrong + self._judged(),
         )
@@ -106,7 +110,18 @@ class Run:
             await self._next_phase.wait_for(lambda: self._phase >= phase)
         chance = random.Random(story.seed)
         client = self._client(story.agent, story.owner, chance)
-        await Player(story, client, self._receiver.url).play()
+        [other] = {*OWNERS} - {story.owner}
+        stranger = self._client(story.agent, other, random.Random(story.key))
+        intruder = Intruder(story, stranger, self._receiver.url)
+        self._intruders.append(intruder)
+        has_ended = asyncio.Event()
+        intruding = asyncio.create_task(intruder.intrude(has_ended))
+        try:
+            await Player(story, client, self._receiver.url).play()
+            has_ended.set()
+            await intruding
+        finally:
+            intruding.cancel()
 
     async def _strike(self) -> None:
         """Kill processes at random moments, sometimes just after their start."""
@@ -176,7 +191,7 @@ class Run:
             (kind, f"{story.key} {story.task_id}", detail)
             for story in self._stories
             for kind, detail in judge(
-                story, effects[story.key], self._servers.killed, self._receiver.states[story.key]
+                story, effects[story.key], self._servers.killed, self._receiver
             )
         ]
 

@@ -99,7 +99,8 @@ class Story:
         cancels_after: Seconds after which it cancels the task, or None.
         notified: Whether its first message configures the receiver.
         script: The expected course.
-        seed: Random seed.
+        seed: Random seed, also of the ids of messages.
+        context_id: The context of its first message; the server chooses it if empty.
         task_id: Task id, once known.
         sent_at: Time of the first message, as `time.time()`.
         cancelled_at: Time of the response to the cancellation.
@@ -119,6 +120,7 @@ class Story:
     notified: bool
     script: Script
     seed: int
+    context_id: str = ""
     task_id: str = ""
     sent_at: float = 0
     cancelled_at: float | None = None
@@ -130,7 +132,10 @@ class Story:
 
 
 def written(seed: int, count: int) -> list[Story]:
-    """Return the stories of a seed, varying agents, ways and options."""
+    """Return the stories of a seed, varying agents, ways and options.
+
+    Some stories of two owners have the same ids of messages and the same context.
+    """
     chance = random.Random(seed)
     stories = []
     for number in range(count):
@@ -149,5 +154,18 @@ def written(seed: int, count: int) -> list[Story]:
                 seed=chance.getrandbits(32),
             )
         )
+    _pair(stories)
     chance.shuffle(stories)
     return stories
+
+
+def _pair(stories: list[Story]) -> None:
+    """Give pairs of stories with one agent and two owners the same seed and context."""
+    alone: dict[str, Story] = {}
+    for story in stories:
+        other = alone.pop(story.agent, None)
+        if other is None or other.owner == story.owner:
+            alone[story.agent] = story
+        else:
+            story.seed = other.seed
+            story.context_id = other.context_id = f"context-{other.seed}"

@@ -1,4 +1,4 @@
-"""A short `make blackbox`: servers are killed under plain HTTP clients."""
+"""A short `make blackbox`: servers are killed under plain HTTP clients of two owners."""
 
 from __future__ import annotations
 
@@ -14,4 +14,5 @@ async def test_kills_break_no_guarantee(tmp_path):
     report = await Run(tmp_path, storage, 1, tasks=27, kills=1, processes=1).play()
     assert report.wrong == []
     assert report.kills == 1
+    assert report.trespasses == 10 * 27
     assert sum(report.states.values()) == 27
