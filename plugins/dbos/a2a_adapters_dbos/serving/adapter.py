@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a_adapters_functions import FunctionAdapter
-from dbos import DBOS, DBOSContextSetAuth, SetWorkflowID
+from dbos import DBOS, DBOSContextSetAuth, PropagateOtelContext, SetWorkflowID
 from dbos import error as errors
 
 from a2a_adapters import AgentEvent, AgentRequest, ConfigurationError, Rejected, TargetError
@@ -183,7 +184,7 @@ class WorkflowAdapter(FunctionAdapter):
     async def _started(self, request: AgentRequest, call: partial[Any]) -> _Handle:
         """Start the workflow, or find the one that was started."""
         if inspect.iscoroutinefunction(call.func):
-            with SetWorkflowID(request.task_id), _caller(request):
+            with SetWorkflowID(request.task_id), _caller(request), _trace():
                 if self._queue:
                     return await DBOS.enqueue_workflow_async(
                         self._queue, call.func, *call.args, **call.keywords
@@ -193,7 +194,7 @@ class WorkflowAdapter(FunctionAdapter):
         return await DBOS.retrieve_workflow_async(request.task_id)
 
     def _start_blocking(self, request: AgentRequest, call: partial[Any]) -> None:
-        with SetWorkflowID(request.task_id), _caller(request):
+        with SetWorkflowID(request.task_id), _caller(request), _trace():
             if self._queue:
                 DBOS.enqueue_workflow(self._queue, call.func, *call.args, **call.keywords)
             else:
@@ -260,6 +261,11 @@ def _launch() -> None:
 
 def _caller(request: AgentRequest) -> DBOSContextSetAuth:
     return DBOSContextSetAuth(request.owner or None, sorted(request.caller.scopes))
+
+
+def _trace() -> AbstractContextManager[object]:
+    """Return a context in which workflows continue the current trace, wherever they run."""
+    return PropagateOtelContext() if "opentelemetry.trace" in sys.modules else nullcontext()
 
 
 def _of_caller(status: WorkflowStatus | None, request: AgentRequest) -> WorkflowStatus | None:
