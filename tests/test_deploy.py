@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def run(*command):
     return done.stdout
 
 
-COMPOSE = pytest.mark.parametrize("name", ["compose.yaml", "dbos.yaml"])
+COMPOSE = pytest.mark.parametrize("name", ["compose.yaml", "dbos.yaml", "temporal.yaml"])
 
 
 @COMPOSE
@@ -52,12 +53,17 @@ def test_a_manifest_fits_its_schema(manifest):
 CHART = DEPLOY / "helm"
 
 
-def kubernetes(text):
-    """Validate the manifests in a text, and return them by their kinds."""
+def validated(text):
+    """Validate the manifests in a text, and return them."""
     manifests = [each for each in yaml.safe_load_all(text) if each]
     for manifest in manifests:
         kubernetes_validate.validate(manifest, "1.31", strict=True)
-    return {each["kind"]: each for each in manifests}
+    return manifests
+
+
+def kubernetes(text):
+    """Validate the manifests in a text, and return them by their kinds."""
+    return {each["kind"]: each for each in validated(text)}
 
 
 def installed(name):
@@ -77,6 +83,34 @@ def test_kustomize_adds_the_ingress():
     for spread in pod["spec"]["topologySpreadConstraints"]:
         assert spread["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     assert {each["metadata"]["namespace"] for each in found.values()} == {"agents"}
+
+
+@pytest.mark.parametrize("engine", ["dbos", "temporal"])
+def test_a_component_of_kustomize_adds_workers_of_an_engine(engine, tmp_path):
+    folder = shutil.copytree(DEPLOY, tmp_path / "deploy")
+    chosen, line = folder / "kustomization.yaml", r"(?m)^# (components: \[kustomize/)\w+\].*$"
+    chosen.write_text(re.sub(line, rf"\g<1>{engine}]", chosen.read_text()))
+    found = validated(run(installed("kubectl"), "kustomize", str(folder)))
+    named = {
+        (each["kind"], each["metadata"]["name"]): each["spec"] for each in found if "spec" in each
+    }
+    assert named["Deployment", "agents"]["replicas"] == 2
+    assert named["HorizontalPodAutoscaler", "agents"]["minReplicas"] == 2
+    kind = "StatefulSet" if engine == "dbos" else "Deployment"  # DBOS resumes by the pod's name
+    [server], [worker] = (
+        named[each]["template"]["spec"]["containers"]
+        for each in (("Deployment", "agents"), (kind, "workers"))
+    )
+    assert worker["securityContext"] == server["securityContext"] == CONTAINER["securityContext"]
+    _, script = worker["command"]
+    assert (DEPLOY / script).exists()
+    assert f"{Path(script).stem}:agent" in server["command"]
+    variables = [{each["name"] for each in container["env"]} for container in (server, worker)]
+    assert variables[1] <= variables[0]
+    for name in ("agents", "workers"):
+        policy = named["NetworkPolicy", name]
+        assert policy["policyTypes"] == ["Ingress", "Egress"]
+        assert ({"port": 7233} in policy["egress"][0]["ports"]) == (engine == "temporal")
 
 
 def chart(*values):
