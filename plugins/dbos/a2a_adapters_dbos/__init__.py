@@ -31,6 +31,9 @@ __all__ = [
 
 _EXTRA = "dbos"
 
+_DURABLE = ("pydantic_ai.durable_exec.dbos",)
+"""Modules that make the agents of frameworks durable inside workflows."""
+
 __getattr__ = lazy_names(
     __name__,
     {
@@ -94,13 +97,11 @@ def _is_workflow(target: object) -> bool:
 
 
 def _is_durable_agent(target: object) -> bool:
-    """Whether an agent of Pydantic AI has the capability `DBOSDurability`, or is a `DBOSAgent`."""
-    framework = sys.modules.get("pydantic_ai.durable_exec.dbos")
-    if framework is None:
-        return False
-    if isinstance(target, framework.DBOSAgent):
-        return True
-    found: list[object] = [getattr(target, "root_capability", None)]
-    for capability in found:
-        found.extend(getattr(capability, "capabilities", ()))
-    return any(isinstance(capability, framework.DBOSDurability) for capability in found)
+    """Whether a class of an agent, its model, a capability or a plugin is from `_DURABLE`."""
+    parts = [target, getattr(target, "model", None), getattr(target, "root_capability", None)]
+    for part in parts:
+        for name in ("capabilities", "plugins"):
+            found = getattr(part, name, None)
+            parts.extend(found if isinstance(found, list | tuple) else ())
+    kinds = {kind for part in parts for kind in type(part).__mro__}
+    return any(kind.__module__.startswith(_DURABLE) for kind in kinds)

@@ -17,6 +17,8 @@ from a2a_adapters_dbos import (
     emit,
     emit_blocking,
 )
+from a2a_adapters_dbos.serving.adapter import _runs_here
+from a2a_adapters_files import LocalFile
 from dbos import DBOS, error
 from pydantic_ai import Agent
 from pydantic_ai.durable_exec.dbos import DBOSDurability
@@ -25,6 +27,7 @@ from pydantic_ai.models.test import TestModel
 from a2a_adapters import (
     AgentRequest,
     Data,
+    File,
     InputRequired,
     Output,
     RemoteAgent,
@@ -35,6 +38,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.dbos import support
+from tests.plugins.files.support import app, content_of, stored
 
 QUEUE = "agents"
 
@@ -62,6 +66,24 @@ async def typed(city: str, days: int = 1) -> Trip:
 @DBOS.workflow()
 async def whole(request: AgentRequest) -> str:
     return f"{request.owner} {DBOS.authenticated_user} {request.data} {request.metadata}"
+
+
+STORE = {}
+
+
+@DBOS.step()
+async def size_of(file):
+    return sum([len(piece) async for piece in STORE["files"].read(file)])
+
+
+@DBOS.workflow()
+async def measured(request: AgentRequest) -> str:
+    return ", ".join(
+        [
+            f"{file.filename}: {await size_of(file)} bytes {'linked' if file.url else 'inside'}"
+            for file in request.files
+        ]
+    )
 
 
 @DBOS.workflow()
@@ -102,6 +124,12 @@ async def long(text: str) -> None:
 
 
 @DBOS.workflow()
+async def held(text: str) -> None:
+    NOTED["begun"].set()
+    await NOTED[text].wait()
+
+
+@DBOS.workflow()
 async def impatient(text: str) -> str:
     try:
         return (await ask("which city?", timeout=0.05)).text
@@ -134,6 +162,19 @@ async def test_a_workflow_gets_the_whole_request_and_its_caller():
     async with running(build_app(whole)) as url, connect(url, user="ann") as ann:
         task = await send(ann, user_message("hello"))
     assert answer_of(task) == "ann ann [] {}"
+
+
+async def test_a_large_file_is_stored_as_a_link_that_steps_can_read(tmp_path):
+    STORE["files"] = store = stored(tmp_path, agent_bytes=1000)
+    async with running(app(measured, store, authenticated=False)) as url:
+        small = File(content=b"x" * 100, filename="small")
+        reply = await RemoteAgent(url).send([small, LocalFile(written(tmp_path / "large", 5000))])
+    assert reply.text == "small: 100 bytes inside, large: 5000 bytes linked"
+
+
+def written(path, size):
+    path.write_bytes(content_of(size))
+    return path
 
 
 async def test_a_blocking_workflow_emits_and_asks():
@@ -172,6 +213,17 @@ async def test_a_cancelled_question_ends_its_workflow():
         handle = await DBOS.retrieve_workflow_async(asked.id)
         with pytest.raises(error.DBOSAwaitedWorkflowCancelledError):
             await handle.get_result(polling_interval_sec=0.01)
+
+
+async def test_the_engine_tells_which_workflows_this_process_runs():
+    """DBOS has no public name for it; if this fails, find the new one for `_runs_here`."""
+    NOTED["begun"], NOTED["go"] = asyncio.Event(), asyncio.Event()
+    handle = await DBOS.start_workflow_async(held, "go")
+    await NOTED["begun"].wait()
+    assert _runs_here(handle.workflow_id)
+    NOTED["go"].set()
+    await handle.get_result()
+    assert not _runs_here(handle.workflow_id)
 
 
 async def test_a_workflow_that_is_cancelled_at_the_engine_fails_its_task():
