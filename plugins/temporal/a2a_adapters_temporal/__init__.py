@@ -19,18 +19,28 @@ from a2a_adapters.plugin import Factory, hookimpl, lazy_names
 if TYPE_CHECKING:
     from a2a_adapters_temporal.activity import A2AActivity, emitting
     from a2a_adapters_temporal.adapter import TemporalWorkflow
-    from a2a_adapters_temporal.workflow import A2ACaller, A2ARequest
+    from a2a_adapters_temporal.workflow import A2ACaller, A2AFile, A2ARequest
 
-__all__ = ["A2AActivity", "A2ACaller", "A2ARequest", "TemporalWorkflow", "emitting"]
+__all__ = [
+    "A2AActivity", "A2ACaller", "A2AFile", "A2ARequest", "TemporalWorkflow", "emitting",
+]  # fmt: skip
 
 _WORKFLOW = "__temporal_workflow_definition"
 _RUN = "__temporal_workflow_run"
+
+_DURABLE = (
+    "pydantic_ai.durable_exec.temporal",
+    "temporalio.google_adk",
+    "temporalio.strands_agents",
+)
+"""Modules that make the agents of frameworks durable inside workflows."""
 
 __getattr__ = lazy_names(
     __name__,
     {
         "A2AActivity": "activity",
         "A2ACaller": "workflow",
+        "A2AFile": "workflow",
         "A2ARequest": "workflow",
         "TemporalWorkflow": "adapter",
         "emitting": "activity",
@@ -77,13 +87,11 @@ def a2a_frameworks() -> list[str]:
 
 
 def _is_durable_agent(target: object) -> bool:
-    """Whether an agent of Pydantic AI has `TemporalDurability`, or is a `TemporalAgent`."""
-    framework = sys.modules.get("pydantic_ai.durable_exec.temporal")
-    if framework is None:
-        return False
-    if isinstance(target, framework.TemporalAgent):
-        return True
-    found: list[object] = [getattr(target, "root_capability", None)]
-    for capability in found:
-        found.extend(getattr(capability, "capabilities", ()))
-    return any(isinstance(capability, framework.TemporalDurability) for capability in found)
+    """Whether a class of an agent, its model, a capability or a plugin is from `_DURABLE`."""
+    parts = [target, getattr(target, "model", None), getattr(target, "root_capability", None)]
+    for part in parts:
+        for name in ("capabilities", "plugins"):
+            found = getattr(part, name, None)
+            parts.extend(found if isinstance(found, list | tuple) else ())
+    kinds = {kind for part in parts for kind in type(part).__mro__}
+    return any(kind.__module__.startswith(_DURABLE) for kind in kinds)

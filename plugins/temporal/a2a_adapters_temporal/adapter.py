@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 import types
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
@@ -37,6 +38,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_adapters import (
     AgentEvent,
     AgentRequest,
+    File,
     InputRequired,
     InvalidInputError,
     Rejected,
@@ -51,7 +53,7 @@ from a2a_adapters.plugin import (
     ResumeError,
     model_failure,
 )
-from a2a_adapters_temporal.workflow import REPLY, TOPIC, A2ARequest
+from a2a_adapters_temporal.workflow import REPLY, TOPIC, A2AFile, A2ARequest
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +65,9 @@ _Said: TypeAlias = tuple[str | None, int | None, str]
 
 _PAUSE_SECONDS = 1.0
 """Time until the stream of a workflow without live workers is read again."""
+
+_FILE_BYTES = 1 << 20
+"""The size of a message's files together; as base64, they fit into Temporal's 2 MB a payload."""
 
 _OWNER = "a2a_owner"
 """The entry of a workflow's memo with the authenticated user."""
@@ -308,16 +313,27 @@ def _request_only(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of(request: AgentRequest) -> A2ARequest:
-    if request.files:
-        raise InvalidInputError("this agent takes no files")
+    """Return a message as Temporal stores it.
+
+    Raises:
+        InvalidInputError: Its files are too large to be stored with it.
+    """
+    if sum(len(file.content or b"") for file in request.files) > _FILE_BYTES:
+        raise InvalidInputError("this agent takes files of up to 1 MiB together")
     return A2ARequest(
         text=request.text,
         data=list(request.data),
+        files=[_file(file) for file in request.files],
         owner=request.owner,
         context_id=request.context_id,
         metadata=dict(request.metadata),
         message_id=request.message.message_id,
     )
+
+
+def _file(file: File) -> A2AFile:
+    content = b64encode(file.content or b"").decode()
+    return A2AFile(content, file.url or "", file.guess_media_type(), file.filename)
 
 
 def _number(value: object) -> int:

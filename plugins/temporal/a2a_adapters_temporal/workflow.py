@@ -21,12 +21,30 @@ REPLY = "a2a_reply"
 
 
 @dataclass
+class A2AFile:
+    """A file of a message, as JSON.
+
+    Attributes:
+        content: Its bytes in base64; "" if it is given by its address.
+        url: Its address, such as that of a `FileStore`, whose links activities can read.
+        media_type: Its media type.
+        filename: Its name.
+    """
+
+    content: str = ""
+    url: str = ""
+    media_type: str = ""
+    filename: str = ""
+
+
+@dataclass
 class A2ARequest:
     """A message to an agent, as JSON: the workflow's argument, or the reply to a question.
 
     Attributes:
         text: The text parts, one per line.
         data: The values of the data parts.
+        files: The files, with at most 1 MiB of content together.
         owner: The authenticated user; empty for anonymous callers.
         context_id: The conversation.
         metadata: The metadata of the request.
@@ -35,6 +53,7 @@ class A2ARequest:
 
     text: str = ""
     data: list[Any] = field(default_factory=list)
+    files: list[A2AFile] = field(default_factory=list)
     owner: str = ""
     context_id: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+from base64 import b64decode
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -88,6 +89,15 @@ class Whole:
 
 
 @workflow.defn
+class Files:
+    @workflow.run
+    async def run(self, request: A2ARequest) -> dict[str, str]:
+        return {
+            file.filename: file.url or b64decode(file.content).decode() for file in request.files
+        }
+
+
+@workflow.defn
 class Typed:
     @workflow.run
     async def run(self, city: str, days: int = 1) -> list[Any]:
@@ -140,8 +150,8 @@ class Travelling:
 
 
 WORKFLOWS = [
-    Asking, Echo, Endless, Failing, FailingMidway, Impatient, Retrying, Silent, Travelling, Typed,
-    Whole,
+    Asking, Echo, Endless, Failing, FailingMidway, Files, Impatient, Retrying, Silent, Travelling,
+    Typed, Whole,
 ]  # fmt: skip
 
 
@@ -161,11 +171,11 @@ def server():
         process.wait()
 
 
-async def connected(address):
+async def connected(address, **options):
     """Return a client, once the server listens."""
     while True:
         try:
-            return await Client.connect(address)
+            return await Client.connect(address, **options)
         except RuntimeError:
             await asyncio.sleep(0.05)
 

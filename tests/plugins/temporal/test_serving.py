@@ -10,14 +10,26 @@ from contextlib import contextmanager
 
 import pytest
 from a2a.types import CancelTaskRequest, TaskState
+from a2a_adapters_files import LocalFile
 from a2a_adapters_temporal import TemporalWorkflow
 from pydantic_ai import Agent
 from pydantic_ai.durable_exec.temporal import TemporalDurability
 from pydantic_ai.models.test import TestModel
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.contrib.opentelemetry import TracingInterceptor
 
-from a2a_adapters import Data, RemoteAgent, TargetError, Text, build_app
+from a2a_adapters import (
+    Data,
+    File,
+    RemoteAgent,
+    RemoteRefusedError,
+    ServerOptions,
+    TargetError,
+    Text,
+    build_app,
+)
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.files.support import app, content_of, stored
 from tests.plugins.sql.test_resume import Caller, texts
 from tests.plugins.temporal import support
 from tests.support.processes import launched
@@ -44,6 +56,25 @@ async def test_a_workflow_gets_the_whole_message(temporal):
     assert dict(task.artifacts[0].parts[0].data.struct_value) == {
         "text": "hello", "data": [], "owner": "ann",
     }  # fmt: skip
+
+
+async def test_a_workflow_gets_small_files_and_links_to_large_ones(temporal, tmp_path):
+    store = stored(tmp_path, agent_bytes=1000)
+    whole = TemporalWorkflow(temporal, support.Files.run, task_queue=support.QUEUE)
+    (tmp_path / "large").write_bytes(content_of(5000))
+    async with running(app(whole, store, authenticated=False)) as url:
+        small = File(content=b"x", filename="small")
+        reply = await RemoteAgent(url).send([small, LocalFile(tmp_path / "large")])
+    [files] = reply.data
+    assert files["small"] == "x"
+    linked = File(url=files["large"])
+    assert b"".join([piece async for piece in store.read(linked)]) == content_of(5000)
+
+
+async def test_files_that_do_not_fit_into_a_payload_are_refused(temporal):
+    async with running(served(temporal, support.Files)) as url:
+        with pytest.raises(RemoteRefusedError, match="up to 1 MiB together"):
+            await RemoteAgent(url).send(File(content=bytes(2 << 20)))
 
 
 async def test_the_text_of_a_failed_attempt_is_withdrawn(temporal):
@@ -125,6 +156,17 @@ async def test_two_owners_never_share_a_workflow(temporal):
 def test_a_workflow_alone_is_refused_with_the_way_to_serve_it(target):
     with pytest.raises(TargetError, match=re.escape("TemporalWorkflow(client, Echo.run")):
         build_app(target)
+
+
+async def test_the_trace_continues_in_a_worker(address, spans):
+    tracing = TracingInterceptor()
+    client = await support.connected(address, interceptors=[tracing])
+    echo = TemporalWorkflow(client, support.Echo.run, task_queue=support.QUEUE)
+    app = build_app(echo, options=ServerOptions(trust_traces="all"))
+    async with support.working(client), running(app) as url:
+        await RemoteAgent(url).send("hello")
+    traces = {span.name: span.context.trace_id for span in spans()}
+    assert traces["RunWorkflow:Echo"] == traces["invoke_agent Echo"]
 
 
 def test_a_durable_agent_is_refused_with_the_way_to_serve_it():
