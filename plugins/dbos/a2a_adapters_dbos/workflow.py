@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,6 +23,26 @@ _EVER = 100 * 365 * 86400.0
 
 _process = ""
 """The id of this process; "" until it is needed, also after a fork."""
+
+
+class Silence:
+    """The time until a workflow writes to its stream for the first time.
+
+    Reading a stream takes several queries, and most workflows write to none. So the server does not
+    read that of a workflow in its own process before it must.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.broken: asyncio.Future[None] = self._loop.create_future()
+
+    def end(self) -> None:
+        """End the silence; any thread may do so."""
+        self._loop.call_soon_threadsafe(_settle, self.broken)
+
+
+silences: dict[str, Silence] = {}
+"""The silences of workflows that this process has begun, by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +87,13 @@ async def emit(event: str | AgentEvent) -> None:
         event: Text, which is appended to the answer, or any event but a question.
     """
     await DBOS.write_stream_async(STREAM, _emitted(event))
+    _end_silence()
 
 
 def emit_blocking(event: str | AgentEvent) -> None:
     """Do the same as `emit`, in a `def` workflow or step."""
     DBOS.write_stream(STREAM, _emitted(event))
+    _end_silence()
 
 
 async def ask(question: str | InputRequired, *, timeout: float | None = None) -> AgentRequest:  # noqa: ASYNC109 - DBOS's, which survives the process
@@ -86,6 +109,7 @@ async def ask(question: str | InputRequired, *, timeout: float | None = None) ->
     """
     topic = await DBOS.run_step_async({"name": "a2a.question"}, _new_topic)
     await DBOS.write_stream_async(STREAM, _asked(question, topic))
+    _end_silence()
     reply = await DBOS.recv_async(topic, timeout_seconds=_seconds(timeout))
     await DBOS.write_stream_async(STREAM, Heard())
     return _reply(reply)
@@ -95,9 +119,20 @@ def ask_blocking(question: str | InputRequired, *, timeout: float | None = None)
     """Do the same as `ask`, in a `def` workflow."""
     topic = DBOS.run_step({"name": "a2a.question"}, _new_topic)
     DBOS.write_stream(STREAM, _asked(question, topic))
+    _end_silence()
     reply = DBOS.recv(topic, timeout_seconds=_seconds(timeout))
     DBOS.write_stream(STREAM, Heard())
     return _reply(reply)
+
+
+def _end_silence() -> None:
+    if silence := silences.pop(str(DBOS.workflow_id), None):
+        silence.end()
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _new_topic() -> str:

@@ -25,7 +25,7 @@ from a2a_adapters.plugin import (
     model_failure,
 )
 from a2a_adapters_dbos.serving.answer import Answer, written
-from a2a_adapters_dbos.workflow import Asked, Emitted
+from a2a_adapters_dbos.workflow import Asked, Emitted, Silence, silences
 
 if TYPE_CHECKING:
     from dbos import WorkflowHandleAsync, WorkflowStatus
@@ -155,6 +155,8 @@ class WorkflowAdapter(FunctionAdapter):
                 await asyncio.wait({beginning})
                 await _cancel(request.task_id)
             raise
+        finally:
+            silences.pop(request.task_id, None)
 
     async def _followed(self, request: AgentRequest, handle: _Handle) -> _Events:
         offset = request.resume_metadata.get("offset") if request.resuming else None
@@ -183,6 +185,8 @@ class WorkflowAdapter(FunctionAdapter):
 
     async def _started(self, request: AgentRequest, call: partial[Any]) -> _Handle:
         """Start the workflow, or find the one that was started."""
+        if not self._queue:
+            silences[request.task_id] = Silence()
         if inspect.iscoroutinefunction(call.func):
             with SetWorkflowID(request.task_id), _caller(request), _trace():
                 if self._queue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,18 @@ from dbos import DBOS
 from a2a_adapters import AgentEvent, TextDelta
 from a2a_adapters.concurrency import until
 from a2a_adapters.plugin import AnswerText
-from a2a_adapters_dbos.workflow import STREAM, Emitted
+from a2a_adapters_dbos.workflow import STREAM, Emitted, silences
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncGenerator, Sequence
 
 
 async def written(workflow_id: str, offset: int, ended: asyncio.Future[Any]) -> AsyncGenerator[Any]:
     """Yield the values of a workflow's stream from an offset, until `ended` is done."""
+    if silence := silences.get(workflow_id):
+        await asyncio.wait({ended, silence.broken}, return_when=asyncio.FIRST_COMPLETED)
+        if silences.pop(workflow_id, None):  # it has ended, and written nothing
+            return
     while True:
         is_over = ended.done()  # all that it wrote is in the stream, and ends it
         values = DBOS.read_stream_async(workflow_id, STREAM, offset=offset)
