@@ -66,9 +66,9 @@ class RemoteAgent:
         check_auth(auth)
         card = agent if isinstance(agent, AgentCard) else None
         url = None if isinstance(agent, AgentCard) else agent_url(agent)
-        self.name = str(url) if url else card.name if card else ""
         origin = agent_url(named_by) if named_by else url
         self._connections = Connections(url, card, auth, options, origin)
+        self.name = self._connections.name
         self._is_view = False
         self._messenger = Messenger(self._connections)
         self._conversations = Conversations(self._messenger)

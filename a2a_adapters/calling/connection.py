@@ -86,6 +86,7 @@ class Connections:
         options: RemoteOptions,
         origin: httpx.URL | None,
     ) -> None:
+        self.name = str(url) if url else card.name if card else ""
         self._url = url
         self._origin = origin
         self._auth = auth

@@ -87,6 +87,7 @@ class Exchange:
         options: Limits and preferences.
         credentials: Headers and credentials for servers that may get them.
         cancel: Cancels a task of the agent.
+        after: Returns the reply as interceptors leave it.
 
     Attributes:
         forget: Called with the id of a task whose question is no longer answered.
@@ -101,9 +102,11 @@ class Exchange:
         options: RemoteOptions,
         credentials: CallAuth,
         cancel: Callable[[str], Coroutine[Any, Any, object]],
+        after: Callable[[AgentReply], Awaitable[AgentReply]],
     ) -> None:
         self._credentials = credentials
         self._cancel = cancel
+        self._after = after
         self.forget: Callable[[str], object] | None = None
         self._connection = connection
         self._transport = connection.transport
@@ -146,7 +149,7 @@ class Exchange:
                     self._answer.fold(response)
             reply = self._answer.finish()[1]
             self._observed.note(reply)
-            return reply
+        return reply if reply.task_id else await self._after(reply)
 
     def follow(
         self,
@@ -219,7 +222,7 @@ class Exchange:
             self._observed.end(error)
             self.context_id = answer.context_id
             await responses.aclose()
-        yield reply
+        yield await self._after(reply)
 
     def _note_open(self, reply: AgentReply) -> None:
         """Have the agent's question closed if the served task that received it is cancelled."""

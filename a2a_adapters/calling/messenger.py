@@ -21,6 +21,7 @@ from a2a_adapters.calling.auth import CallAuth, call_auth, check_headers
 from a2a_adapters.calling.errors import RemoteAgentError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failures import reraise, retried, translate
+from a2a_adapters.calling.intercepting import RemoteCall, after_call, before_call
 from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.contract.checking import check_type
 from a2a_adapters.contract.errors import InvalidInputError
@@ -82,11 +83,21 @@ class Messenger:
         check_type("metadata", metadata, Mapping, "a mapping")
         if skill is not None:
             metadata = {**(metadata or {}), "skill_id": skill}
-        parts = _parts(message)
+        call = RemoteCall(
+            agent=self._connections.name,
+            parts=_parts(message),
+            context_id=context_id,
+            task_id=task_id,
+            metadata=metadata or {},
+            headers=headers or {},
+        )
+        call = await before_call(self.options.interceptors, call)
+        check_headers(call.headers)
+        parts = call.parts
         if any(isinstance(part, File) for part in parts):
-            parts = await self._uploaded(parts, timeout, CallAuth(headers, self._auth))
+            parts = await self._uploaded(parts, timeout, CallAuth(call.headers, self._auth))
         try:
-            sent = user_message(parts, context_id, task_id, metadata, message_id)
+            sent = user_message(parts, context_id, task_id, call.metadata, message_id)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
             raise InvalidInputError(
                 "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
@@ -97,17 +108,23 @@ class Messenger:
         if push and connection.card.capabilities.push_notifications:
             configuration.task_push_notification_config.CopyFrom(push)
         request = SendMessageRequest(message=sent, configuration=configuration)
-        return self._exchange(connection, request, options, headers)
+        return self._exchange(connection, request, options, call)
 
     def _exchange(
         self,
         connection: Connection,
         request: SendMessageRequest,
         options: RemoteOptions,
-        headers: Mapping[str, str] | None,
+        call: RemoteCall,
     ) -> Exchange:
-        cancel = partial(self.cancel, headers=headers)
-        return Exchange(connection, request, options, CallAuth(headers, self._auth), cancel)
+        return Exchange(
+            connection,
+            request,
+            options,
+            CallAuth(call.headers, self._auth),
+            cancel=partial(self.cancel, headers=call.headers),
+            after=partial(after_call, self.options.interceptors, call),
+        )
 
     async def cancel(self, task_id: str, headers: Mapping[str, str] | None) -> Task:
         """Cancel a task, and return it.
@@ -177,10 +194,18 @@ class Messenger:
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications
         news = notify.watch(connection.address, task_id) if notify and pushes else None
-        exchange = self._exchange(connection, SendMessageRequest(), options, headers)
+        call = RemoteCall(agent=self._connections.name, task_id=task_id, headers=headers or {})
+        exchange = self._exchange(connection, SendMessageRequest(), options, call)
         async with aclosing(exchange.follow(task_id, old_status, news)) as events:
             async for event in events:
                 yield event
+
+    async def intercepted(self, reply: AgentReply) -> AgentReply:
+        """Return the state of a task that was read, as interceptors leave it."""
+        call = RemoteCall(
+            agent=self._connections.name, context_id=reply.context_id, task_id=reply.task_id
+        )
+        return await after_call(self.options.interceptors, call, reply)
 
     async def _connected(self, timeout: float | None) -> tuple[Connection, RemoteOptions]:  # noqa: ASYNC109
         """Return the connection and the options with a timeout in place of the usual one."""

@@ -6,6 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from a2a_adapters.calling.intercepting import check_interceptors
 from a2a_adapters.calling.verification import check_keys
 from a2a_adapters.contract.checking import check_arguments, check_fields, check_type
 from a2a_adapters.net import OutboundPolicy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from a2a.types import TaskPushNotificationConfig
 
+    from a2a_adapters.calling.intercepting import Interceptor
     from a2a_adapters.calling.verification import TrustedKeys
     from a2a_adapters.contract.parts import JSON
 
@@ -62,6 +64,8 @@ class RemoteOptions:
             card. Without keys, signatures are not verified.
         tls: Verifies servers over HTTP and holds the client certificate; by default the usual
             authorities and no certificate.
+        interceptors: Run before each message, in this order, and after each reply, in the opposite
+            order.
 
     Raises:
         ConfigurationError: A value has the wrong type or is out of range.
@@ -87,12 +91,14 @@ class RemoteOptions:
     proxy: str | None = None
     trusted_keys: TrustedKeys | None = None
     tls: ssl.SSLContext | None = None
+    interceptors: Sequence[Interceptor] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
         check_type("RemoteOptions.outbound", self.outbound, OutboundPolicy, "OutboundPolicy(...)")
         check_type("RemoteOptions.tls", self.tls, ssl.SSLContext, "an ssl.SSLContext")
         check_proxy(self.proxy)
+        check_interceptors(self.interceptors)
         if self.trusted_keys is not None:
             check_keys(self.trusted_keys)
 

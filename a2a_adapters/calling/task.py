@@ -178,7 +178,8 @@ class RemoteTask:
         )
 
     async def _note(self, task: Task) -> AgentReply:
-        return self._take(await computed_if_large(task.ByteSize(), as_reply, task))
+        reply = await computed_if_large(task.ByteSize(), as_reply, task)
+        return self._take(await self._messenger.intercepted(reply))
 
     status_sync = blocking.running(status)
     result_sync = blocking.running(result)
