@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.agent import RemoteAgent
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
     from a2a_adapters.calling.conversation import Conversation
+    from a2a_adapters.calling.fleet import Fleet, RemoteSettings
+    from a2a_adapters.calling.intercepting import Interceptor, RemoteCall
     from a2a_adapters.calling.options import RemoteOptions, SendOptions
     from a2a_adapters.calling.reply import (
         AgentReply,
@@ -83,12 +85,12 @@ __all__ = [
     "AnyOf", "ApiKeyAuth", "ApiKeys", "Asking", "AuthRequired", "Authenticator",
     "BackgroundServer", "BearerAuth", "BearerTokens", "BlockedError", "Caller", "Card",
     "CardSignatureError", "ConfigurationError", "Conversation", "Data", "File",
-    "ForbiddenError", "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired",
-    "InvalidInputError", "Limits", "ListenError", "MissingExtraError", "NamedTarget",
+    "Fleet", "ForbiddenError", "ForbiddenUrlError", "ForwardedUser", "HeadersAuth", "InputRequired",
+    "Interceptor", "InvalidInputError", "Limits", "ListenError", "MissingExtraError", "NamedTarget",
     "NoAdapterError", "OutboundPolicy", "Output", "Part", "Progress", "Provider", "PushOptions",
     "Question", "Rejected", "RemoteAgent", "RemoteAgentError", "RemoteAnswerError",
-    "RemoteArtifact", "RemoteAuthError", "RemoteConnectionError", "RemoteEvent",
-    "RemoteOptions", "RemoteRefusedError", "RemoteTask", "RemoteTaskError",
+    "RemoteArtifact", "RemoteAuthError", "RemoteCall", "RemoteConnectionError", "RemoteEvent",
+    "RemoteOptions", "RemoteRefusedError", "RemoteSettings", "RemoteTask", "RemoteTaskError",
     "RemoteTimeoutError", "Reply", "ReplyState", "SendOptions", "ServerOptions", "Skill",
     "TargetError", "TaskMetadata", "Text", "TextDelta", "TokenUsage", "ToolCall", "ToolResult",
     "UnauthenticatedError", "UnsafeHostError", "as_executor", "aserve", "build_app",
@@ -100,6 +102,8 @@ _MODULES = {
     "calling.agent": "RemoteAgent",
     "calling.auth": "ApiKeyAuth BearerAuth HeadersAuth",
     "calling.conversation": "Conversation",
+    "calling.fleet": "Fleet RemoteSettings",
+    "calling.intercepting": "Interceptor RemoteCall",
     "calling.options": "RemoteOptions SendOptions",
     "calling.reply": "AgentReply Question RemoteArtifact RemoteEvent ReplyState",
     "calling.task": "RemoteTask",

@@ -43,10 +43,12 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 
 if TYPE_CHECKING:
     from a2a_adapters.calling.agent import ListedAgent
+    from a2a_adapters.calling.fleet import AnyFleet, FleetMember
     from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions, PushReceiver
     from a2a_adapters.calling.tools import (
         LimitedWait,
+        StatelessTool,
         ToolDescription,
         ToolFactory,
         ToolInput,
@@ -72,23 +74,24 @@ if TYPE_CHECKING:
 __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "HELD_TEXT_EXTENSION", "JSON", "PROGRESS_EXTENSION",
     "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "Adapter", "AdapterExecutor", "AgentDescription",
-    "AgentFailedError", "AgentOptions", "AnswerText", "CancelFlag", "CheckedSpeech",
-    "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory", "LimitedWait",
-    "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins", "ProcessStates",
-    "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech", "StateStorage",
-    "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput", "Turn",
-    "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking", "check_arguments",
-    "check_fields", "dialogue", "hookimpl", "installed_plugins", "lazy_names", "model_failure",
-    "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
+    "AgentFailedError", "AgentOptions", "AnswerText", "AnyFleet", "CancelFlag", "CheckedSpeech",
+    "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory", "FleetMember",
+    "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins",
+    "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech",
+    "StateStorage", "StatelessTool", "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory",
+    "ToolInput", "Turn", "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking",
+    "check_arguments", "check_fields", "dialogue", "hookimpl", "installed_plugins", "lazy_names",
+    "model_failure", "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
     "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
 _MODULES = {
     "calling.agent": "ListedAgent",
+    "calling.fleet": "AnyFleet FleetMember",
     "calling.messenger": "MessageInput",
     "calling.options": "AgentOptions PushReceiver",
-    "calling.tools": "LimitedWait "
+    "calling.tools": "LimitedWait StatelessTool "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
     "contract.inputs": "NamedInputs",

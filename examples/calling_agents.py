@@ -46,7 +46,8 @@ async def tools(poet: str, flights: str) -> None:
     assert answer == "To Rome on Friday: booked."
     print("A2ATool      ", answer)
 
-    by_name = {tool.name: tool for tool in A2AToolkit.from_urls([poet, flights]).get_tools()}
+    toolkit = A2AToolkit({"poet": poet, "flights": flights})
+    by_name = {tool.name: tool for tool in toolkit.get_tools()}
     assert by_name["poet"].invoke({"message": "frogs"}) == POEM
     print("A2AToolkit   ", ", ".join(by_name))
 

@@ -77,10 +77,10 @@ def calling(**calls: str) -> AIMessage:
     )
 
 
-async def make_graph(tools: list[str], clerk: str):
-    toolkit = await A2AToolkit.afrom_urls(tools)
+async def make_graph(tools: dict[str, str], clerk: str):
+    planner_tools = await A2AToolkit(tools).aget_tools()
     builder = StateGraph(MessagesState)
-    builder.add_node("planner", create_agent(Planner(), [*toolkit.get_tools(), ask_user]))
+    builder.add_node("planner", create_agent(Planner(), [*planner_tools, ask_user]))
     builder.add_node("clerk", A2ARunnable(clerk))
     builder.add_edge(START, "planner")
     builder.add_edge("planner", "clerk")
@@ -108,7 +108,7 @@ async def talk(graph) -> tuple[list[str], list[str]]:
 async def main(*, with_model: bool) -> None:
     guide = "model_guide" if with_model else "guide"
     with serving(guide=guide, flights="flights", hotels="hotels", clerk="clerk") as urls:
-        tools = [urls[name] for name in ("guide", "flights", "hotels")]
+        tools = {name: urls[name] for name in ("guide", "flights", "hotels")}
         asked, said = await talk(await make_graph(tools, urls["clerk"]))
     letter, last = said
     assert asked == list(ANSWERS), asked

@@ -14,25 +14,30 @@ from a2a_adapters.calling.agent import RemoteAgent
 from a2a_adapters.calling.errors import RemoteAgentError, RemoteTimeoutError
 from a2a_adapters.calling.reply import WAITING
 from a2a_adapters.concurrency import BoundedMap, blocking, in_background
+from a2a_adapters.contract.card import AgentDescription, Skill
 from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from a2a_adapters.calling.fleet import FleetMember
     from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.calling.reply import AgentReply
     from a2a_adapters.calling.task import RemoteTask
-    from a2a_adapters.contract.card import AgentDescription, Skill
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _STILL_WORKING = "(It is still working. Call this tool again, with any message, to wait for it.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
+_SILENT = "(The agent answered nothing.)"
+_ANSWER_WITH_IDS = "(It asks you. Call this tool again with the answer, and with these names.)"
+_WAIT_WITH_IDS = "(It is still working. Call this tool again with these names to wait for it.)"
 
 # The limits of OpenAI's API, the strictest of the common ones.
 _NAME_LENGTH = 64
 _DESCRIPTION_LENGTH = 1_024
+_UNFINISHED = frozenset({"submitted", "working"})
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -51,6 +56,11 @@ class ToolDescription:
     name: str
     description: str
     skill_id: str | None = None
+
+    @classmethod
+    def of(cls, about: AgentDescription | Skill) -> Self:
+        """Describe an agent, or one of its skills."""
+        return cls.of_skill(about) if isinstance(about, Skill) else cls.of_agent(about)
 
     @classmethod
     def of_agent(cls, about: AgentDescription) -> Self:
@@ -142,6 +152,11 @@ class ToolFactory:
         return [cls._of(remote, ToolDescription.of_skill(skill), wait) for skill in skills]
 
     @classmethod
+    def of_member(cls, member: FleetMember) -> Self:
+        """Create the tool of an agent of a fleet."""
+        return cls._of(member.agent, member.tool, member.wait)
+
+    @classmethod
     def _of(cls, agent: RemoteAgent, tool: ToolDescription, wait: float | None) -> Self:
         raise NotImplementedError
 
@@ -158,7 +173,74 @@ def tool_answer(text: str, *, asks: bool, is_kept: bool = True, is_working: bool
     if is_working:
         return "\n".join(filter(None, (text, _STILL_WORKING)))
     hint = (_ANSWER_IT if is_kept else _SAY_IT_ALL) if asks else ""
-    return "\n".join(filter(None, (text, hint))) or "(The agent answered nothing.)"
+    return "\n".join(filter(None, (text, hint))) or _SILENT
+
+
+class StatelessTool:
+    """Asks an agent for a framework's tool that keeps no conversation.
+
+    Each result names the ids that continue its conversation; the model passes them to the next
+    call.
+
+    Args:
+        agent: The agent.
+        about: What the model reads: the agent, or the skill to ask for.
+        wait: Maximum time that a call waits for the answer in seconds. A call with the id of the
+            task goes on waiting for it. None waits as long as the agent's timeout allows.
+
+    Attributes:
+        name: The tool's name.
+        description: The tool's description.
+    """
+
+    def __init__(
+        self, agent: RemoteAgent, about: AgentDescription | Skill, wait: float | None = None
+    ) -> None:
+        check_arguments(StatelessTool, locals(), {"wait"})
+        described = ToolDescription.of(about)
+        self.name = described.name
+        self.description = described.description
+        self._agent = agent
+        self._skill = described.skill_id
+        self._wait = wait
+
+    async def ask(
+        self, message: MessageInput, context_id: str = "", task_id: str = ""
+    ) -> AgentReply:
+        """Send a message, or wait for the answer of a task that is not complete yet.
+
+        Raises:
+            InvalidInputError: The message cannot be encoded.
+            RemoteAgentError: The call failed.
+        """
+        if self._wait is None:
+            return await self._agent.send(
+                message, context_id=context_id, task_id=task_id, skill=self._skill
+            )
+        if not task_id:
+            task = await self._agent.start(message, context_id=context_id, skill=self._skill)
+        else:
+            task = self._agent.task(task_id)
+            if (await task.status()).is_question:
+                await task.answer(message, skill=self._skill)
+        return await _within(task, self._wait)
+
+    @staticmethod
+    def result(reply: AgentReply) -> str:
+        """Format an answer for the model, with the ids that continue the conversation."""
+        is_working = reply.state in _UNFINISHED
+        is_open = reply.is_question or is_working
+        ids = {"context_id": reply.context_id, "task_id": reply.task_id if is_open else ""}
+        named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
+        hint = _WAIT_WITH_IDS if is_working else _ANSWER_WITH_IDS if reply.is_question else ""
+        silent = "" if is_working else _SILENT
+        lines = (reply.whole_text or silent, hint, f"({named})" if named else "")
+        return "\n".join(filter(None, lines))
+
+    @staticmethod
+    def failure(error: Exception) -> str:
+        """Format an error for the model."""
+        return f"The agent could not be asked: {error}"
 
 
 class LimitedWait:
@@ -183,24 +265,32 @@ class LimitedWait:
         The task is cancelled if this call is, or if there is no key and the time is up.
         """
         task = self._tasks.get(key) if key is not None else None
-        if task is None or task.state not in {"submitted", "working", *WAITING}:
+        if task is None or task.state not in {*_UNFINISHED, *WAITING}:
             context_id = task.context_id if task else ""
             task = await self._agent.start(message, context_id=context_id, skill=skill)
         elif task.state in WAITING:
             await task.answer(message)
         if key is not None:
             self._tasks[key] = task
-        try:
-            return await task.result(self._seconds, cancel=key is None)
-        except RemoteTimeoutError:
-            if key is None:
-                raise
-            return await task.status()
-        except asyncio.CancelledError:
-            in_background(_give_up(task))
-            raise
+        return await _within(task, self._seconds, cancel=key is None)
 
     ask_sync = blocking.running(ask)
+
+
+async def _within(task: RemoteTask, seconds: float, *, cancel: bool = False) -> AgentReply:
+    """Return the result of a task, or its state when the time is up unless that cancels it.
+
+    The task is cancelled if the caller is.
+    """
+    try:
+        return await task.result(seconds, cancel=cancel)
+    except RemoteTimeoutError:
+        if cancel:
+            raise
+        return await task.status()
+    except asyncio.CancelledError:
+        in_background(_give_up(task))
+        raise
 
 
 async def _give_up(task: RemoteTask) -> None:

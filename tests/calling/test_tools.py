@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+
 import pytest
 
-from a2a_adapters import Skill
-from a2a_adapters.plugin import AgentDescription, ToolDescription, tool_answer
+from a2a_adapters import ConfigurationError, InputRequired, RemoteAgent, Skill, build_app
+from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolDescription, tool_answer
+from a2a_adapters.testing import running
 
 BOOK = Skill(id="book", name="Book a trip", description="Books.", examples=["To Rome", "To Oslo"])
 
@@ -39,3 +43,28 @@ def test_a_question_includes_how_to_answer_it():
     assert tool_answer("", asks=False) == "(The agent answered nothing.)"
     assert tool_answer("Where?", asks=True).startswith("Where?\n(It asks you.")
     assert "whole request" in tool_answer("Where?", asks=True, is_kept=False)
+
+
+async def test_a_stateless_tool_waits_a_limited_time():
+    goes_on = asyncio.Event()
+
+    async def desk(request):
+        city = yield InputRequired("Where?")
+        await goes_on.wait()
+        yield f"Booked {city.text}."
+
+    about = AgentDescription(name="desk", description="Books.")
+    async with running(build_app(desk)) as url, RemoteAgent(url) as agent:
+        patient, hasty = StatelessTool(agent, about, 600), StatelessTool(agent, about, 0.05)
+        asked = await patient.ask("book")
+        assert patient.result(asked).startswith("Where?\n(It asks you.")
+        ids = re.findall(r"_id: ([\w-]+)", patient.result(asked))
+        assert ids == [asked.context_id, asked.task_id]
+        shown = hasty.result(await hasty.ask("Rome", *ids))
+        assert shown.startswith("(It is still working.")
+        assert re.findall(r"_id: ([\w-]+)", shown) == ids
+        goes_on.set()
+        done = await patient.ask("wait", *ids)
+        assert patient.result(done) == f"Booked Rome.\n(context_id: {asked.context_id})"
+    with pytest.raises(ConfigurationError, match="wait"):
+        StatelessTool(agent, about, 0)

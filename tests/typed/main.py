@@ -22,6 +22,7 @@ from a2a_adapters import (
     AgentRequest,
     Asking,
     BearerTokens,
+    Fleet,
     InputRequired,
     Limits,
     RemoteAgent,
@@ -50,9 +51,10 @@ def langchain() -> str:
     llm = PromptTemplate.from_template("Say {text}") | A2ALLM(agent=URL, timeout=5)
     runnable = A2ARunnable(URL)
     tools = [A2ATool.from_agent(URL), A2ATool(agent=URL, name="desk", description="Books.")]
-    tools += A2AToolkit.from_urls([URL]).tools
+    kit = A2AToolkit(Fleet({"desk": URL, "poet": {"url": URL, "wait": 30}}, prefix="ask_"))
+    names = [each.name for each in kit.get_tools()]
     graph = StateGraph(MessagesState)
-    print(tools[0].name, runnable.invoke("x"), llm.invoke({"text": "x"}), graph)
+    print(tools[0].name, names, runnable.invoke("x"), llm.invoke({"text": "x"}), graph)
     return str(chain.invoke({"text": "x"})) + answer.text
 
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from a2a_adapters_google_adk.calling.agent import A2AAgent
     from a2a_adapters_google_adk.calling.model import A2AModel
     from a2a_adapters_google_adk.calling.tool import A2ATool
+    from a2a_adapters_google_adk.calling.toolkit import A2AToolkit
     from a2a_adapters_google_adk.serving.adapter import GoogleAdkAdapter, adapt
 
-__all__ = ["A2AAgent", "A2AModel", "A2ATool", "GoogleAdkAdapter", "adapt"]
+__all__ = ["A2AAgent", "A2AModel", "A2ATool", "A2AToolkit", "GoogleAdkAdapter", "adapt"]
 
 _FRAMEWORK = "google-adk"
 _SERVED = {
@@ -42,6 +43,7 @@ __getattr__ = lazy_names(
         "A2AAgent": "calling.agent",
         "A2AModel": "calling.model",
         "A2ATool": "calling.tool",
+        "A2AToolkit": "calling.toolkit",
         "adapt": "serving.adapter",
         "GoogleAdkAdapter": "serving.adapter",
     },

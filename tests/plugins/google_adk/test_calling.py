@@ -7,7 +7,7 @@ from functools import partial
 from uuid import uuid4
 
 import pytest
-from a2a_adapters_google_adk import A2AAgent, A2AModel, A2ATool, adapt
+from a2a_adapters_google_adk import A2AAgent, A2AModel, A2ATool, A2AToolkit, adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
@@ -97,6 +97,21 @@ class TestTools(Conversing, calling.Tools):
             assert "Which city?" in only(await ask(adapter, "book"), InputRequired).prompt
             assert answer(await reply(adapter, "Rome")).startswith("Booked Rome.")
         assert [message["parts"][0]["text"] for message in recording.messages] == ["book", "Rome"]
+
+
+async def test_a_fleet_is_a_toolset():
+    gone = {"url": "http://127.0.0.1:9", "retries": 0}
+
+    def model(messages):
+        done = support.results(messages)
+        return next(iter(done.values())) if done else support.calling("two", "c", message="hi")
+
+    async with served(booking) as books, served(remembering) as remembers:
+        kit = A2AToolkit({"one": books, "gone": gone, "two": {"url": remembers.name, "wait": 60}})
+        assert [tool.name for tool in await kit.get_tools()] == ["one", "two"]
+        events = await ask(adapt(support.made(support.Fake(model), tools=[kit])), "go")
+        await kit.close()
+    assert answer(events).startswith("hi\n(context_id: ")
 
 
 async def test_answers_of_a_model_are_streamed_with_their_usage():

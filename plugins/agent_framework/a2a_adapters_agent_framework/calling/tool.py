@@ -8,15 +8,10 @@ from agent_framework import FunctionTool
 from pydantic import Field
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentReply
     from a2a_adapters.plugin import AgentOptions
-
-_SILENT = "(The agent answered nothing.)"
-_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
-_FAILED = "The agent could not be asked: {}"
 
 
 class A2AToolArgs(ToolInput):
@@ -33,6 +28,8 @@ class A2AToolArgs(ToolInput):
 def a2a_tool(
     agent: RemoteAgent | str,
     about: AgentDescription | Skill | None = None,
+    *,
+    wait: float | None = None,
     **options: Unpack[AgentOptions],
 ) -> FunctionTool:
     """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")], ...)`.
@@ -46,6 +43,8 @@ def a2a_tool(
         about: The description that the model sees: of the agent, or of one of its skills, whose
             id is then sent as metadata `skill_id`. Without it the agent's card is read now, by
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -53,31 +52,18 @@ def a2a_tool(
         RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
-    about = about or remote.describe_sync()
-    if isinstance(about, Skill):
-        described, skill = ToolDescription.of_skill(about), about.id
-    else:
-        described, skill = ToolDescription.of_agent(about), None
+    tool = StatelessTool(remote, about or remote.describe_sync(), wait)
 
     async def invoke(message: str, context_id: str = "", task_id: str = "") -> str:
         try:
-            reply = await remote.send(message, context_id=context_id, task_id=task_id, skill=skill)
+            reply = await tool.ask(message, context_id, task_id)
         except (InvalidInputError, RemoteAgentError) as error:
-            return _FAILED.format(error)
-        return _text(reply)
+            return tool.failure(error)
+        return tool.result(reply)
 
     return FunctionTool(
-        name=described.name,
-        description=described.description,
+        name=tool.name,
+        description=tool.description,
         func=invoke,
         input_model=A2AToolArgs,
     )
-
-
-def _text(reply: AgentReply) -> str:
-    """Format an answer for the model, with the ids that continue the conversation."""
-    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
-    asks = _ASKS if reply.is_question else ""
-    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
-    return "\n".join(filter(None, lines))

@@ -24,6 +24,8 @@ from a2a_adapters_autogen.calling.messages import restored, saved
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from a2a_adapters.plugin import FleetMember
+
 
 class A2AToolResult(BaseModel):
     """The agent's answer; `text` includes data and the names of files."""
@@ -137,6 +139,11 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         """`per_skill` in async code."""
         skills = (await RemoteAgent.of(agent, **options).describe()).skills
         return [cls._of(agent, ToolDescription.of_skill(skill), wait, options) for skill in skills]
+
+    @classmethod
+    def of_member(cls, member: FleetMember) -> Self:
+        """Return the tool of an agent of a fleet."""
+        return cls._of(member.agent, member.tool, member.wait, {})
 
     async def run(self, args: ToolInput, cancellation_token: CancellationToken) -> A2AToolResult:
         """Ask the agent.

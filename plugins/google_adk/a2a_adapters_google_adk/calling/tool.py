@@ -9,17 +9,13 @@ from google.genai.types import FunctionDeclaration
 from pydantic import Field
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
-    from a2a_adapters import AgentReply
     from a2a_adapters.plugin import AgentOptions
 
-_SILENT = "(The agent answered nothing.)"
-_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
-_FAILED = "The agent could not be asked: {}"
 _STATE = "a2a_question:{}"
 """The key, in the session's state, of the place at which a call asked its user."""
 
@@ -49,6 +45,8 @@ class A2ATool(BaseTool):
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
         ask_user: Whether a question of the agent asks for a confirmation of the call, whose
             payload is the user's answer, so that the user answers it rather than the model.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -62,17 +60,13 @@ class A2ATool(BaseTool):
         about: AgentDescription | Skill | None = None,
         *,
         ask_user: bool = False,
+        wait: float | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
-        self._agent = RemoteAgent.of(agent, **options)
+        remote = RemoteAgent.of(agent, **options)
+        self._asking = StatelessTool(remote, about or remote.describe_sync(), wait)
         self._ask_user = ask_user
-        self._skill = about.id if isinstance(about, Skill) else None
-        described = (
-            ToolDescription.of_skill(about)
-            if isinstance(about, Skill)
-            else ToolDescription.of_agent(about or self._agent.describe_sync())
-        )
-        super().__init__(name=described.name, description=described.description)
+        super().__init__(name=self._asking.name, description=self._asking.description)
 
     def _get_declaration(self) -> FunctionDeclaration:
         """Return the tool's arguments for the model (called by the framework)."""
@@ -89,11 +83,9 @@ class A2ATool(BaseTool):
         if (asked := tool_context.state.get(key)) and (said := tool_context.tool_confirmation):
             place, message = asked, str(said.payload or ("yes" if said.confirmed else "no"))
         try:
-            reply = await self._agent.send(
-                message or args.get("message", ""), skill=self._skill, **place
-            )
+            reply = await self._asking.ask(message or args.get("message", ""), **place)
         except (InvalidInputError, RemoteAgentError) as error:
-            return {"error": _FAILED.format(error)}
+            return {"error": self._asking.failure(error)}
         asks = reply.is_question and self._ask_user
         if asked or asks:
             ids = {"context_id": reply.context_id, "task_id": reply.task_id}
@@ -101,13 +93,4 @@ class A2ATool(BaseTool):
         if asks:
             tool_context.request_confirmation(hint=reply.question, payload="")
             return {"error": "The user has to answer a question of the agent first."}
-        return {"result": _text(reply)}
-
-
-def _text(reply: AgentReply) -> str:
-    """Format an answer for the model, with the ids that continue the conversation."""
-    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
-    asks = _ASKS if reply.is_question else ""
-    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
-    return "\n".join(filter(None, lines))
+        return {"result": self._asking.result(reply)}

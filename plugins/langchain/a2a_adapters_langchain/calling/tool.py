@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads annotations
-from langchain_core.tools import BaseTool, BaseToolkit, ToolException
+from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
@@ -20,10 +18,7 @@ from a2a_adapters_langchain.calling.model import CallOptions, answered_task, thr
 from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from a2a_adapters import Conversation
-    from a2a_adapters.plugin import AgentOptions
 
 
 class A2ATool(ToolFactory, BaseTool):
@@ -131,68 +126,3 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
         is_working=reply.state in {"submitted", "working"},
     )
     return text, artifact
-
-
-_STEM_LENGTH = 60
-
-
-class A2AToolkit(BaseToolkit):
-    """A tool for each of several agents: `A2AToolkit.from_urls([...]).get_tools()`.
-
-    Tools of agents with the same name are numbered.
-    """
-
-    tools: list[A2ATool]
-
-    @classmethod
-    def from_urls(
-        cls,
-        agents: Iterable[str | RemoteAgent],
-        *,
-        wait: float | None = None,
-        **options: Unpack[AgentOptions],
-    ) -> Self:
-        """Return a toolkit for agents.
-
-        Args:
-            agents: The agents, or their URLs.
-            wait: Maximum time that a call of a tool waits for the answer in seconds.
-            **options: Options for all agents given by their URLs; see `AgentOptions`.
-
-        Raises:
-            RemoteAgentError: A card cannot be read.
-        """
-        tools = [A2ATool.from_agent(agent, wait=wait, **options) for agent in agents]
-        return cls(tools=_numbered(tools))
-
-    @classmethod
-    async def afrom_urls(
-        cls,
-        agents: Iterable[str | RemoteAgent],
-        *,
-        wait: float | None = None,
-        **options: Unpack[AgentOptions],
-    ) -> Self:
-        """`from_urls` in async code; reads all cards in parallel."""
-        made = (A2ATool.afrom_agent(agent, wait=wait, **options) for agent in agents)
-        return cls(tools=_numbered(await asyncio.gather(*made)))
-
-    def get_tools(self) -> list[BaseTool]:
-        """Return the tools."""
-        return list(self.tools)
-
-
-def _numbered(tools: Sequence[A2ATool]) -> list[A2ATool]:
-    """Give each tool a unique name."""
-    taken = {tool.name for tool in tools}
-    seen: set[str] = set()
-    numbered = []
-    for tool in tools:
-        name = tool.name
-        if name in seen:
-            candidates = (f"{name[:_STEM_LENGTH]}_{number}" for number in count(2))
-            name = next(candidate for candidate in candidates if candidate not in taken)
-        seen.add(name)
-        taken.add(name)
-        numbered.append(tool.model_copy(update={"name": name}))
-    return numbered

@@ -9,19 +9,14 @@ from agents.extensions.handoff_filters import remove_all_tools
 from pydantic import ConfigDict, Field, ValidationError
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolDescription, ToolInput
 from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
 
 if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
-    from a2a_adapters import AgentReply
     from a2a_adapters.plugin import AgentOptions
-
-_SILENT = "(The agent answered nothing.)"
-_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
-_FAILED = "The agent could not be asked: {}"
 
 
 class A2AToolArgs(ToolInput):
@@ -42,6 +37,7 @@ def a2a_tool(
     about: AgentDescription | Skill | None = None,
     *,
     approve_answers: bool = False,
+    wait: float | None = None,
     **options: Unpack[AgentOptions],
 ) -> FunctionTool:
     """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")])`.
@@ -57,6 +53,8 @@ def a2a_tool(
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
         approve_answers: Whether a run is interrupted before the model answers a question of the
             agent, for a human to approve the answer or to reject it with a better one.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -64,32 +62,23 @@ def a2a_tool(
         RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
-    about = about or remote.describe_sync()
-    if isinstance(about, Skill):
-        named, metadata = ToolDescription.of_skill(about), {"skill_id": about.id}
-    else:
-        named, metadata = ToolDescription.of_agent(about), {}
+    tool = StatelessTool(remote, about or remote.describe_sync(), wait)
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
             asked = A2AToolArgs.model_validate_json(arguments)
             with call_span(remote) as span:
-                reply = await remote.send(
-                    asked.message,
-                    context_id=asked.context_id,
-                    task_id=asked.task_id,
-                    metadata=metadata,
-                )
+                reply = await tool.ask(asked.message, asked.context_id, asked.task_id)
                 span.take(reply)
         except ValidationError as error:
-            return _FAILED.format(InvalidInputError.of(error))
+            return tool.failure(InvalidInputError.of(error))
         except (InvalidInputError, RemoteAgentError) as error:
-            return _FAILED.format(error)
-        return _result(reply)
+            return tool.failure(error)
+        return tool.result(reply)
 
     return FunctionTool(
-        name=named.name,
-        description=named.description,
+        name=tool.name,
+        description=tool.description,
         params_json_schema=A2AToolArgs.model_json_schema(),
         on_invoke_tool=invoke,
         needs_approval=_answers if approve_answers else False,
@@ -99,22 +88,6 @@ def a2a_tool(
 async def _answers(_: RunContextWrapper[Any], arguments: dict[str, Any], __: str) -> bool:
     """Whether a call answers a question of the agent."""
     return bool(arguments.get("task_id"))
-
-
-def _result(reply: AgentReply) -> str:
-    """Format an answer for the model, with the ids that continue the conversation."""
-    names = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    named = ", ".join(f"{name}: {value}" for name, value in names.items() if value)
-    return "\n".join(
-        filter(
-            None,
-            (
-                reply.whole_text or _SILENT,
-                _ASKS if reply.is_question else "",
-                f"({named})" if named else "",
-            ),
-        )
-    )
 
 
 _PREFIX = "transfer_to_"

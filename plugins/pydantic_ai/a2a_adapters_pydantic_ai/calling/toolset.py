@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Required, Unpack, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
@@ -9,19 +10,16 @@ from pydantic_ai import ApprovalRequired, ToolDefinition, ToolFailed
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from typing_extensions import TypedDict
 
-from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError
-from a2a_adapters.plugin import ToolDescription
+from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters.plugin import StatelessTool
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic_ai import RunContext
     from pydantic_core import SchemaValidator
 
-    from a2a_adapters import AgentReply
     from a2a_adapters.plugin import AgentDescription, AgentOptions
-
-_SILENT = "(The agent answered nothing.)"
-_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
-_FAILED = "The agent could not be asked: {}"
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -43,6 +41,13 @@ class A2AToolArgs(TypedDict, total=False):
 _ARGS = TypeAdapter(A2AToolArgs)
 
 
+@dataclass(kw_only=True)
+class _AgentTool(ToolsetTool[Any]):
+    """The tool of an agent or a skill."""
+
+    asking: StatelessTool
+
+
 class A2AToolset(AbstractToolset[Any]):
     """Any A2A agent as a tool: `Agent(toolsets=[A2AToolset("http://localhost:8000")])`.
 
@@ -58,7 +63,10 @@ class A2AToolset(AbstractToolset[Any]):
         ask_user: Whether a question of the agent is passed up as a call that requires approval,
             rather than returned to the model. Its metadata has the `question`; approve it with
             `ToolApproved(override_args={"message": answer})` and this metadata.
-        about: The description that the model sees, in place of the card's.
+        about: The description that the model sees, in place of the card's: of the agent, or of one
+            of its skills.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
         id: The id of the toolset, for agents that several toolsets need to be told apart for.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
@@ -72,7 +80,8 @@ class A2AToolset(AbstractToolset[Any]):
         *,
         per_skill: bool = False,
         ask_user: bool = False,
-        about: AgentDescription | None = None,
+        about: AgentDescription | Skill | None = None,
+        wait: float | None = None,
         id: str | None = None,  # noqa: A002 - the framework's name
         **options: Unpack[AgentOptions],
     ) -> None:
@@ -80,6 +89,7 @@ class A2AToolset(AbstractToolset[Any]):
         self._per_skill = per_skill
         self._ask_user = ask_user
         self._about = about
+        self._wait = wait
         self._id = id
 
     @property
@@ -94,10 +104,10 @@ class A2AToolset(AbstractToolset[Any]):
             RemoteAgentError: The card cannot be read.
         """
         about = self._about or await self._agent.describe()
-        if self._per_skill:
-            tools = [ToolDescription.of_skill(skill) for skill in about.skills]
-        else:
-            tools = [ToolDescription.of_agent(about)]
+        shown: Sequence[AgentDescription | Skill] = [about]
+        if self._per_skill and not isinstance(about, Skill):
+            shown = about.skills
+        tools = [StatelessTool(self._agent, each, self._wait) for each in shown]
         return {tool.name: self._tool(tool) for tool in tools}
 
     async def call_tool(
@@ -113,16 +123,11 @@ class A2AToolset(AbstractToolset[Any]):
             ApprovalRequired: The agent asks a question, which the user is to answer.
             ToolFailed: The agent does not answer.
         """
-        asked = {**tool_args, **_place(ctx)}
+        asking = cast("_AgentTool", tool).asking
         try:
-            reply = await self._agent.send(
-                asked["message"],
-                context_id=asked.get("context_id", ""),
-                task_id=asked.get("task_id", ""),
-                metadata=tool.tool_def.metadata,
-            )
+            reply = await asking.ask(**{**tool_args, **_place(ctx)})
         except (InvalidInputError, RemoteAgentError) as error:
-            raise ToolFailed(_FAILED.format(error)) from error
+            raise ToolFailed(asking.failure(error)) from error
         if reply.is_question and self._ask_user:
             raise ApprovalRequired(
                 {
@@ -132,18 +137,19 @@ class A2AToolset(AbstractToolset[Any]):
                     "task_id": reply.task_id,
                 }
             )
-        return _result(reply)
+        return asking.result(reply)
 
-    def _tool(self, tool: ToolDescription) -> ToolsetTool[Any]:
-        definition = ToolDefinition(
-            name=tool.name,
-            description=tool.description,
-            parameters_json_schema=_ARGS.json_schema(),
-            metadata={"skill_id": tool.skill_id} if tool.skill_id else None,
-        )
-        validator = cast("SchemaValidator", _ARGS.validator)
-        return ToolsetTool(
-            toolset=self, tool_def=definition, max_retries=1, args_validator=validator
+    def _tool(self, asking: StatelessTool) -> _AgentTool:
+        return _AgentTool(
+            toolset=self,
+            tool_def=ToolDefinition(
+                name=asking.name,
+                description=asking.description,
+                parameters_json_schema=_ARGS.json_schema(),
+            ),
+            max_retries=1,
+            args_validator=cast("SchemaValidator", _ARGS.validator),
+            asking=asking,
         )
 
 
@@ -151,12 +157,3 @@ def _place(ctx: RunContext[Any]) -> dict[str, str]:
     """Return the place in the conversation at which the user has answered a question."""
     asked = ctx.tool_call_metadata if ctx.tool_call_approved else None
     return {key: asked[key] for key in ("context_id", "task_id")} if asked else {}
-
-
-def _result(reply: AgentReply) -> str:
-    """Format an answer for the model, with the ids that continue the conversation."""
-    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
-    asks = _ASKS if reply.is_question else ""
-    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
-    return "\n".join(filter(None, lines))

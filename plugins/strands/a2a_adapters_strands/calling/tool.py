@@ -8,17 +8,13 @@ from pydantic import Field
 from strands import ToolContext, tool
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, ToolDescription, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
 
 if TYPE_CHECKING:
     from strands.tools.decorator import DecoratedFunctionTool
 
-    from a2a_adapters import AgentReply
     from a2a_adapters.plugin import AgentOptions
 
-_SILENT = "(The agent answered nothing.)"
-_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
-_FAILED = "The agent could not be asked: {}"
 _STATE = "a2a_questions"
 """The key of open questions in the Strands agent's state, by the id of the call."""
 
@@ -39,6 +35,7 @@ def a2a_tool(
     about: AgentDescription | Skill | None = None,
     *,
     ask_user: bool = False,
+    wait: float | None = None,
     **options: Unpack[AgentOptions],
 ) -> DecoratedFunctionTool[..., Any]:
     """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")])`.
@@ -54,6 +51,8 @@ def a2a_tool(
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
         ask_user: Whether a question of the agent interrupts the run, so that the user answers it
             rather than the model.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -61,11 +60,7 @@ def a2a_tool(
         RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
-    about = about or remote.describe_sync()
-    if isinstance(about, Skill):
-        described, skill = ToolDescription.of_skill(about), about.id
-    else:
-        described, skill = ToolDescription.of_agent(about), None
+    asking = StatelessTool(remote, about or remote.describe_sync(), wait)
 
     async def invoke(
         message: str, tool_context: ToolContext, context_id: str = "", task_id: str = ""
@@ -75,22 +70,20 @@ def a2a_tool(
             message, place = str(tool_context.interrupt(asked["task_id"])), asked
         while True:
             try:
-                reply = await remote.send(
-                    message, context_id=place["context_id"], task_id=place["task_id"], skill=skill
-                )
+                reply = await asking.ask(message, place["context_id"], place["task_id"])
             except (InvalidInputError, RemoteAgentError) as error:
-                return _result(tool_context, "error", _FAILED.format(error))
+                return _result(tool_context, "error", asking.failure(error))
             if not (reply.is_question and ask_user):
                 _ask(tool_context, None)
-                return _result(tool_context, "success", _text(reply))
+                return _result(tool_context, "success", asking.result(reply))
             place = {"context_id": reply.context_id, "task_id": reply.task_id}
             _ask(tool_context, place)
             reason = {"question": reply.question}
             message = str(tool_context.interrupt(reply.task_id, reason))
 
     return tool(
-        name=described.name,
-        description=described.description,
+        name=asking.name,
+        description=asking.description,
         inputSchema=A2AToolArgs.model_json_schema(),
         context=True,
     )(invoke)
@@ -118,12 +111,3 @@ def _result(context: ToolContext, status: str, text: str) -> dict[str, Any]:
         "status": status,
         "content": [{"text": text}],
     }
-
-
-def _text(reply: AgentReply) -> str:
-    """Format an answer for the model, with the ids that continue the conversation."""
-    ids = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    named = ", ".join(f"{name}: {value}" for name, value in ids.items() if value)
-    asks = _ASKS if reply.is_question else ""
-    lines = (reply.whole_text or _SILENT, asks, f"({named})" if named else "")
-    return "\n".join(filter(None, lines))

@@ -60,7 +60,6 @@ async def test_models_have_the_standard_parameters_of_langchain(kind, serve_app,
         A2ARunnable,
         A2ATool.from_agent,
         lambda url, **options: A2ATool.per_skill(url, **options)[0],
-        lambda url, **options: A2AToolkit.from_urls([url], **options).get_tools()[0],
     ],
 )
 async def test_tools_and_runnables_have_options(made, serve_app):
@@ -73,7 +72,7 @@ async def test_tools_and_runnables_have_options(made, serve_app):
 def test_tools_are_made_with_the_time_to_wait(serve_app):
     url = serve_app(build_app(words))
     made = [A2ATool.from_agent(url, wait=9), *A2ATool.per_skill(url, wait=9)]
-    made += A2AToolkit.from_urls([url], wait=9).get_tools()
+    made += A2AToolkit({"words": {"url": url, "wait": 9}}).get_tools()
     assert [tool.wait for tool in made] == [9] * 3
 
 

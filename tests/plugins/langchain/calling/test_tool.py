@@ -8,7 +8,7 @@ import re
 
 import pytest
 from a2a_adapters_functions import FunctionAdapter
-from a2a_adapters_langchain import A2ATool, A2AToolkit
+from a2a_adapters_langchain import A2ATool
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -217,34 +217,6 @@ async def test_descriptions_are_clipped(serve):
     assert "\x00" not in tool.description
     assert "\u202e" not in tool.description
     assert "\n# System" not in tool.description
-
-
-async def test_a_toolkit(serve):
-    one, two, other = serve(words, name="Same"), serve(booking, name="Same"), serve(words, name="B")
-    for kit in (
-        A2AToolkit.from_urls([one, two, other, RemoteAgent(one)]),
-        await A2AToolkit.afrom_urls([one, two, other, RemoteAgent(one)]),
-    ):
-        tools = kit.get_tools()
-        assert [tool.name for tool in tools] == ["Same", "Same_2", "B", "Same_3"]
-        assert tools[0].invoke("hello") == "hello"
-        assert tools[1].invoke("hello").startswith("Where to?")
-
-
-async def test_numbered_names_are_unique(serve):
-    names = ["A_2", "A", "A", "b" * 70, "b" * 70]
-    kit = A2AToolkit.from_urls([serve(words, name=name) for name in names])
-    found = [tool.name for tool in kit.get_tools()]
-    assert len(set(found)) == len(found)
-    assert all(len(name) <= 64 for name in found)
-
-
-async def test_toolkits_with_an_unreachable_agent(serve):
-    gone = RemoteAgent("http://127.0.0.1:9", options=RemoteOptions(retries=0))
-    with pytest.raises(RemoteConnectionError):
-        A2AToolkit.from_urls([serve(words), gone])
-    with pytest.raises(RemoteConnectionError):
-        await A2AToolkit.afrom_urls([serve(words), gone])
 
 
 async def test_agents_use_tools_in_their_thread(serve):
