@@ -36,7 +36,10 @@ _LABELS = {
 
 def bench(
     url: Annotated[
-        str, typer.Argument(help="URL of the agent or of its card.", show_default=False)
+        str,
+        typer.Argument(
+            help="URL of the agent or of its card, or a name of the settings.", show_default=False
+        ),
     ],
     message: Annotated[str, typer.Argument(help="The text of every message.")] = "Hello",
     conversations: Annotated[
@@ -96,14 +99,19 @@ async def _measured(
     options: RemoteOptions,
 ) -> dict[str, Figures]:
     from a2a_adapters_check.host import Host  # noqa: PLC0415
+    from a2a_adapters_check.remotes import find_remote  # noqa: PLC0415
 
     from a2a_adapters import HeadersAuth, RemoteAgent  # noqa: PLC0415
     from a2a_adapters_bench.load import measure  # noqa: PLC0415
 
     agents = {}
     async with AsyncExitStack() as stack:
-        for number, url in enumerate(urls):
-            auth = HeadersAuth(headers) if headers and number == 0 else None
+        for number, typed in enumerate(urls):
+            url, own = typed, headers if number == 0 else {}
+            if remote := find_remote(typed):
+                url = remote.settings.url
+                own = {**own, **remote.headers(["--bearer or --header"] if own else [])}
+            auth = HeadersAuth(own) if own else None
             address = await Host(url, auth, options).agent()
             agent = RemoteAgent(str(address), auth=auth, options=options)
             agents[str(address)] = await stack.enter_async_context(agent)

@@ -11,15 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
+from a2a_adapters_check.remotes import find_remote
 
 from a2a_adapters.cli.options import Proxy, seconds, suggestion
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.aliases import Aliases, complete_agent, token_for
-from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
+from a2a_adapters_client.variables import (
+    CREDENTIALS,
+    PREFIX,
+    SECRETS,
+    as_option,
+    load_variables,
+    read_variables,
+)
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
@@ -195,6 +203,9 @@ class Access:
     named: str = ""
     """The agent as the user named it."""
 
+    skill: str = ""
+    """The skill that the agent's settings choose."""
+
     @property
     def is_json(self) -> bool:
         """Whether the output is JSON."""
@@ -231,15 +242,17 @@ class Access:
 
         return bool(self.bearer or self.api_key or self.svc_param or Store().read())
 
-    def take(self, words: list[str], most: int) -> list[str]:
+    def take(self, words: list[str], most: int, secrets: Sequence[str] = ()) -> list[str]:
         """Take the agent from the arguments unless an option names it; return the other arguments.
 
         Args:
             words: The arguments.
             most: Maximum number of arguments besides the agent.
+            secrets: The options of the command with further secrets for the agent.
 
         Raises:
-            ConfigurationError: There are too many arguments, or the agent is missing.
+            ConfigurationError: There are too many arguments, or the agent is missing. Or a file
+                that may come from elsewhere selects the agent, and the user does not trust it.
         """
         if not self.agent_card:
             if not words:
@@ -247,16 +260,24 @@ class Access:
             self.agent_card, *words = words
         if len(words) > most:
             raise ConfigurationError(f"unexpected argument {words[most]!r}")
-        self._resolve()
+        self._resolve(secrets)
         return words
 
-    def _resolve(self) -> None:
-        """Replace the user's name for the agent with its address, and take its token."""
+    def _resolve(self, secrets: Sequence[str]) -> None:
+        """Replace a name for the agent with its address, and take its credentials and limits."""
         self.named, known = self.agent_card, Aliases().read()
         if self.named in known:
             self.agent_card = known[self.named]
             if not (self.bearer or self.api_key or self.svc_param):
                 self.bearer = token_for(self.agent_card)
+        elif remote := find_remote(self.named):
+            given = [as_option(name) for name in CREDENTIALS if getattr(self, name, None)]
+            headers = remote.headers([*given, *secrets])
+            self.svc_param = [*(self.svc_param or ()), *map(": ".join, headers.items())]
+            settings = remote.settings
+            self.agent_card, self.skill = settings.url, settings.skill or ""
+            if settings.timeout and self.timeout == type(self).timeout:
+                self.timeout = settings.timeout
 
     def request_metadata(self) -> dict[str, Any]:
         """Return the value of `--metadata`.
@@ -287,7 +308,7 @@ def client_settings() -> Iterator[tuple[str, str, str]]:
     """Yield name, value and origin of settings with a value; secrets are left out."""
     files = read_variables()
     for each in fields(Access):
-        if each.name in {*_NO_VARIABLES, "named"}:
+        if each.name in {*_NO_VARIABLES, "named", "skill"}:
             continue
         name = PREFIX + each.name.upper()
         value, origin = "" if each.default is None else str(each.default), "default"

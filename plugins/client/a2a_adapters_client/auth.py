@@ -76,7 +76,7 @@ def login(
       a2a-adapters auth login https://agent.example.com --client-id ID
       a2a-adapters auth login https://agent.example.com --client-id ID --flow device-code
     """
-    access.take(words or [], most=0)
+    access.take(words or [], most=0, secrets=["--client-secret"] if client_secret else [])
     if not client_id:
         raise ConfigurationError("name the client with --client-id or A2ACLI_CLIENT_ID")
     from a2a_adapters_oauth.endpoints import Client

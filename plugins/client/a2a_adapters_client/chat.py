@@ -113,7 +113,7 @@ def chat(
             if resumes:
                 _show(memory.find(context_id=context_id, limit=_SHOWN))
             keep = partial(memory.add, access.named) if is_remote else None
-            chat = Chat(found, reader, printer, context_id, keep)
+            chat = Chat(found, reader, printer, context_id, keep, access.skill or None)
             await chat.run()
             if is_remote and chat.context_id and sys.stdin.isatty():
                 note(f"resume: {access.again('chat', '--context', chat.context_id)}")
@@ -133,6 +133,7 @@ class Chat:
         printer: Prints the answers.
         context_id: The conversation to continue; "" starts a new one.
         keep: Keeps a message and its answer; None keeps none.
+        skill: The id of the skill to ask for.
     """
 
     def __init__(
@@ -142,8 +143,10 @@ class Chat:
         printer: AnswerPrinter,
         context_id: str,
         keep: Callable[[str, AgentReply], None] | None = None,
+        skill: str | None = None,
     ) -> None:
         self._agent = agent
+        self._skill = skill
         self._reader = reader
         self._printer = printer
         self._conversation = agent.conversation(context_id=context_id)
@@ -225,7 +228,8 @@ class Chat:
 
     async def _say(self, message: list[Part]) -> None:
         self._reply, self._last = None, message
-        answering = asyncio.ensure_future(self._printer.show(self._conversation.stream(message)))
+        events = self._conversation.stream(message, skill=self._skill)
+        answering = asyncio.ensure_future(self._printer.show(events))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, answering.cancel)
         try:

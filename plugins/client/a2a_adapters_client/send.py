@@ -114,7 +114,7 @@ def send(
         context_id, task_id = last.context_id, last.task_id if last.is_question else ""
     [*said] = access.take(words, most=1)
     parts = read_parts(said, typed_parts(context))
-    request = _request(access, parts, context_id, task_id, skill)
+    request = _request(access, parts, context_id, task_id, skill or access.skill)
     state = asyncio.run(_send(access, request, save, is_async=is_async, is_quiet=quiet))
     exit_by(state, fails=fails)
 

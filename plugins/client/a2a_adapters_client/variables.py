@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import typer
+from a2a_adapters_check.remotes import confirm
 from dotenv import dotenv_values, find_dotenv
 
-from a2a_adapters.cli.terminal import echo, note, one_line
-from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.cli.terminal import note
 
 PREFIX = "A2ACLI_"
 """Prefix of the variables."""
@@ -18,7 +17,7 @@ PREFIX = "A2ACLI_"
 SECRETS = frozenset({f"{PREFIX}BEARER", f"{PREFIX}API_KEY", f"{PREFIX}SVC_PARAM"})
 GLOBAL_FILE = Path("~/.config/a2a-cli/.env")
 
-_CREDENTIALS = ("bearer", "api_key", "svc_param", "client_cert", "client_key", "client_secret")
+CREDENTIALS = ("bearer", "api_key", "svc_param", "client_cert", "client_key", "client_secret")
 _of_folder: dict[str, Path] = {}
 """Variables set by a folder's `.env`, by name."""
 
@@ -52,19 +51,17 @@ def check_trust(context: typer.Context) -> None:
         context.params["insecure"] = False
     file = _source(context, "agent_card")
     secrets = [
-        name for name in _CREDENTIALS if context.params.get(name) and _source(context, name) is None
+        name for name in CREDENTIALS if context.params.get(name) and _source(context, name) is None
     ]
     if file is None or not secrets:
         return
     agent = context.params["agent_card"]
-    named = ", ".join(f"--{name.replace('_', '-')}" for name in secrets)
-    if sys.stdin.isatty():
-        echo(one_line(f"{file} selects the agent {agent}."), err=True)
-        if typer.confirm(f"Send it your {named}?", err=True):
-            return
-    raise ConfigurationError(
-        f"{file} selects the agent {agent}; to send it your {named}, pass --agent-card"
-    )
+    confirm(file, agent, ", ".join(map(as_option, secrets)), "pass --agent-card")
+
+
+def as_option(name: str) -> str:
+    """Return the option of a parameter."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _source(context: typer.Context, name: str) -> Path | None:

@@ -245,9 +245,10 @@ def _read_pyproject(file: Path) -> Content:
 
 
 def _beside(file: Path, content: Content) -> Content:
-    """Resolve the paths in a file relative to its folder."""
+    """Resolve the paths in a file relative to its folder; leave the agents to call out."""
     paths = {key: content[key] for key in _PATHS if isinstance(content.get(key), str)}
     found = content | {key: str(file.parent / path) for key, path in paths.items()}
+    found = _without(found, {"remote"})
     if "target" in found:
         found["target"] = _placed(found["target"], file)
     if isinstance(agents := found.get("agents"), dict):
