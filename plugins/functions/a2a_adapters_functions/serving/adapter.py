@@ -17,6 +17,8 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _END = object()
 
+_DATA, _TEXT = "application/json", "text/plain"
+
 _GENERATORS = frozenset({Kind.ASYNC_GENERATOR, Kind.GENERATOR})
 
 
@@ -73,12 +75,13 @@ class FunctionAdapter(Adapter):
             input_schema=takes.schema if takes else None,
             output_schema=returns,
         )
-        modes = ("application/json", "text/plain") if takes else ("text/plain",)
+        modes = (_DATA, _TEXT) if takes else (_TEXT,)
         return AgentDescription(
             name=name,
             description=description,
             skills=[skill] if takes or returns else (),
             input_modes=("*/*",) if self._signature.request else modes,
+            output_modes=(_DATA, _TEXT) if returns else (_TEXT, _DATA),
         )
 
     def stream(self, request: AgentRequest) -> _Events:

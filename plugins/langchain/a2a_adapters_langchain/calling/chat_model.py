@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from langchain_core.language_models import BaseChatModel, LangSmithParams
+from langchain_core.language_models import BaseChatModel, LangSmithParams, ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.utils.function_calling import convert_to_json_schema
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, TextDelta
+from a2a_adapters.plugin import blocking
 from a2a_adapters_langchain.calling.messages import (
     content_of,
     is_question,
@@ -26,15 +29,18 @@ from a2a_adapters_langchain.calling.model import (
     call_options,
     cut,
 )
+from a2a_adapters_langchain.calling.structured import FAULT, Structured, structured_output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
         CallbackManagerForLLMRun,
     )
+    from langchain_core.language_models import LanguageModelInput
     from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import Runnable
 
     from a2a_adapters import RemoteEvent
 
@@ -53,6 +59,19 @@ class _AnswerChunk(ChatGenerationChunk):
         if isinstance(last, _AnswerChunk) and last.whole is not None:
             merged.message.content = last.whole
         return merged
+
+
+def _whole(result: ChatResult) -> ChatGenerationChunk:
+    """Return an answer as the only chunk of a stream."""
+    message = cast("AIMessage", result.generations[0].message)
+    return _AnswerChunk(
+        message=AIMessageChunk(
+            content=message.content,
+            usage_metadata=message.usage_metadata,
+            response_metadata=message.response_metadata,
+            chunk_position="last",
+        )
+    )
 
 
 class A2AChatModel(RemoteModel, BaseChatModel):
@@ -79,7 +98,8 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         context_id: The agent's id of the conversation to continue. A call may set it too, and
             the task that its message answers: `invoke(x, context_id=..., task_id=...)`. A call
             also takes `message_metadata`, which is sent with the message, `timeout` in seconds
-            and `headers`. Other options, such as `top_p`, are refused.
+            and `headers`, and `response_format` as OpenAI's API has it, see
+            `with_structured_output`. Other options, such as `top_p`, are refused.
         stop: Stop sequences, where the answer ends, for calls without their own.
         temperature: Accepted, as LangChain's models have it, without effect; as `max_tokens`.
         streaming: Whether `invoke` streams; by default it does if a callback listens.
@@ -100,6 +120,9 @@ class A2AChatModel(RemoteModel, BaseChatModel):
 
     streaming: bool | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
+    profile: ModelProfile | None = Field(
+        default_factory=lambda: ModelProfile(structured_output=True), exclude=True
+    )
 
     @override
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
@@ -117,28 +140,51 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         return params
 
     @override
-    def bind_tools(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: a remote agent has its own tools.
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Bind options of calls; refuse tools, because a remote agent has its own.
 
         Raises:
-            NotImplementedError: Always.
+            NotImplementedError: There are tools.
         """
+        if not tools:  # LangChain's agents bind their `response_format` so
+            return self.bind(**kwargs)
         raise NotImplementedError(
             "an A2A agent uses its own tools and takes none; to let a model choose among "
             "agents, give that model each agent as an A2ATool"
         )
 
     @override
-    def with_structured_output(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: A2A cannot request a schema.
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Return a runnable whose results conform to a schema.
+
+        They are the data of the agent's answer, or the JSON in its text. An agent whose card does
+        not declare JSON as its first output is told the schema. If an answer does not conform, the
+        agent is asked once more.
+
+        Args:
+            schema: A pydantic model, a TypedDict, a JSON schema or an OpenAI function.
+            include_raw: Whether results are dicts with the keys `raw`, `parsed` and
+                `parsing_error`.
+            **kwargs: `method` and `strict`, which make no difference.
 
         Raises:
-            NotImplementedError: Always.
+            OutputParserException: From calls: the agent asks a question, or its second answer does
+                not conform either.
+            ValueError: There are other arguments.
         """
-        raise NotImplementedError(
-            "an A2A agent cannot be asked for a schema; data that it sends by itself is in the "
-            "answer's content, as blocks of type non_standard"
+        if unknown := sorted(kwargs.keys() - {"method", "strict"}):
+            raise ValueError(f"with_structured_output takes no {', '.join(unknown)}")
+        shape = convert_to_json_schema(schema)
+        named = {"name": shape.get("title", "output"), "schema": shape}
+        asked = self.bind(
+            response_format={"type": "json_schema", "json_schema": named},
+            ls_structured_output_format={"kwargs": {"method": "json_schema"}, "schema": shape},
         )
+        return structured_output(asked, schema, include_raw=include_raw)
 
     @override
     def _generate(
@@ -148,6 +194,8 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        if response_format := kwargs.pop("response_format", None):
+            return blocking.run(self._structured(messages, response_format, kwargs))
         conversation, parts, options = self._call(messages, kwargs)
         return self._result(conversation.send_sync(parts, **options), stop or self.stop)
 
@@ -159,8 +207,49 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        if response_format := kwargs.pop("response_format", None):
+            return await self._structured(messages, response_format, kwargs)
         conversation, parts, options = self._call(messages, kwargs)
         return self._result(await conversation.send(parts, **options), stop or self.stop)
+
+    async def _structured(
+        self, messages: Sequence[BaseMessage], response_format: Any, kwargs: dict[str, Any]
+    ) -> ChatResult:
+        """Return an answer that conforms to a schema, or says in its metadata why it does not."""
+        wanted = Structured(response_format)
+        reply = await wanted.ask(self.agent, self._call(messages, kwargs))
+        result = self._result(reply, None)
+        if fault := wanted.fault(reply):
+            result.generations[0].message.response_metadata[FAULT] = fault
+        return result
+
+    if not TYPE_CHECKING:  # type checkers see the declarations of `RemoteModel`
+
+        @override
+        def _stream(
+            self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> Iterator[Any]:
+            if kwargs.get("response_format"):
+                chunk = _whole(self._generate(prompt, stop, **kwargs))
+                if run_manager:
+                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+            else:
+                yield from super()._stream(prompt, stop, run_manager, **kwargs)
+
+        @override
+        async def _astream(
+            self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> AsyncIterator[Any]:
+            if kwargs.get("response_format"):
+                chunk = _whole(await self._agenerate(prompt, stop, **kwargs))
+                if run_manager:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+                return
+            async with aclosing(super()._astream(prompt, stop, run_manager, **kwargs)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         """Return the conversation of a call, the messages that are new to it, and the options."""

@@ -217,12 +217,11 @@ async def test_missing_usage(serve, usage):
     assert (await A2AChatModel(agent=serve(agent)).ainvoke("go")).usage_metadata is None
 
 
-def test_tools_and_schemas_are_refused():
+def test_tools_are_refused():
     model = A2AChatModel(agent="http://127.0.0.1:9")
     with pytest.raises(NotImplementedError, match="A2ATool"):
-        model.bind_tools([])
-    with pytest.raises(NotImplementedError, match="non_standard"):
-        model.with_structured_output(dict)
+        model.bind_tools([words])
+    assert model.bind_tools([], timeout=5).kwargs == {"timeout": 5}
 
 
 @pytest.mark.parametrize("nothing", [[], [HumanMessage([])]])

@@ -13,7 +13,10 @@ from tests.plugins.langchain.calling.support import PNG, USAGE, served
 
 
 async def standard(request):
-    """Answer the questions of the standard tests in several chunks."""
+    """Answer the questions of the standard tests in several chunks, or with a joke."""
+    if "JSON schema" in request.text:
+        yield {"setup": "Why do cats purr?", "punchline": "They are on standby."}
+        return
     for word in ["Hello,", "I", "was", "born", "in", "Brooklyn."]:
         yield f"{word} "
     yield TaskMetadata({"usage": USAGE})
@@ -42,9 +45,8 @@ class Served:
 
 class _ChatModel:
     chat_model_class = A2AChatModel
-    # An agent chooses among its own tools and answers in its own form.
-    has_tool_calling = False
-    has_structured_output = False
+    has_tool_calling = False  # an agent chooses among its own tools
+    has_structured_output = True
     supports_image_inputs = True
     supports_image_urls = True
     supports_pdf_inputs = True
