@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.tools import (
         LimitedWait,
         StatelessTool,
+        StatelessToolInput,
         ToolDescription,
         ToolFactory,
         ToolInput,
@@ -78,11 +79,11 @@ __all__ = [
     "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory", "FleetMember",
     "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins",
     "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech",
-    "StateStorage", "StatelessTool", "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory",
-    "ToolInput", "Turn", "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking",
-    "check_arguments", "check_fields", "dialogue", "hookimpl", "installed_plugins", "lazy_names",
-    "model_failure", "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
-    "without_reasoning",
+    "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
+    "ToolDescription", "ToolFactory", "ToolInput", "Turn", "adapt_made", "as_decision", "as_json",
+    "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue", "hookimpl",
+    "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
+    "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -91,7 +92,7 @@ _MODULES = {
     "calling.fleet": "AnyFleet FleetMember",
     "calling.messenger": "MessageInput",
     "calling.options": "AgentOptions PushReceiver",
-    "calling.tools": "LimitedWait StatelessTool "
+    "calling.tools": "LimitedWait StatelessTool StatelessToolInput "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
     "contract.inputs": "NamedInputs",

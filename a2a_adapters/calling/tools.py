@@ -16,6 +16,7 @@ from a2a_adapters.calling.reply import WAITING
 from a2a_adapters.concurrency import BoundedMap, blocking, in_background
 from a2a_adapters.contract.card import AgentDescription, Skill
 from a2a_adapters.contract.checking import check_arguments
+from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -176,6 +177,17 @@ def tool_answer(text: str, *, asks: bool, is_kept: bool = True, is_working: bool
     return "\n".join(filter(None, (text, hint))) or _SILENT
 
 
+class StatelessToolInput(ToolInput):
+    """The arguments of a tool that keeps no conversation."""
+
+    context_id: str = Field(
+        "", description="The context_id of an earlier result, to go on with it; else empty."
+    )
+    task_id: str = Field(
+        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
+    )
+
+
 class StatelessTool:
     """Asks an agent for a framework's tool that keeps no conversation.
 
@@ -184,20 +196,27 @@ class StatelessTool:
 
     Args:
         agent: The agent.
-        about: What the model reads: the agent, or the skill to ask for.
+        about: What the model reads: the agent, or the skill to ask for. Without it the card is read
+            now, by a blocking call.
         wait: Maximum time that a call waits for the answer in seconds. A call with the id of the
             task goes on waiting for it. None waits as long as the agent's timeout allows.
 
     Attributes:
         name: The tool's name.
         description: The tool's description.
+
+    Raises:
+        RemoteAgentError: The card cannot be read.
     """
 
     def __init__(
-        self, agent: RemoteAgent, about: AgentDescription | Skill, wait: float | None = None
+        self,
+        agent: RemoteAgent,
+        about: AgentDescription | Skill | None = None,
+        wait: float | None = None,
     ) -> None:
         check_arguments(StatelessTool, locals(), {"wait"})
-        described = ToolDescription.of(about)
+        described = ToolDescription.of(about or agent.describe_sync())
         self.name = described.name
         self.description = described.description
         self._agent = agent
@@ -224,6 +243,15 @@ class StatelessTool:
             if (await task.status()).is_question:
                 await task.answer(message, skill=self._skill)
         return await _within(task, self._wait)
+
+    async def answer(self, message: str, context_id: str = "", task_id: str = "") -> str:
+        """Return the agent's answer for the model, or why there is none."""
+        try:
+            return self.result(await self.ask(message, context_id, task_id))
+        except (InvalidInputError, RemoteAgentError) as error:
+            return self.failure(error)
+
+    answer_sync = blocking.running(answer)
 
     @staticmethod
     def result(reply: AgentReply) -> str:

@@ -5,24 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from agent_framework import FunctionTool
-from pydantic import Field
 
-from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
+from a2a_adapters import RemoteAgent, Skill
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
 
 if TYPE_CHECKING:
     from a2a_adapters.plugin import AgentOptions
-
-
-class A2AToolArgs(ToolInput):
-    """The tool's arguments."""
-
-    context_id: str = Field(
-        "", description="The context_id of an earlier result, to go on with it; else empty."
-    )
-    task_id: str = Field(
-        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
-    )
 
 
 def a2a_tool(
@@ -51,19 +39,10 @@ def a2a_tool(
         ConfigurationError: The URL is invalid.
         RemoteAgentError: The card cannot be read.
     """
-    remote = RemoteAgent.of(agent, **options)
-    tool = StatelessTool(remote, about or remote.describe_sync(), wait)
-
-    async def invoke(message: str, context_id: str = "", task_id: str = "") -> str:
-        try:
-            reply = await tool.ask(message, context_id, task_id)
-        except (InvalidInputError, RemoteAgentError) as error:
-            return tool.failure(error)
-        return tool.result(reply)
-
+    tool = StatelessTool(RemoteAgent.of(agent, **options), about, wait)
     return FunctionTool(
         name=tool.name,
         description=tool.description,
-        func=invoke,
-        input_model=A2AToolArgs,
+        func=tool.answer,
+        input_model=StatelessToolInput,
     )

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from google.adk.tools.base_tool import BaseTool
 from google.genai.types import FunctionDeclaration
-from pydantic import Field
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
@@ -18,17 +17,6 @@ if TYPE_CHECKING:
 
 _STATE = "a2a_question:{}"
 """The key, in the session's state, of the place at which a call asked its user."""
-
-
-class A2AToolArgs(ToolInput):
-    """The tool's arguments."""
-
-    context_id: str = Field(
-        "", description="The context_id of an earlier result, to go on with it; else empty."
-    )
-    task_id: str = Field(
-        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
-    )
 
 
 class A2ATool(BaseTool):
@@ -64,7 +52,7 @@ class A2ATool(BaseTool):
         **options: Unpack[AgentOptions],
     ) -> None:
         remote = RemoteAgent.of(agent, **options)
-        self._asking = StatelessTool(remote, about or remote.describe_sync(), wait)
+        self._asking = StatelessTool(remote, about, wait)
         self._ask_user = ask_user
         super().__init__(name=self._asking.name, description=self._asking.description)
 
@@ -73,7 +61,7 @@ class A2ATool(BaseTool):
         return FunctionDeclaration(
             name=self.name,
             description=self.description,
-            parameters_json_schema=A2AToolArgs.model_json_schema(),
+            parameters_json_schema=StatelessToolInput.model_json_schema(),
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from agents import Agent, FunctionTool, Handoff, RunContextWrapper, handoff
 from agents.extensions.handoff_filters import remove_all_tools
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolDescription, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput, ToolDescription
 from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
 
@@ -19,17 +19,10 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import AgentOptions
 
 
-class A2AToolArgs(ToolInput):
+class A2AToolArgs(StatelessToolInput):
     """The tool's arguments."""
 
     model_config = ConfigDict(extra="forbid")
-
-    context_id: str = Field(
-        "", description="The context_id of an earlier result, to go on with it; else empty."
-    )
-    task_id: str = Field(
-        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
-    )
 
 
 def a2a_tool(
@@ -62,7 +55,7 @@ def a2a_tool(
         RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
-    tool = StatelessTool(remote, about or remote.describe_sync(), wait)
+    tool = StatelessTool(remote, about, wait)
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:

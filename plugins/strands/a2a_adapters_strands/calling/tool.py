@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pydantic import Field
 from strands import ToolContext, tool
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, ToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
 
 if TYPE_CHECKING:
     from strands.tools.decorator import DecoratedFunctionTool
@@ -17,17 +16,6 @@ if TYPE_CHECKING:
 
 _STATE = "a2a_questions"
 """The key of open questions in the Strands agent's state, by the id of the call."""
-
-
-class A2AToolArgs(ToolInput):
-    """The tool's arguments."""
-
-    context_id: str = Field(
-        "", description="The context_id of an earlier result, to go on with it; else empty."
-    )
-    task_id: str = Field(
-        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
-    )
 
 
 def a2a_tool(
@@ -60,7 +48,7 @@ def a2a_tool(
         RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
-    asking = StatelessTool(remote, about or remote.describe_sync(), wait)
+    asking = StatelessTool(remote, about, wait)
 
     async def invoke(
         message: str, tool_context: ToolContext, context_id: str = "", task_id: str = ""
@@ -84,7 +72,7 @@ def a2a_tool(
     return tool(
         name=asking.name,
         description=asking.description,
-        inputSchema=A2AToolArgs.model_json_schema(),
+        inputSchema=StatelessToolInput.model_json_schema(),
         context=True,
     )(invoke)
 
