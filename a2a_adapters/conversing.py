@@ -1,33 +1,35 @@
 """Building blocks for adapters of frameworks that keep no conversations by themselves.
 
 `StoredTurns` keeps conversations, and runs that wait for answers, in the storage; its `TurnKind`
-says how they are encoded and asked about. The functions are for questions of several parts.
+says how they are encoded and asked about. `json_turns` is the kind for frameworks whose state is
+JSON; its runs that wait are `AskingRun`s. The functions are for questions of several parts.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from a2a_adapters.contract.errors import InvalidInputError, ResumeError
-from a2a_adapters.contract.events import ANOTHER_TASK_WAITS, QUESTION_CLOSED
+from a2a_adapters.contract.events import ANOTHER_TASK_WAITS, QUESTION_CLOSED, InputRequired
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.parts import Data
-from a2a_adapters.contract.text import as_decision, as_text
+from a2a_adapters.contract.text import as_decision, as_json, as_text
 from a2a_adapters.storage.states import ConversationState, ProcessStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from a2a_adapters.contract.adapter import AgentRequest, StateStorage
-    from a2a_adapters.contract.events import InputRequired, Rejected
-    from a2a_adapters.contract.parts import Part
+    from a2a_adapters.contract.events import Rejected
+    from a2a_adapters.contract.parts import JSON, Part
 
 __all__ = [
-    "APPROVAL_CHOICES", "PausedRun", "Remembered", "StoredTurn", "StoredTurns", "TurnKind",
-    "approval", "numbered", "refused_call", "replies",
+    "APPROVAL_CHOICES", "AskingRun", "PausedRun", "Remembered", "StoredTurn", "StoredTurns",
+    "TurnKind", "approval", "json_turns", "numbered", "refused_call", "replies",
 ]  # fmt: skip
 
 APPROVAL_CHOICES = "Please reply with approve, or with reject and an alternative."
@@ -186,6 +188,93 @@ class StoredTurns(Generic[State, Paused]):
         state = await ConversationState.read(self._storage, request, kind.name)
         before: Remembered[State, Paused] = kind.decode(state.body) if state.body else Remembered()
         return StoredTurn(state, before, kind.encode), state
+
+
+@dataclass(frozen=True, slots=True)
+class AskingRun:
+    """A run that waits for the answers to its questions, as JSON.
+
+    Attributes:
+        task_id: The task that waits.
+        state: The framework's state of the run.
+        questions: The questions by their ids: the `text`, the `data` of the question, the JSON
+            `schema` of an answer, and whatever else the framework needs to continue.
+        answers: The answers so far, by the id of the question.
+    """
+
+    task_id: str
+    state: Any
+    questions: Mapping[str, Mapping[str, Any]]
+    answers: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The ids of the questions without an answer."""
+        return [each for each in self.questions if each not in self.answers]
+
+    def question(self, hint: str = "") -> InputRequired:
+        """Return the question about what has no answer.
+
+        It has a data part for each, with its id, and one with the JSON schema of a reply: an object
+        with the answers by their ids. Any other reply answers the first.
+
+        Args:
+            hint: The fault of the last reply, if any.
+        """
+        waiting = {each: self.questions[each] for each in self.waiting}
+        titled = {key: {**each["schema"], "title": each["text"]} for key, each in waiting.items()}
+        form = {"type": "object", "properties": titled, "required": list(titled)}
+        data = [{"question_id": key, "question": each["data"]} for key, each in waiting.items()]
+        return InputRequired(
+            numbered([each["text"] for each in waiting.values()], hint),
+            [Data(as_json(part)) for part in [*data, {"response_schema": form}]],
+            durable=True,
+        )
+
+    def answered(
+        self, parts: Sequence[Part], check: Callable[[Mapping[str, Any], JSON], object]
+    ) -> AskingRun:
+        """Return the run with the answers in a reply.
+
+        Args:
+            parts: The reply.
+            check: Raises `InvalidInputError` if a question cannot be answered with a value.
+
+        Raises:
+            InvalidInputError: The reply is empty, names a question that is not open, or is refused
+                by `check`.
+        """
+        given = replies(parts, list(self.questions), self.waiting)
+        if any(reply in ("", None, {}) for reply in given.values()):
+            raise InvalidInputError("The reply is empty.")
+        answers = {key: as_json(value) for key, value in given.items()}
+        for key, value in answers.items():
+            check(self.questions[key], value)
+        return replace(self, answers={**self.answers, **answers})
+
+
+def json_turns(
+    name: str, check: Callable[[Mapping[str, Any], JSON], object]
+) -> TurnKind[Any, AskingRun]:
+    """Return the kind of conversations whose state is JSON.
+
+    Args:
+        name: The kind of state in the storage, unique for the framework.
+        check: Raises `InvalidInputError` if a question cannot be answered with a value.
+    """
+
+    def decode(body: bytes) -> Remembered[Any, AskingRun]:
+        stored = json.loads(body)
+        paused = stored["paused"]
+        return Remembered(stored["state"], AskingRun(**paused) if paused else None)
+
+    return TurnKind(
+        name,
+        encode=lambda known: json.dumps(asdict(known)).encode(),
+        decode=decode,
+        question=AskingRun.question,
+        answered=lambda paused, parts: paused.answered(parts, check),
+    )
 
 
 def numbered(questions: Sequence[str], hint: str = "", choices: str = "") -> str:
