@@ -28,6 +28,8 @@ LIBRARIES = [
     "autogen-agentchat",
     "openai-agents",
     "openai",
+    "llama-index-core",
+    "llama-index-workflows",
     "pydantic-ai-slim",
     "strands-agents",
     "agent-framework-core",

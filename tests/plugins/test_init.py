@@ -10,6 +10,7 @@ from tests.support.projects import check
 FRAMEWORKS = {
     "agent-framework": "agent_framework",
     "google-adk": "google.adk",
+    "llamaindex": "workflows",
     "openai-agents": "agents",
     "pydantic-ai": "pydantic_ai",
     "strands": "strands",

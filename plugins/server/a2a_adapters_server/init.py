@@ -28,6 +28,7 @@ _PACKAGES = {
     "strands": ["a2a-adapters[strands]"],
     "agent-framework": ["a2a-adapters[agent-framework]"],
     "google-adk": ["a2a-adapters[google-adk]"],
+    "llamaindex": ["a2a-adapters[llamaindex]"],
 }
 """The dependencies of a project, by framework."""
 

@@ -1,0 +1,1 @@
+"""Workflows and agents of LlamaIndex as A2A agents."""

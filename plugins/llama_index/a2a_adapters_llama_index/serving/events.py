@@ -1,0 +1,172 @@
+"""Converts the events of a run to adapter events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workflows.events import Event, InputRequiredEvent, StepState, StepStateChanged, StopEvent
+
+from a2a_adapters import (
+    AgentEvent,
+    Data,
+    File,
+    Output,
+    Progress,
+    TaskMetadata,
+    TextDelta,
+    TokenUsage,
+)
+from a2a_adapters.plugin import AnswerText, ToolCalls, as_json, as_output
+from a2a_adapters_llama_index.serving.questions import fields_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+
+_FRAMEWORK = ("llama_index.", "workflows.")
+
+
+class RunEvents:
+    """Converts the events of one run.
+
+    The answer is the result of the workflow. Text that steps write as events with a `delta` is
+    streamed if no other step can follow, which might replace it; that of agents always is, and is
+    withdrawn if a tool call follows. Events are told apart by their fields, because importing the
+    agents of LlamaIndex takes seconds.
+
+    Attributes:
+        tools: The names of the tools that were called, by the id of the call.
+
+    Args:
+        wants_progress: Whether the client follows the progress.
+        streaming: The names of the steps whose text is streamed; None for agents, whose steps are
+            not reported.
+        tools: Those that an earlier run reported.
+    """
+
+    def __init__(
+        self,
+        *,
+        wants_progress: bool,
+        streaming: Collection[str] | None,
+        tools: Mapping[str, str],
+    ) -> None:
+        self._wants_progress = wants_progress
+        self._streaming = streaming
+        self._calls = ToolCalls(tools)
+        self.tools = dict(tools)
+        self._working: set[tuple[str, str]] = set()
+        self._text = ""
+        self._usage = TokenUsage()
+
+    def take(self, event: Event) -> Iterator[AgentEvent]:
+        """Yield the adapter events for an event of the run."""
+        match event:
+            case StepStateChanged():
+                yield from self._step(event)
+            case InputRequiredEvent() | StopEvent():
+                pass
+            case Event(delta=str(text)):
+                yield from self._delta(text)
+                yield from self._thought(getattr(event, "thinking_delta", None))
+            case Event(tool_id=str(key), tool_name=str(name), tool_output=output):
+                shown = output.content if self._wants_progress else None
+                yield from self._reported(
+                    self._calls.finished(key, shown, name=name, is_error=output.is_error)
+                )
+            case Event(tool_id=str(key), tool_name=str(name), tool_kwargs=given):
+                self.tools[key] = name
+                yield from self._reported(self._calls.started(key, name, given))
+            case Event(response=_, tool_calls=list(calls), raw=raw):
+                self._usage += _usage(raw)
+                if calls and self._text:
+                    self._text = ""
+                    yield AnswerText("")
+            case _ if self._wants_progress and _is_own(event):
+                yield Progress(text_of(as_json(fields_of(event))), as_json(fields_of(event)))
+
+    def pause(self) -> Iterator[AgentEvent]:
+        """Yield the accepted text and the usage of a run that waits or has ended."""
+        if self._text:
+            yield AnswerText(self._text)
+        if self._usage.total_tokens:
+            yield TaskMetadata(self._usage.as_metadata())
+
+    async def end(self, stop: StopEvent) -> AsyncGenerator[AgentEvent]:
+        """Yield the result."""
+        result = stop.result if type(stop) is StopEvent else stop
+        if hasattr(result, "async_response_gen"):  # of a query engine
+            self._text = ""
+            async for chunk in result.async_response_gen():
+                self._text += chunk
+                yield TextDelta(chunk)
+        for output in self._outputs(result):
+            yield output
+        for event in self.pause():
+            yield event
+
+    def _outputs(self, result: Any) -> Iterator[AgentEvent]:
+        match result:
+            case str():
+                self._text = result
+            case StopEvent():
+                yield Output([Data(as_json(fields_of(result)), schema=_schema(result))])
+            case Event(response=message, structured_response=value):
+                self._text = message.content or ""
+                yield from _files(message)
+                if value is not None:
+                    yield Output([Data(as_json(value))])
+            case object(response=str() | None, source_nodes=list()):  # of a query engine
+                self._text = str(result)
+            case object(async_response_gen=_):
+                pass
+            case _ if output := as_output(result):
+                yield output
+
+    def _step(self, event: StepStateChanged) -> Iterator[AgentEvent]:
+        worker = event.name, event.worker_id
+        if event.step_state is not StepState.RUNNING:
+            self._working.discard(worker)
+            return
+        self._working.add(worker)
+        if self._wants_progress and self._streaming is not None:
+            yield Progress(event.name, {"kind": "step"})
+
+    def _delta(self, text: str) -> Iterator[AgentEvent]:
+        steps = {name for name, _ in self._working}
+        if text and (self._streaming is None or steps.issubset(self._streaming)):
+            self._text += text
+            yield TextDelta(text)
+
+    def _thought(self, text: str | None) -> Iterator[AgentEvent]:
+        if text and self._wants_progress:
+            yield Progress(text, {"kind": "thought"})
+
+    def _reported(self, events: list[Any]) -> Iterator[AgentEvent]:
+        if self._wants_progress:
+            yield from events
+
+
+def _is_own(event: Event) -> bool:
+    """Whether an event is one of the workflow, rather than of its framework."""
+    return type(event) is Event or not type(event).__module__.startswith(_FRAMEWORK)
+
+
+def _usage(raw: Any) -> TokenUsage:
+    """Return the tokens in a response of a model's provider."""
+    match raw:
+        case {"usage": {"prompt_tokens": int(given), "completion_tokens": int(made)}}:
+            return TokenUsage(given, made, given + made)
+        case {"usage": {"input_tokens": int(given), "output_tokens": int(made)}}:
+            return TokenUsage(given, made, given + made)
+    return TokenUsage()
+
+
+def _files(message: Any) -> Iterator[AgentEvent]:
+    for block in message.blocks:
+        if block.block_type == "image" and block.image:
+            content = block.resolve_image().read()
+            yield Output([File(content=content, media_type=block.image_mimetype or "")])
+
+
+def _schema(stop: StopEvent) -> Any:
+    return type(stop).model_json_schema() if type(stop).model_fields else None

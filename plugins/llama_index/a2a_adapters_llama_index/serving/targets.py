@@ -1,0 +1,92 @@
+"""Describes workflows and agents, and copies them for a run."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any
+
+from workflows.events import StopEvent
+from workflows.resource import ResourceManager
+
+from a2a_adapters import Skill
+from a2a_adapters.plugin import AgentDescription
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from workflows import Workflow
+
+_MODES = ("text/plain", "application/json", "*/*")
+_AGENTS = "llama_index.core.agent.workflow"
+
+
+def is_agent(workflow: Workflow) -> bool:
+    """Whether a workflow is an agent, or a team of agents, of LlamaIndex."""
+    return bool(agents_of(workflow))
+
+
+def agents_of(workflow: Workflow) -> Sequence[Any]:
+    """Return the agents of a team, or the agent; empty for any other workflow."""
+    framework = sys.modules.get(_AGENTS)  # an agent can only exist if it is imported already
+    if framework is None:
+        return []
+    if isinstance(workflow, framework.AgentWorkflow):
+        return list(workflow.agents.values())
+    return [workflow] if isinstance(workflow, framework.BaseWorkflowAgent) else []
+
+
+def changes_text(workflow: Workflow) -> bool:
+    """Whether an agent may answer with another text than its model has streamed.
+
+    Agents of LlamaIndex that call functions answer with the text of the model's last response. The
+    others extract the answer from it, and classes derived from them may do anything.
+    """
+    framework: Any = sys.modules.get(_AGENTS)
+    agents = agents_of(workflow)
+    known = {framework.FunctionAgent, framework.AgentWorkflow} if agents else set()
+    return any(type(each) not in known for each in (*agents, *([workflow] if agents else [])))
+
+
+def last_steps(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the steps after which no other runs."""
+    # There is no public name for the events that a step returns.
+    configs = workflow._step_configs()  # noqa: SLF001
+    return frozenset(
+        name
+        for name, config in configs.items()
+        if all(
+            isinstance(kind, type) and issubclass(kind, StopEvent) for kind in config.return_types
+        )
+    )
+
+
+def copied(workflow: Workflow) -> Workflow:
+    """Return a copy for one run, which shares no attribute that a step sets and no resource."""
+    made = copy.copy(workflow)
+    resources = ResourceManager()
+    resources.resources.update(workflow._resource_manager.resources)  # noqa: SLF001
+    made._resource_manager = resources  # noqa: SLF001 - its cache would mix callers
+    return made
+
+
+def describe(workflow: Workflow) -> AgentDescription:
+    """Describe a workflow by its class, and an agent by its description and its tools."""
+    agents = agents_of(workflow)
+    about = agents[0] if len(agents) == 1 else None
+    name = about.name if about else type(workflow).__name__
+    own = about.description if about else inspect.cleandoc(type(workflow).__doc__ or "")
+    skills = [_skill(tool.metadata) for each in agents for tool in each.tools or ()]
+    return AgentDescription(
+        name=name,
+        description=own or f"The workflow {name}.",
+        skills=list({skill.id: skill for skill in skills}.values()),
+        input_modes=_MODES if agents else _MODES[:2],
+        output_modes=_MODES if agents else _MODES[:2],
+    )
+
+
+def _skill(tool: Any) -> Skill:
+    name = tool.get_name()
+    return Skill(id=name, name=name, description=tool.description or name, tags=("tool",))

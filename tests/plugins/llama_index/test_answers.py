@@ -1,0 +1,211 @@
+"""Agents and workflows answer as their own call does."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
+from llama_index.core.llms import ChatMessage
+from workflows import Context, Workflow, step
+from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+from workflows.retry_policy import retry_policy, stop_after_attempt, wait_fixed
+
+from a2a_adapters import BlockedError, TextDelta
+from a2a_adapters.plugin import Factory
+from a2a_adapters.testing import AnswerContract
+from tests.plugins.llama_index.flows import Booking, Checked, Flow, spoken
+from tests.plugins.llama_index.support import adapt, agent, calling, script, team, tool
+from tests.support.adapters import answer, ask
+from tests.support.answers import Program, check
+
+BOMB = AnswerContract.blocked
+REFUSAL = "I cannot help."
+
+
+class Guarded(FunctionAgent):
+    """Replaces what is forbidden."""
+
+    async def finalize(self, ctx, output, memory):
+        if "bomb" in str(output):
+            output.response = ChatMessage(REFUSAL, role="assistant")
+        return await super().finalize(ctx, output, memory)
+
+
+class Blocking(FunctionAgent):
+    """Ends the run."""
+
+    async def finalize(self, ctx, output, memory):
+        if "bomb" in str(output):
+            raise BlockedError("This is not allowed.")
+        return output
+
+
+class Repeating(FunctionAgent):
+    """Has its model called again."""
+
+    async def take_step(self, *args):
+        output = await super().take_step(*args)
+        return await super().take_step(*args) if "bomb" in str(output) else output
+
+
+class Retrying(Workflow):
+    """Fails once after half an answer."""
+
+    def __init__(self):
+        super().__init__()
+        self.tries = [0]
+
+    @step(retry_policy=retry_policy(wait=wait_fixed(0), stop=stop_after_attempt(2)))
+    async def answer(self, ctx: Context, ev: StartEvent) -> StopEvent:
+        self.tries[0] += 1
+        if self.tries[0] == 1:
+            spoken(ctx, "half an ")
+            raise RuntimeError("busy")
+        spoken(ctx, "an answer")
+        return StopEvent(result="an answer")
+
+
+class Again(Workflow):
+    """Withdraws its first text, and asks."""
+
+    @step
+    async def ask(self, ctx: Context, ev: StartEvent) -> StopEvent:
+        spoken(ctx, "a draft")
+        event = InputRequiredEvent(prefix="Sure?")
+        reply = await ctx.wait_for_event(HumanResponseEvent, waiter_event=event)
+        return StopEvent(result=f"It is {reply.response}.")
+
+
+def guarded(kind, *answers, **options):
+    return kind(llm=script(*answers), name="helper", **options)
+
+
+def refuse(text):
+    return REFUSAL if "bomb" in text else text
+
+
+def block(text):
+    raise BlockedError("This is not allowed.")
+
+
+def look() -> str:
+    """Look."""
+    return "rain"
+
+
+async def bare(target):
+    """Return the result of the framework's own call."""
+    made = target() if isinstance(target, type(refuse)) else target
+    result = await made.run(user_msg="hello")
+    return getattr(getattr(result, "response", None), "content", result)
+
+
+async def replied(target):
+    """Return the result after a question was answered with yes."""
+    handler = target.run(user_msg="hello")
+    async for event in handler.stream_events():
+        if isinstance(event, InputRequiredEvent):
+            handler.ctx.send_event(HumanResponseEvent(response="yes"))
+    return await handler
+
+
+async def nothing(_):
+    """Return nothing: the run ends with an exception."""
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        return guarded(Guarded, self.blocked)
+
+    def blocking(self):
+        return guarded(Blocking, self.blocked)
+
+    def retrying(self):
+        return Retrying()
+
+
+class TestAnswersOfWorkflows(AnswerContract):
+    def guarded(self):
+        return Checked(self.blocked, refuse)
+
+    def blocking(self):
+        return Checked(self.blocked, block)
+
+
+class TestAnswersOfTeams(AnswerContract):
+    def guarded(self):
+        return team(guarded(Guarded, self.blocked))
+
+    def blocking(self):
+        return team(guarded(Blocking, self.blocked))
+
+
+async def texted(ctx, text):
+    spoken(ctx, "It may rain.")
+    return "It rains."
+
+
+PROGRAMS = [
+    *[
+        Program(name=name, target=target, bare=bare, blocked=BOMB, is_kept=is_kept)
+        for name, target, is_kept in (
+            ("an agent replaces its answer", lambda: guarded(Guarded, BOMB), True),
+            ("an agent asks its model again", lambda: guarded(Repeating, BOMB, REFUSAL), True),
+            ("a member replaces its answer", lambda: team(guarded(Guarded, BOMB)), True),
+            ("a step replaces a draft", lambda: Checked(BOMB, refuse), False),
+            ("a step drops a draft", lambda: Checked(BOMB, lambda _: None), False),
+        )
+    ],
+    *[
+        Program(name=name, target=target, bare=nothing, state="rejected", blocked=BOMB)
+        for name, target in (
+            ("an agent blocks its answer", lambda: guarded(Blocking, BOMB)),
+            ("a step blocks a draft", lambda: Checked(BOMB, block)),
+        )
+    ],
+    Program(
+        name="text before a tool call",
+        target=lambda: agent(["Let me see.", calling("look")], "It rains.", tools=[tool(look)]),
+        bare=bare,
+    ),
+    Program(
+        name="an agent that thinks aloud",
+        target=lambda: guarded(ReActAgent, "Thought: I can answer. Answer: It rains."),
+        bare=bare,
+        blocked="Thought:",
+        is_kept=True,
+    ),
+    Program(name="another result than the text", target=lambda: Flow(texted), bare=bare),
+    Program(name="a step is tried again", target=Retrying, bare=bare),
+    Program(
+        name="data",
+        target=lambda: Checked("a draft", lambda text: {"text": text}),
+        bare=bare,
+    ),
+    Program(name="a question", target=Booking, bare=replied, messages=("hello", "yes")),
+    Program(
+        name="text before a question",
+        target=Again,
+        bare=replied,
+        messages=("hello", "yes"),
+        differs=["a draft", "It is yes."],
+        because="what the last step says before it asks is part of the answer",
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
+
+
+def test_text_is_held_where_it_may_change():
+    targets = [guarded(Guarded, "x"), guarded(ReActAgent, "x"), team(guarded(Guarded, "x"))]
+    targets += [agent("x"), team(agent("x")), Checked("x", refuse)]
+    assert [adapt(each).holds_text for each in targets] == [True] * 3 + [False] * 3
+
+
+async def test_agents_that_are_made_with_a_guard_later_stream_nothing_unchecked():
+    adapter = adapt(Factory(lambda: guarded(Guarded, BOMB), agent("x")))
+    events = await ask(adapter, "hello")
+    assert answer(events) == REFUSAL
+    assert not [event for event in events if isinstance(event, TextDelta)]

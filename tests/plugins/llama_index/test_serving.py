@@ -1,0 +1,219 @@
+"""Answers, progress, input and cards of agents and workflows."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core.base.response.schema import AsyncStreamingResponse, Response
+from llama_index.core.llms import ImageBlock
+from pydantic import BaseModel
+from workflows import Workflow, step
+from workflows.events import Event, StartEvent, StopEvent
+
+from a2a_adapters import (
+    Data,
+    File,
+    InvalidInputError,
+    Progress,
+    TargetError,
+    ToolCall,
+    ToolResult,
+    build_app,
+    current_request,
+)
+from a2a_adapters.plugin import as_json
+from tests.plugins.llama_index import flows, support
+from tests.plugins.llama_index.flows import Counting, Flow, Travel, spoken
+from tests.plugins.llama_index.support import Fake, adapt, agent, calling, made, script, team, tool
+from tests.support.adapters import answer, ask, data, deltas, failure, only, request
+from tests.support.agents import memory, serving
+
+
+class TestServing(serving.Serving):
+    support = support
+    thought = {"thought": "hm"}  # noqa: RUF012 - a content of the model
+    instructions = "system_prompt"
+
+    def me(self):
+        async def me() -> str:
+            """Name the caller."""
+            request = current_request()
+            return f"{request.owner} in {request.context_id}"
+
+        return tool(me)
+
+    async def test_thoughts_and_tools_are_progress_and_texts_are_paragraphs(self):
+        def look(city: str) -> str:
+            """Look."""
+            return f"rain in {city}"
+
+        model = script([self.thought, "Let me see.", calling("look", city="Rome")], "It rains.")
+        events = await ask(self.adapter(model, look), "hi", wants_progress=True)
+        assert answer(events) == "It rains."  # an agent answers with its last response
+        assert only(events, Progress) == Progress("hm", {"kind": "thought"})
+        assert only(events, ToolCall) == ToolCall("c1", "look", {"city": "Rome"})
+        assert only(events, ToolResult) == ToolResult("c1", "look", "rain in Rome")
+
+
+class TestInput(serving.Input):
+    support = support
+
+
+class TestMemory(memory.Memory):
+    support = support
+
+
+async def test_workflows_stream_text_and_report_steps_and_their_events():
+    async def answer_it(ctx, text):
+        ctx.write_event_to_stream(Event(msg="looking", found=2))
+        spoken(ctx, "It rains.")
+        return "It rains."
+
+    events = await ask(adapt(Flow(answer_it)), "hi", wants_progress=True)
+    assert deltas(events) == ["It", " rains."]
+    assert answer(events) == "It rains."
+    reported = [event for event in events if isinstance(event, Progress)]
+    assert reported == [
+        Progress("answer", {"kind": "step"}),
+        Progress("looking", {"msg": "looking", "found": 2}),
+    ]
+
+
+async def test_start_events_are_filled_from_data_and_text():
+    adapter = adapt(Travel())
+    for parts in (("Rome",), (Data({"city": "Rome", "days": 3}),), (Data({"days": 3}), "Rome")):
+        events = await ask(adapter, *parts, context_id=str(parts))
+        assert as_json(data(events)[0]) == {
+            "question_id": "1",
+            "question": {"question": "Approve?", "price": 300},
+        }
+
+
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [
+        (Data({"days": 1}), "missing: city"),
+        (Data({"city": "Rome", "days": "x"}), "days"),
+        (Data({"town": "Rome"}), "unknown: town"),
+        (File(content=b"x", media_type="text/csv"), "takes no files"),
+    ],
+)
+def test_what_a_workflow_does_not_take_is_refused(part, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        adapt(Travel()).stream(request(part))
+
+
+async def test_the_state_of_a_workflow_is_that_of_its_conversation():
+    adapter = adapt(Counting())
+    for owner in ("ann", "bob"):
+        heard = [answer(await ask(adapter, text, owner=owner)) for text in ("one", "two")]
+        assert heard == ["1. one", "2. two"]
+    fresh = adapt(Counting(), keep_context=False)
+    assert [answer(await ask(fresh, text)) for text in ("one", "two")] == ["1. one", "1. two"]
+
+
+async def test_attributes_and_resources_of_a_workflow_belong_to_a_run():
+    class Keeping(Workflow):
+        said = ""
+
+        @step
+        async def keep(self, ev: StartEvent) -> StopEvent:
+            self.said += ev.user_msg
+            return StopEvent(result=self.said)
+
+    adapter = adapt(Keeping())
+    assert [answer(await ask(adapter, text)) for text in ("one", "two")] == ["one", "two"]
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "value"),
+    [
+        (Response("It rains.", source_nodes=[]), "It rains.", None),
+        (AsyncStreamingResponse(support.gen("It rains."), source_nodes=[]), "It rains.", None),
+        (Weather(city="Rome", degrees=20), "", {"city": "Rome", "degrees": 20}),
+        ({"degrees": 20}, "", {"degrees": 20}),
+    ],
+)
+async def test_results_are_text_or_data(result, text, value):
+    async def answer_it(ctx, text):
+        return result
+
+    events = await ask(adapt(Flow(answer_it)), "hi")
+    assert answer(events) == text
+    assert as_json(data(events)) == ([value] if value else [])
+
+
+async def test_structured_responses_are_data():
+    def fill(messages):
+        return {"city": "Rome", "degrees": 20}
+
+    events = await ask(adapt(agent("It rains.", structured_output_fn=fill)), "hi")
+    assert answer(events) == "It rains."
+    assert as_json(data(events)) == [{"city": "Rome", "degrees": 20}]
+
+
+async def test_files_reach_the_model():
+    model = script("seen", "seen")
+    pdf = File(content=b"%PDF", media_type="application/pdf", filename="a.pdf")
+    adapter = adapt(made(model))
+    await ask(adapter, "look", File(content=b"p", media_type="image/png"), pdf)
+    await ask(adapter, "again")
+    [_, image, document] = model.heard[1][0].blocks
+    assert isinstance(image, ImageBlock)
+    assert image.resolve_image().read() == b"p"
+    assert (document.title, document.resolve_document().read()) == ("a.pdf", b"%PDF")
+
+
+async def test_teams_hand_over():
+    hand = calling("handoff", to_agent="writer", reason="it writes")
+    desk = agent(["Over.", hand], name="desk", description="Takes calls.")
+    writer = agent("It rains.", name="writer", description="Writes.")
+    events = await ask(adapt(team(desk, writer)), "hi", wants_progress=True)
+    assert answer(events) == "It rains."
+    assert only(events, ToolCall).name == "handoff"
+
+
+async def test_limits_are_a_category():
+    def look() -> str:
+        """Look."""
+        return "more"
+
+    endless = made(Fake(lambda m: calling("look", f"c{len(m)}")), tools=[tool(look)])
+    assert await failure(adapt(endless)) == "limit"
+
+    async def never(ctx, text):
+        await support.forever()
+
+    assert await failure(adapt(Flow(never, timeout=0.01))) == "limit"
+
+
+async def test_state_that_cannot_be_stored_fails_the_task():
+    async def keep(ctx, text):
+        await ctx.store.set("lock", object())
+        return "done"
+
+    with pytest.raises(ValueError, match="lock"):
+        await ask(adapt(Flow(keep)), "hi")
+    assert answer(await ask(adapt(Flow(keep), keep_context=False), "hi")) == "done"
+
+
+def test_cards_describe_workflows():
+    card = adapt(Travel()).describe()
+    assert (card.name, card.description) == (
+        "Travel",
+        "Offers a trip after an approval, with events of its own.",
+    )
+    assert not card.skills
+
+
+def test_only_workflows_are_served():
+    def desk():
+        return flows.Booking()
+
+    assert build_app(desk)
+    with pytest.raises(TargetError):
+        adapt(flows.Booking)
