@@ -101,6 +101,24 @@ class Travel(Workflow):
         return Offer(price=300, city=city)
 
 
+class City(HumanResponseEvent):
+    name: str
+
+
+class Day(HumanResponseEvent):
+    name: str
+
+
+class Twice(Workflow):
+    """Asks twice in one step."""
+
+    @step
+    async def ask(self, ctx: Context, ev: StartEvent) -> StopEvent:
+        city = await ctx.wait_for_event(City, waiter_event=InputRequiredEvent(msg="City?"))
+        day = await ctx.wait_for_event(Day, waiter_event=InputRequiredEvent(msg="Day?"))
+        return StopEvent(result=f"{city.name} on {day.name}")
+
+
 class Counted(BaseModel):
     times: int = 0
 

@@ -67,9 +67,7 @@ async def test_answers_are_streamed():
         first = await llm.achat([ChatMessage("hi")])
         history = [ChatMessage("hi"), first.message, ChatMessage("ho")]
         chunks = [each.delta async for each in await llm.astream_chat(history)]
-        blocking = await asyncio.to_thread(
-            lambda: [each.delta for each in llm.stream_chat(history)]
-        )
+        blocking = await asyncio.to_thread(lambda: list(llm.stream_chat(history)))
     assert chunks == ["hi", " | ho", ""]
     assert blocking[-1].message.content == "hi | ho | ho"
     assert first.raw["usage"]["total_tokens"] == 7

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from workflows import Context, Workflow, step
-from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+from workflows import Workflow, step
+from workflows.events import InputRequiredEvent, StartEvent, StopEvent
 
 from a2a_adapters import Data, InputRequired, Rejected, ToolCall, ToolResult
 from a2a_adapters.plugin import as_json
 from tests.plugins.llama_index import support
-from tests.plugins.llama_index.flows import Travel
+from tests.plugins.llama_index.flows import Travel, Twice
 from tests.plugins.llama_index.support import adapt
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
@@ -80,25 +80,9 @@ async def test_replies_that_no_step_takes_are_rejected():
 
 
 async def test_workflows_ask_again_and_again():
-    class Twice(Workflow):
-        @step
-        async def ask(self, ctx: Context, ev: StartEvent) -> StopEvent:
-            said = [
-                (
-                    await ctx.wait_for_event(
-                        HumanResponseEvent,
-                        waiter_event=InputRequiredEvent(prefix=f"{each}?", about=each),
-                        waiter_id=each,
-                        requirements={"about": each},
-                    )
-                ).response
-                for each in ("city", "day")
-            ]
-            return StopEvent(result=" on ".join(said))
-
     adapter = adapt(Twice())
-    assert only(await ask(adapter, "hi"), InputRequired).prompt == "city?"
-    assert only(await reply(adapter, "Rome"), InputRequired).prompt == "day?"
+    assert only(await ask(adapter, "hi"), InputRequired).prompt == "City?"
+    assert only(await reply(adapter, "Rome"), InputRequired).prompt == "Day?"
     assert answer(await reply(adapter, "Monday")) == "Rome on Monday"
 
 

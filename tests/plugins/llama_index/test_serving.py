@@ -21,6 +21,7 @@ from a2a_adapters import (
     current_request,
 )
 from a2a_adapters.plugin import as_json
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.llama_index import flows, support
 from tests.plugins.llama_index.flows import Counting, Flow, Travel, spoken
 from tests.plugins.llama_index.support import Fake, adapt, agent, calling, made, script, team, tool
@@ -40,6 +41,14 @@ class TestServing(serving.Serving):
             return f"{request.owner} in {request.context_id}"
 
         return tool(me)
+
+    async def test_tools_find_the_request(self):
+        model = Fake(lambda messages: support.results(messages).get("c1") or calling("me"))
+        async with running(build_app(made(model, tools=[self.me()]))) as url:
+            for owner in ("ann", "bob"):
+                async with connect(url, user=owner) as client:
+                    task = await send(client, user_message("hi", context_id="trip"))
+                assert answer_of(task) == f"{owner} in trip"
 
     async def test_thoughts_and_tools_are_progress_and_texts_are_paragraphs(self):
         def look(city: str) -> str:
