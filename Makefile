@@ -13,7 +13,7 @@ CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Most tests wait rather than compute.
 PARALLEL := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
 # Plugins whose frameworks cannot be beside the others.
-APART := agent_framework google_adk strands
+APART := agent_framework claude_agent google_adk strands
 QUICK := -m "not thorough and not model"
 # `make test COVERAGE=1` measures along the way, and `make thorough COVERAGE=1` reports.
 PYTEST := $(VENV)/bin/$(if $(COVERAGE),coverage run,python) -m pytest
@@ -99,9 +99,9 @@ test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its
 		tests/test_examples.py tests/test_typed.py -k "crewai or crews or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
 
 # A line each for the plugins of this environment.
-TESTED := tests/plugins/agent_framework tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
+TESTED := tests/plugins/agent_framework tests/plugins/claude_agent tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
 	tests/plugins/strands tests/plugins/test_init.py tests/test_typed.py
-PAGES := agent-framework and not autogen or deepagents or google-adk or strands or index
+PAGES := agent-framework and not autogen or claude-agent or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
@@ -110,7 +110,7 @@ test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be besid
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "not model" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py tests/test_examples.py tests/plugins/google_adk/test_model.py \
-		-k "$(PAGES) or real_model or runs_and_checks_itself and (deepagents or google_adk or six)"
+		-k "$(PAGES) or real_model or runs_and_checks_itself and (claude or deepagents or google_adk or six)"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
@@ -284,6 +284,6 @@ $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(FRAMEWORKS)
 	grep -vE '^(jiter|openai|openai-agents|opentelemetry-.*|tenacity|websockets)==' constraints.txt > $(FRAMEWORKS)/constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
-		-e '.[agent-framework,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'deepagents>=0.7,<0.8' 'pydantic-ai-slim[openai]' \
+		-e '.[agent-framework,claude,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'deepagents>=0.7,<0.8' 'pydantic-ai-slim[openai]' \
 		--group demo --group lint --group test
 	@touch $@

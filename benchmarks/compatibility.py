@@ -31,6 +31,7 @@ LIBRARIES = [
     "llama-index-core",
     "llama-index-workflows",
     "pydantic-ai-slim",
+    "claude-agent-sdk",
     "strands-agents",
     "agent-framework-core",
     "google-adk",

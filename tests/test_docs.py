@@ -16,7 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,7 @@ from a2a_adapters_client.command import TASK_WAITS
 import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
+from tests.support.anthropic_endpoint import Endpoint, Fake
 from tests.support.environments import SEPARATE, has
 from tests.support.openai_endpoint import endpoint
 from tests.support.processes import launched
@@ -207,6 +208,8 @@ async def test_snippets(path, folder, monkeypatch):
             monkeypatch.setenv("OPENAI_API_KEY", "none")
             monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", api)
             monkeypatch.setenv("GOOGLE_API_KEY", "none")
+        if "claude-agent" in path.name:
+            await stack.enter_async_context(scripted_claude(monkeypatch, folder))
         monkeypatch.setattr(a2a_adapters.serving.server, "serve", page.serve)
         monkeypatch.setattr(a2a_adapters.serving.server, "serve_runnable", page.serve)
         if "crewai" in path.name:  # the same function by another name, bound when it is imported
@@ -220,6 +223,19 @@ async def test_snippets(path, folder, monkeypatch):
                 await page.run_python(block["body"])
             elif block["language"] in {"console", "sh"}:
                 page.run_console(commands(block))
+
+
+@asynccontextmanager
+async def scripted_claude(monkeypatch, folder):
+    """Let Claude Code call a model that says hello."""
+    api = Endpoint()
+    for name in [name for name in os.environ if name.startswith(("ANTHROPIC", "CLAUDE"))]:
+        monkeypatch.delenv(name)
+    async with running(api.app) as api.url:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address(Fake(lambda _: "Hello.")))
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "claude"))
+        yield
 
 
 def is_installed(body):

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 SEPARATE = {
     "agent_framework": "agent_framework",
+    "claude_agent": "claude_agent_sdk",
     "crewai": "crewai",
     "deepagents": "deepagents",
     "google_adk": "google.adk",

@@ -1,0 +1,1 @@
+"""Agents of the Claude Agent SDK as adapters."""

@@ -1,0 +1,163 @@
+"""Answers are those of the SDK's own call, and what a hook refuses leaves no trace."""
+
+from __future__ import annotations
+
+import pytest
+from claude_agent_sdk import AgentDefinition, HookMatcher, ResultMessage, query
+
+from a2a_adapters import BlockedError
+from a2a_adapters.testing import AnswerContract
+from tests.plugins.claude_agent import support
+from tests.plugins.claude_agent.support import agent, calling, using
+from tests.support.answers import Program, check
+
+pytestmark = pytest.mark.thorough
+
+BOMB = AnswerContract.blocked
+REFUSAL = "I cannot help."
+
+
+async def refuse(given, *_):
+    """Have the agent answer again."""
+    if "bomb" in given.get("last_assistant_message", ""):
+        return {"decision": "block", "reason": "Do not talk about this."}
+    return {}
+
+
+async def block(given, *_):
+    """End the run."""
+    if "bomb" in str(given.get("last_assistant_message", given.get("tool_response"))):
+        raise BlockedError("This is not allowed.")
+    return {}
+
+
+async def halt(*_):
+    """Stop after a tool."""
+    return {"continue_": False, "stopReason": "enough"}
+
+
+async def redirect(given, *_):
+    """Replace the arguments of a tool."""
+    changed = {"hookEventName": "PreToolUse", "updatedInput": {"text": "flowers"}}
+    return {"hookSpecificOutput": {**changed, "permissionDecision": "allow"}}
+
+
+def hooked(*answers, event="Stop", hook=refuse, **options):
+    """Return an agent with a hook."""
+    return agent(*answers, hooks={event: [HookMatcher(hooks=[hook])]}, **options)
+
+
+def write(text):
+    """Write."""
+    return f"wrote {text}"
+
+
+WRITING = {"tools": [support.tool(write)]}
+
+
+async def bare(target):
+    """Return the result of the SDK's own call."""
+    async for message in query(prompt="hello", options=target):
+        if isinstance(message, ResultMessage):
+            result = message
+    return result.structured_output or result.result
+
+
+async def nothing(_):
+    """Return nothing: the run has no answer."""
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        return hooked(self.blocked, REFUSAL)
+
+    def blocking(self):
+        return hooked(self.blocked, hook=block)
+
+
+PROGRAMS = [
+    Program(
+        name="a hook has the agent answer again",
+        target=lambda: hooked(BOMB, REFUSAL),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a hook raises",
+        target=lambda: hooked(BOMB, hook=block),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a hook raises after a tool",
+        target=lambda: hooked(
+            calling("write", text=BOMB), "done", event="PostToolUse", hook=block, **WRITING
+        ),
+        bare=nothing,
+        state="rejected",
+        blocked="wrote",
+    ),
+    Program(
+        name="a hook ends the run after a tool",
+        target=lambda: hooked(
+            ["Let me see.", calling("write", text="x")], event="PostToolUse", hook=halt, **WRITING
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="a hook changes a call",
+        target=lambda: hooked(
+            calling("write", text=BOMB), "It rains.", event="PreToolUse", hook=redirect, **WRITING
+        ),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="several messages",
+        target=lambda: agent(["Let me see.", calling("write", text="x")], "Done.", **WRITING),
+        bare=bare,
+    ),
+    Program(
+        name="structured output",
+        target=lambda: agent(
+            ["Well.", using("StructuredOutput", city="Rome", degrees=20)],
+            "Done.",
+            output_format={
+                "type": "json_schema",
+                "schema": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string"}, "degrees": {"type": "integer"}},
+                    "required": ["city", "degrees"],
+                },
+            },
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="reasoning",
+        target=lambda: agent([{"type": "thinking", "thinking": "pondering"}, "It rains."]),
+        bare=bare,
+        blocked="pondering",
+        is_kept=True,
+        is_reported=True,
+    ),
+    Program(name="nothing", target=lambda: agent(" "), bare=bare),
+    Program(
+        name="a subagent",
+        target=lambda: agent(
+            using("Agent", description="look", prompt="look", subagent_type="scout"),
+            "It rains.",
+            "The scout says it rains.",
+            agents={"scout": AgentDefinition(description="Looks.", prompt="Look.")},
+        ),
+        bare=bare,
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
