@@ -7,6 +7,7 @@ from a2a_adapters_agent_framework import adapt
 from agent_framework import (
     Agent,
     AgentResponse,
+    BaseAgent,
     ChatMiddleware,
     ChatResponse,
     Content,
@@ -134,6 +135,37 @@ class Adding(ContextProvider):
         context.extend_middleware(self.source_id, [ReplaceResponses()])
 
 
+class AddingByMethod(ContextProvider):
+    """Adds middleware to each run by a method of its own."""
+
+    def __init__(self, *middleware):
+        super().__init__("guard")
+        self._middleware = middleware
+
+    async def before_run(self, *, agent, session, context, state):
+        self._extend(context)
+
+    def _extend(self, context):
+        context.extend_middleware(self.source_id, self._middleware)
+
+
+class AgentAround(BaseAgent):
+    """Replaces what another agent says, except in streams."""
+
+    def __init__(self, inner):
+        super().__init__(name="around")
+        self._inner = inner
+
+    def run(self, *args, stream=False, **options):
+        run = self._inner.run(*args, stream=stream, **options)
+        return run if stream else self._checked(run)
+
+    async def _checked(self, run):
+        response = await run
+        refusal = AgentResponse(messages=[Message("assistant", [REFUSAL])])
+        return refusal if BOMB in response.text else response
+
+
 class GuardedAgent(Agent):
     """Replaces what a run returns."""
 
@@ -204,6 +236,7 @@ def nested():
 
 
 BESIDE = "The text beside a tool call is part of the answer, and a blank line follows it."
+STRUCTURED = {"response_format": Weather}
 FILE = Content.from_data(b"png", "image/png")
 
 PROGRAMS = [
@@ -255,6 +288,45 @@ PROGRAMS = [
         blocked=BOMB,
     ),
     Program(
+        name="a context provider adds middleware by a method",
+        target=lambda: agent(BOMB, context_providers=[AddingByMethod(ReplaceResponses())]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="middleware of a context provider replaces arguments",
+        target=lambda: agent(
+            calling("search", query=BOMB),
+            "fine",
+            tools=[search],
+            context_providers=[AddingByMethod(search_for_cats)],
+        ),
+        bare=run,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="an agent around another in a workflow replaces",
+        target=lambda: workflow(lambda: AgentAround(agent(BOMB))),
+        bare=run_workflow,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a text in place of a structured output",
+        target=lambda: guarded(f'{{"city":"{BOMB}"}}', default_options=STRUCTURED),
+        bare=run,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a response in place of a structured output",
+        target=lambda: guarded(
+            f'{{"city":"{BOMB}"}}', by=ReplaceResponses(), default_options=STRUCTURED
+        ),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
         name="a class of agents replaces",
         target=lambda: GuardedAgent(client=script(f"this is {BOMB}"), name="helper"),
         bare=run,
@@ -271,7 +343,7 @@ PROGRAMS = [
         name="middleware replaces the result of a tool",
         target=lambda: searching(withhold),
         bare=run,
-        blocked="a book about bombs",
+        blocked="a book about",
     ),
     Program(
         name="middleware replaces the arguments of a tool of a member",
@@ -320,7 +392,7 @@ PROGRAMS = [
     ),
     Program(
         name="a structured output",
-        target=lambda: agent('{"city":"Rome"}', default_options={"response_format": Weather}),
+        target=lambda: agent('{"city":"Rome"}', default_options=STRUCTURED),
         bare=run_value,
     ),
     Program(name="a nested agent", target=nested, bare=run, blocked=BOMB),

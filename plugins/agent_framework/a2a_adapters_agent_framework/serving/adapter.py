@@ -32,7 +32,11 @@ from a2a_adapters_agent_framework.serving.failures import (
     is_filtered,
     limited,
 )
-from a2a_adapters_agent_framework.serving.guards import changes_answers, changes_calls
+from a2a_adapters_agent_framework.serving.guards import (
+    adds_middleware,
+    changes_answers,
+    changes_calls,
+)
 from a2a_adapters_agent_framework.serving.input import as_message
 from a2a_adapters_agent_framework.serving.memory import KIND, AnyTurn
 from a2a_adapters_agent_framework.serving.questions import Paused, question, rejections, responses
@@ -194,11 +198,17 @@ def _run(
     rejected = rejections(paused) if paused else {}
 
     async def produce(put: Callable[[RunItem], Awaitable[None]]) -> None:
+        watch = ToolWatch(
+            put,
+            rejected,
+            is_last=not changes_calls(agent),
+            shows_arguments=not adds_middleware(agent),
+        )
         run: Any = partial(  # whose result depends on `stream`
             agent.run,
             responses(paused) if paused else message,
             session=session,
-            middleware=[ToolWatch(put, rejected, is_last=not changes_calls(agent))],
+            middleware=[watch],
             function_invocation_kwargs={REQUEST_KEY: request},
         )
         if changes_answers(agent):

@@ -90,7 +90,7 @@ class RunEvents:
         yield from self.end_of_response()
         if self._format is None:
             yield self._answer()
-        if self._format is not None and not self.response.user_input_requests:
+        elif not self.response.user_input_requests:
             yield from self._value()
         usage = self.response.usage_details or {}
         if total := usage.get("total_token_count"):
@@ -161,7 +161,14 @@ class RunEvents:
             yield Progress(thought, {"kind": "thought"})
 
     def _value(self) -> Iterator[AgentEvent]:
-        value = self.response.value
+        """Yield the response as data, or as text if it has another format, such as of a refusal."""
+        try:
+            value = self.response.value
+        except ValueError:
+            value = None
+        if value is None:
+            yield self._answer()
+            return
         schema = value.model_json_schema() if isinstance(value, BaseModel) else self._format
         if converted := as_output(value, schema=schema if isinstance(schema, dict) else None):
             yield converted

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
+    BaseAgent,
     BaseChatClient,
     ContextProvider,
     FunctionMiddleware,
@@ -20,7 +23,7 @@ def changes_answers(agent: Any) -> bool:
     """Whether something of an agent, or of its client, may replace responses or end the run.
 
     That is middleware, a context provider that sees the response or adds middleware, or a class of
-    your own that wraps the run of its base class.
+    your own that wraps the run of its base class or of another agent.
     """
     if isinstance(inner := getattr(agent, "workflow", None), Workflow):
         return changes_outputs(inner)
@@ -30,6 +33,7 @@ def changes_answers(agent: Any) -> bool:
         not all(map(_is_for_tools, given))
         or any(map(_judges, _providers(agent)))
         or _wraps(agent, "run")
+        or _wraps_another(agent)
         or _wraps(client, "get_response")
         or _wraps(client, "_inner_get_response")
     )
@@ -48,7 +52,12 @@ def changes_calls(agent: Any) -> bool:
         *(getattr(agent, "middleware", None) or ()),
         *getattr(getattr(agent, "client", None), "function_middleware", ()),
     ]
-    return any(map(_is_for_tools, given)) or any(map(_adds_middleware, _providers(agent)))
+    return any(map(_is_for_tools, given)) or adds_middleware(agent)
+
+
+def adds_middleware(agent: Any) -> bool:
+    """Whether a context provider of an agent adds middleware to runs, behind that of the agent."""
+    return any(map(_adds_middleware, getattr(agent, "context_providers", None) or ()))
 
 
 def changes_calls_in(workflow: Workflow) -> bool:
@@ -75,15 +84,26 @@ def _judges(provider: ContextProvider) -> bool:
 
 
 def _adds_middleware(provider: ContextProvider) -> bool:
-    """Whether a provider's `before_run` adds middleware, which is only known once it has run."""
-    code = getattr(type(provider).before_run, "__code__", None)
-    return code is None or "extend_middleware" in code.co_names
+    """Whether a provider's class adds middleware, which is only known once a run has begun."""
+    own = (each for each in type(provider).__mro__ if each is not ContextProvider)
+    members = chain.from_iterable(vars(each).values() for each in own)
+    functions = filter(inspect.isfunction, map(inspect.unwrap, filter(callable, members)))
+    return any("extend_middleware" in each.__code__.co_names for each in functions)
 
 
 def _wraps(target: object, name: str) -> bool:
     """Whether a class of your own overrides a method of a class that does the whole work."""
     definers = [each for each in _definers(type(target), name) if each is not BaseChatClient]
     return len(definers) > 1 and not _is_of_framework(definers[0])
+
+
+def _wraps_another(agent: object) -> bool:
+    """Whether an agent of a class of your own holds another one, which it may check."""
+    return (
+        isinstance(agent, BaseAgent)
+        and not _is_of_framework(type(agent))
+        and any(isinstance(each, BaseAgent) for each in vars(agent).values())
+    )
 
 
 def _definers(kind: type, name: str) -> list[type]:

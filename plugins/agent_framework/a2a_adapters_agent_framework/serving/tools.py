@@ -34,6 +34,8 @@ class ToolWatch(FunctionMiddleware):
         rejections: The results of the calls that are not made, by the id of the call.
         is_last: Whether no other middleware may change results. Middleware of an agent runs around
             that of a run, so that the response has them, and not this.
+        shows_arguments: Whether to report arguments: middleware of context providers runs within
+            that of a run, and may change them.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class ToolWatch(FunctionMiddleware):
         rejections: Mapping[str, str],
         *,
         is_last: bool,
+        shows_arguments: bool,
     ) -> None:
         self._report = report
+        self._shows_arguments = shows_arguments
         self._is_last = is_last
         self._rejections = rejections
 
@@ -55,7 +59,8 @@ class ToolWatch(FunctionMiddleware):
         if call_id in self._rejections:
             context.result = self._rejections[call_id]
             return
-        await self._report(Called(call_id, context.function.name, context.arguments))
+        arguments = context.arguments if self._shows_arguments else None
+        await self._report(Called(call_id, context.function.name, arguments))
         try:
             await call_next()
         except Exception:
