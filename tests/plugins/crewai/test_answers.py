@@ -6,7 +6,7 @@ import asyncio
 import functools
 
 import pytest
-from crewai import Crew
+from crewai import Agent, Crew, Task
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
 from crewai.tools import BaseTool
@@ -105,6 +105,32 @@ class Fading(Scripted):
         super()._emit_call_completed_event(*args, **kwargs)
 
 
+class CheckedModel(Scripted):
+    """Replaces a blocked text that its base class returns."""
+
+    def call(self, *args, **kwargs):
+        text = super().call(*args, **kwargs)
+        return REFUSAL if BLOCKED in text else text
+
+
+class CheckedAgent(Agent):
+    """Replaces blocked texts of tasks, and of runs outside of crews."""
+
+    async def aexecute_task(self, *args, **kwargs):
+        text = await super().aexecute_task(*args, **kwargs)
+        return REFUSAL if BLOCKED in text else text
+
+    def kickoff(self, *args, **kwargs):
+        return redact(super().kickoff(*args, **kwargs))
+
+
+class CheckedTask(Task):
+    """Replaces the output of a task."""
+
+    async def aexecute_sync(self, *args, **kwargs):
+        return redact(await super().aexecute_sync(*args, **kwargs))
+
+
 def crew(*script, model=Scripted, tools=(), callbacks=(), **fields):
     """Return a crew whose last agent streams the script."""
     last = agent(model(*script, stream=True), tools=list(tools))
@@ -127,6 +153,29 @@ class ByCrew(Flow):
     @start()
     def write(self):
         return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+
+
+class ByCheckedModel(Flow):
+    @start()
+    def write(self):
+        return CheckedModel(BLOCKED, stream=True).call("x")
+
+
+class ByCheckedAgent(Flow):
+    @start()
+    def write(self):
+        return checked_agent().kickoff("x").raw
+
+
+def checked_agent():
+    model = Scripted(BLOCKED, stream=True)
+    return CheckedAgent(role="Writer", goal="Write", backstory="None", llm=model)
+
+
+def of_one(writer, kind=Task):
+    """Return a crew of one agent."""
+    only = kind(description="{topic}", expected_output="text", agent=writer)
+    return Crew(agents=[writer], tasks=[only])
 
 
 class Guarded(Flow):
@@ -296,6 +345,11 @@ PROGRAMS = [
     program("a method that refuses its text", lambda: Checked, **REJECTED),
     program("a method that changes its result", lambda: Scrubbed, **REPLACED),
     program("a decorator that changes a text", lambda: Decorated, **REPLACED),
+    program("a class of models", lambda: crew(BLOCKED, model=CheckedModel), **REPLACED),
+    program("a class of models in a flow", lambda: ByCheckedModel, **REPLACED),
+    program("a class of agents", lambda: of_one(checked_agent()), **REPLACED),
+    program("a class of agents in a flow", lambda: ByCheckedAgent, **REPLACED),
+    program("a class of tasks", lambda: of_one(speaker(BLOCKED), CheckedTask), **REPLACED),
     program("a file", lambda: Parts),
 ]
 

@@ -10,9 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from crewai import Agent, Crew, Task
+from crewai.agents.agent_builder.base_agent import BaseAgent
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks
 from crewai.hooks.dispatch import get_scoped_hooks
-from crewai.llms.base_llm import LLMCallBlockedError
+from crewai.llms.base_llm import BaseLLM, LLMCallBlockedError
 
 from a2a_adapters import BlockedError
 
@@ -25,6 +26,12 @@ _AFTER_STEPS = (
     InterceptionPoint.EXECUTION_END,
 )
 """The points at which a hook may replace a result, or abort the run."""
+
+_CALLS = (
+    "_aexecute_core", "_execute_core", "acall", "aexecute_sync", "aexecute_task", "akickoff",
+    "call", "execute_async", "execute_sync", "execute_task", "kickoff", "kickoff_async",
+)  # fmt: skip
+"""The methods of models, agents and tasks that return an answer."""
 
 _OWN_HOOKS = "a2a_adapters_crewai.serving.run"
 """The module of the hooks that stop runs that are over; they change nothing."""
@@ -61,20 +68,46 @@ def _has_hooks(point: InterceptionPoint) -> bool:
 
 
 def is_guarded(part: object) -> bool:
-    """Whether a guardrail or callback may change, or refuse, the answer of a crew, task or agent.
+    """Whether something may change, or refuse, the answer of a crew, a task, an agent or a model.
 
-    Of a crew, only its last task counts.
+    That is a guardrail, a callback, or a class of your own that wraps a call of its base class. Of
+    a crew, only its last task and its manager count.
     """
     match part:
         case Crew():
             is_watched = part.after_kickoff_callbacks or part.task_callback or part.step_callback
-            return bool(is_watched or any(map(is_guarded, part.tasks[-1:])))
+            return bool(
+                is_watched
+                or any(map(is_guarded, part.tasks[-1:]))
+                or _may_change(part.manager_agent)
+                or _wraps_calls(part.manager_llm)
+            )
         case Task():
             is_checked = part.guardrail or part.guardrails or part.callback
-            return bool(is_checked or getattr(part.agent, "step_callback", None))
+            return bool(is_checked or _wraps_calls(part) or _may_change(part.agent))
         case Agent():
-            return part.guardrail is not None or part.step_callback is not None
-    return False
+            return part.guardrail is not None or _may_change(part)
+    return _wraps_calls(part)
+
+
+def _may_change(agent: BaseAgent | None) -> bool:
+    """Whether something in an agent, or in its model, may change what the model says in a task."""
+    return (
+        getattr(agent, "step_callback", None) is not None
+        or _wraps_calls(agent)
+        or _wraps_calls(getattr(agent, "llm", None))
+    )
+
+
+def _wraps_calls(part: object) -> bool:
+    """Whether a class of your own overrides a call of a class that does the whole work."""
+    return any(_is_wrapped(type(part), name) for name in _CALLS)
+
+
+def _is_wrapped(kind: type, name: str) -> bool:
+    abstract = {BaseAgent, BaseLLM}
+    definers = [each for each in kind.__mro__ if name in vars(each) and each not in abstract]
+    return len(definers) > 1 and not definers[0].__module__.startswith("crewai.")
 
 
 def as_blocked(error: BaseException) -> BlockedError | None:

@@ -167,7 +167,7 @@ def _is_checked(source: object, event: object) -> bool:
     """Whether something starts whose text may be changed or blocked when it is complete."""
     match event:
         case LLMCallStartedEvent():
-            return has_text_hooks()
+            return has_text_hooks() or is_guarded(source)
         case CrewKickoffStartedEvent() | TaskStartedEvent() | LiteAgentExecutionStartedEvent():
             return is_guarded(source)
     return False

@@ -20,7 +20,6 @@ _CHECKS = ast.Raise | ast.Assert | ast.AugAssign | ast.Delete | ast.Subscript
 _HARMLESS_CALLS = {"len", "print", "str"}
 _DECORATORS = {"listen", "persist", "start"}
 """Those of crewai; others may change what a method returns."""
-_KICKOFFS = ("akickoff", "kickoff", "kickoff_async")
 
 
 def refuse_blocking_questions(flow: Flow[Any]) -> None:
@@ -84,8 +83,8 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
             self.state.text = result.raw
             return result.raw
     """
-    if any(not getattr(type(flow), name).__module__.startswith("crewai.") for name in _KICKOFFS):
-        return frozenset()  # an override may change the result
+    if _overrides(type(flow)):
+        return frozenset()  # it may change the result
     methods = flow.flow_definition().methods
     triggers = {name for method in methods.values() for name in _names(method.listen)}
     return frozenset(
@@ -94,6 +93,18 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
         if name not in triggers
         and not (method.router or method.human_feedback)
         and _returns_model_text(getattr(type(flow), name, None))
+    )
+
+
+def _overrides(kind: type[Flow[Any]]) -> bool:
+    """Return whether a class of flows overrides a method of crewai's."""
+    owners = [each for each in kind.__mro__ if each.__module__.startswith("crewai.")]
+    return any(
+        callable(member) and any(name in vars(owner) for owner in owners)
+        for each in kind.__mro__
+        if each not in owners
+        for name, member in vars(each).items()
+        if not name.startswith("__")
     )
 
 

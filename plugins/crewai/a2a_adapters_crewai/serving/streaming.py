@@ -131,7 +131,7 @@ class AnswerStream:
                 self._is_streaming = False
                 self._is_complete = self._is_sent and event.call_type is not LLMCallType.TOOL_CALL
             case LLMCallStartedEvent() if speaker.emits(event):
-                yield from self._begin(speaker, event)
+                yield from self._begin(speaker, source, event)
             case LLMGuardrailCompletedEvent(success=False) if speaker.emits(event):
                 yield from self._withdraw()
             case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
@@ -152,13 +152,15 @@ class AnswerStream:
     def _is_safe(self, target: Crew | Agent) -> bool:
         return self._is_held or not is_guarded(target)
 
-    def _begin(self, speaker: _Speaker, event: LLMCallStartedEvent) -> Iterator[AgentEvent]:
+    def _begin(
+        self, speaker: _Speaker, model: object, event: LLMCallStartedEvent
+    ) -> Iterator[AgentEvent]:
         """Start the speaker's next attempt at the answer, unless it was completed already."""
         self._is_streaming = False
         if self._is_complete or _is_summary(event):
             return
         yield from self._withdraw()
-        self._is_streaming = self._is_held or not has_text_hooks()
+        self._is_streaming = self._is_held or not (has_text_hooks() or is_guarded(model))
         self._is_verbatim = speaker.is_model or bool(event.tools)
         self._text, self._is_answer, self._is_marked = "", False, False
         self._reasoning = ReasoningFilter()
