@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
-from strands import ToolContext, tool
+from strands import Agent, ToolContext, tool
 from strands.agent import AgentResult
+from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.event_loop._retry import ModelRetryStrategy
 from strands.hooks import (
     AfterInvocationEvent,
@@ -27,10 +28,10 @@ from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
 
-from a2a_adapters import BlockedError, Data, File, Progress, TextDelta
+from a2a_adapters import BlockedError, Data, File, Progress, TargetError, TextDelta
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.strands.support import adapt, agent, calling, team
+from tests.plugins.strands.support import adapt, agent, calling, script, team
 from tests.support.adapters import answer, ask
 from tests.support.answers import Program, check
 
@@ -127,6 +128,46 @@ def changed_call(*answers, **options):
     made = agent(*answers, **options)
     made.add_middleware(ExecuteToolStage.Input, change)
     return made
+
+
+class Redacting(SlidingWindowConversationManager):
+    """Replaces what is forbidden when a run has ended."""
+
+    def apply_management(self, agent, **options):
+        rewrite(MessageAddedEvent(agent, agent.messages[-1]))
+
+
+class OfInvocations(Agent):
+    """Replaces what is forbidden, except in streams."""
+
+    async def invoke_async(self, *args, **options):
+        result = await super().invoke_async(*args, **options)
+        rewrite_result(AfterInvocationEvent(self, result=result))
+        return result
+
+
+class OfStreams(Agent):
+    """Replaces what is forbidden in the results of streams."""
+
+    async def stream_async(self, *args, **options):
+        async for event in super().stream_async(*args, **options):
+            if "result" in event:
+                rewrite_result(AfterInvocationEvent(self, result=event["result"]))
+            yield event
+
+
+class OfCalls(Agent):
+    """Replaces what is forbidden in the results of calls."""
+
+    def __call__(self, *args, **options):
+        result = super().__call__(*args, **options)
+        rewrite_result(AfterInvocationEvent(self, result=result))
+        return result
+
+
+def own(kind):
+    """Return an agent of a class of one's own."""
+    return kind(model=script(BOMB), callback_handler=None)
 
 
 def filtered(*answers, **options):
@@ -325,6 +366,13 @@ PROGRAMS = [
             ),
             ("a hook of a graph rewrites", lambda: lambda: hooked(agent(BOMB), rewrite_node)),
             ("a team of one's own in a graph", lambda: lambda: around(Own())),
+            (
+                "a conversation manager rewrites",
+                lambda: agent(BOMB, conversation_manager=Redacting()),
+            ),
+            ("a class rewrites what it returns", lambda: own(OfInvocations)),
+            ("a class rewrites what it streams", lambda: own(OfStreams)),
+            ("a class in a graph rewrites", lambda: lambda: team(own(OfStreams))),
         )
     ],
     *[
@@ -392,6 +440,15 @@ PROGRAMS = [
         bare=bare,
         differs="Let me see.\n\nIt rains.",
         because="what the agent says before it calls a tool is part of the answer",
+    ),
+    Program(
+        name="a hook checks the result only",
+        target=lambda: agent(
+            [BOMB, calling("look")], "It rains.", tools=[look], hooks=[rewrite_result]
+        ),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
     ),
     Program(
         name="structured output",
@@ -465,6 +522,11 @@ def test_text_is_held_where_it_may_change():
     free.append(agent("x", hooks=[change_call]))
     found = [adapt(target).holds_text for target in (*held, filtered("x"), *free, agent("x"))]
     assert found == [True, True, True, True, False, False, False, False]
+
+
+def test_a_class_that_checks_only_calls_is_refused():
+    with pytest.raises(TargetError, match="invoke_async"):
+        adapt(own(OfCalls))
 
 
 async def test_agents_that_are_made_with_hooks_later_stream_nothing_unchecked():

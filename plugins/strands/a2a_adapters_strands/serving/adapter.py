@@ -15,7 +15,7 @@ from a2a_adapters.plugin import Adapter, AgentDescription, Factory
 from a2a_adapters_strands.serving.card import describe_agent
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import check_blocked, failure, rejection
-from a2a_adapters_strands.serving.guards import guards_of
+from a2a_adapters_strands.serving.guards import checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import KIND, AnyTurn
 from a2a_adapters_strands.serving.questions import Paused, question, responses
@@ -54,7 +54,8 @@ class StrandsAdapter(Adapter):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not an agent, or has a session manager.
+        TargetError: The target is not an agent, has a session manager, or is of a class that
+            overrides only `__call__`.
     """
 
     def __init__(
@@ -135,9 +136,14 @@ class StrandsAdapter(Adapter):
         """
 
         async def produce(put: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
-            state = {REQUEST_KEY: request}
-            run = agent.stream_async(prompt, invocation_state=state, limits=self._run_limits)
-            async for event in run:
+            given: Any = {"invocation_state": {REQUEST_KEY: request}, "limits": self._run_limits}
+            if checks_invocations(agent):
+                result = await agent.invoke_async(prompt, **given)
+                if not result.interrupts:
+                    await put({"message": result.message})
+                await put({"result": result})
+                return
+            async for event in agent.stream_async(prompt, **given):
                 await put(event)
 
         return produced(produce)

@@ -84,7 +84,10 @@ def guards_of(target: object) -> Guards:
         or InvokeModelStage in stages
         or _checks_later(target),
         runs=_has_hooks(hooks, AfterInvocationEvent(target))
-        or bool(stages - {ExecuteToolStage, InvokeModelStage}),
+        or bool(stages - {ExecuteToolStage, InvokeModelStage})
+        or checks_invocations(target)
+        or _is_own(target, "stream_async")
+        or _is_own(target.conversation_manager, "apply_management"),
         calls=_has_hooks(hooks, before_tool, BeforeToolsEvent(target, message, {}))
         or ExecuteToolStage in stages,
     )
@@ -92,6 +95,18 @@ def guards_of(target: object) -> Guards:
         return own
     # What they have said becomes another message, which hooks may change.
     return reduce(or_, delegates, replace(own, runs=bool(own)))
+
+
+def checks_invocations(agent: Agent) -> bool:
+    """Return whether a class of your own may check what `invoke_async` returns, but no streams."""
+    return _is_own(agent, "invoke_async") and not _is_own(agent, "stream_async")
+
+
+def checks_calls_only(agent: Agent) -> bool:
+    """Return whether a class of your own may check only what a call of the agent returns."""
+    return _is_own(agent, "__call__") and not (
+        _is_own(agent, "invoke_async") or _is_own(agent, "stream_async")
+    )
 
 
 def delegates_of(agent: Agent) -> dict[str, Agent]:
@@ -116,6 +131,11 @@ def _has_hooks(hooks: HookRegistry, *events: BaseHookEvent) -> bool:
 def _may_change(callback: Callable[..., Any]) -> bool:
     module = getattr(callback, "__module__", None) or ""
     return not module.startswith(_HARMLESS)
+
+
+def _is_own(target: object, method: str) -> bool:
+    """Return whether a method is not the framework's own."""
+    return not getattr(type(target), method).__module__.startswith("strands.")
 
 
 def _stages(agent: Agent) -> set[Any]:

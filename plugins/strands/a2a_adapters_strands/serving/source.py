@@ -14,6 +14,7 @@ from strands.types._snapshot import Snapshot
 from a2a_adapters import TargetError
 from a2a_adapters.concurrency import PerLoop
 from a2a_adapters.plugin import Factory
+from a2a_adapters_strands.serving.guards import checks_calls_only
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -29,7 +30,8 @@ class AgentSource:
         agent_for: Makes the agent that answers a request; may be async.
 
     Raises:
-        TargetError: The agent has a session manager, which would mix the callers' conversations.
+        TargetError: The agent has a session manager, which would mix the callers' conversations,
+            or is of a class that checks nothing but calls.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class AgentSource:
         self._shared = agent if agent_for is None and not isinstance(agent, Factory) else None
         self._make: Callable[[AgentRequest], Any] = agent_for or (lambda _: agent())
         self._turn = PerLoop(asyncio.Lock)
-        _refuse_session(agent.example if isinstance(agent, Factory) else agent)
+        _check(agent.example if isinstance(agent, Factory) else agent)
 
     @asynccontextmanager
     async def agent(
@@ -49,7 +51,7 @@ class AgentSource:
         """Yield an agent that is in a conversation and prints nothing.
 
         Raises:
-            TargetError: The agent has a session manager.
+            TargetError: The agent cannot be served.
         """
         if self._shared is not None:
             async with self._turn(), _borrowed(self._shared):
@@ -57,7 +59,7 @@ class AgentSource:
             return
         made = self._make(request)
         agent: Agent = await made if inspect.isawaitable(made) else made
-        _refuse_session(agent)
+        _check(agent)
         agent.callback_handler = null_callback_handler
         yield _loaded(agent, snapshot)
 
@@ -80,9 +82,14 @@ def _loaded(agent: Agent, snapshot: Mapping[str, Any] | None) -> Agent:
     return agent
 
 
-def _refuse_session(agent: Agent) -> None:
+def _check(agent: Agent) -> None:
     if agent._session_manager is not None:  # noqa: SLF001 - there is no public name
         raise TargetError(
             "the agent has a session manager, which would mix the callers' conversations: "
             "remove it; conversations are kept in the server's storage"
+        )
+    if checks_calls_only(agent):
+        raise TargetError(
+            f"{type(agent).__name__} overrides __call__, which the server does not use: override "
+            "invoke_async or stream_async"
         )

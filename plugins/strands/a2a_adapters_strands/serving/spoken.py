@@ -106,12 +106,15 @@ class Spoken:
         if (message := _message_of(result)) is None:
             return
         text, (last_id, last) = text_of(message["content"]), self._last.get(speaker, (None, ""))
-        if text == last:
-            return
         is_same = speaker in self._last and _id(message) in (None, last_id)
-        if not is_same and result.interrupts:
+        if not (is_same or text == last) and result.interrupts:
             return  # the message before an interrupt may be of an earlier turn
-        if is_same or speaker in self._replaced:
+        if self.guards.runs:  # nothing else was checked
+            yield from self._speech.withdraw(speaker)
+            yield from self._speech.accept(speaker, text)
+        elif text == last:
+            return
+        elif is_same or speaker in self._replaced:
             yield from self._speech.correct(speaker, text)
         else:
             yield from self._speech.accept(speaker, text)
