@@ -126,6 +126,21 @@ class StrictOutside(LlmAgent):
             yield event
 
 
+class StrictNode(LlmAgent):
+    """Replaces the events of its run as a node."""
+
+    async def _run_impl(self, *, ctx, node_input):
+        async for event in super()._run_impl(ctx=ctx, node_input=node_input):
+            if not event.partial and "bomb" in text_of(event):
+                event.content, event.output = model(Part(text=REFUSAL)), REFUSAL
+            yield event
+
+
+def scrub(tool, args, tool_context, tool_response):
+    """Replace the result of a tool."""
+    return {"result": REFUSAL}
+
+
 def change(tool, args, tool_context):
     """Change the arguments of a tool."""
     args["text"] = "flowers"
@@ -266,6 +281,14 @@ PROGRAMS = [
             ("a plugin registers a plugin", lambda: app(agent(BOMB), Registering("registering"))),
             ("an agent of one's own", lambda: Strict(name="strict", model=script(BOMB))),
             ("events of one's own", lambda: StrictOutside(name="strict", model=script(BOMB))),
+            ("a node of one's own", lambda: StrictNode(name="strict", model=script(BOMB))),
+            (
+                "a node of one's own in a workflow",
+                lambda: Workflow(
+                    name="flow",
+                    edges=[("START", StrictNode(name="strict", model=script(BOMB)))],
+                ),
+            ),
         )
     ],
     *[
@@ -273,6 +296,15 @@ PROGRAMS = [
         for name, target in (
             ("a callback changes a call", lambda: writer(before_tool_callback=change)),
             ("a callback answers a call", lambda: writer(before_tool_callback=answer_call)),
+            (
+                "a callback replaces the result of an agent for a single turn",
+                lambda: agent(
+                    calling("desk", request="hello"),
+                    "It rains.",
+                    sub_agents=[agent(BOMB, name="desk", mode="single_turn")],
+                    after_tool_callback=scrub,
+                ),
+            ),
             ("a plugin changes a call", lambda: app(writer(), Calls("calls"))),
             (
                 "a function replaces a draft",

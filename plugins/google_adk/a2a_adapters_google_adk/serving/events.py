@@ -85,7 +85,8 @@ class RunEvents:
         yield from _files(parts)
         text = _without_questions(event, _text(parts))
         yield from self._message(event, text)
-        if event.output is not None and not (text and event.author in self._schemas):
+        is_said = text and (event.output == text or event.author in self._schemas)
+        if event.output is not None and not is_said:
             yield from self._output(event)
         waiting = event.long_running_tool_ids or ()
         self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]

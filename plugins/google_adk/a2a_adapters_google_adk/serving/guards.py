@@ -30,7 +30,7 @@ _OBSERVERS = (
     "google.adk.plugins.logging_plugin",
 )
 """Modules of the framework's plugins that change nothing."""
-_RUNS = ("run_async", "_run_async_impl")
+_RUNS = ("run", "run_async", "_run_impl", "_run_async_impl")
 
 
 def is_guarded(target: Target) -> bool:

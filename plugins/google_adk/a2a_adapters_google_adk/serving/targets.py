@@ -85,7 +85,9 @@ def speakers(root: object) -> set[str]:
     """
     match root:
         case LlmAgent():
-            return {root.name}.union(*map(speakers, root.sub_agents))
+            # Agents for a single turn are tools of the agent.
+            chatting = (each for each in root.sub_agents if not _is_tool(each))
+            return {root.name}.union(*map(speakers, chatting))
         case SequentialAgent():
             return speakers(root.sub_agents[-1]) if root.sub_agents else set()
         case ParallelAgent():
@@ -96,6 +98,10 @@ def speakers(root: object) -> set[str]:
         case BaseAgent() if not root.sub_agents:
             return {root.name}
     return set()
+
+
+def _is_tool(agent: BaseAgent) -> bool:
+    return isinstance(agent, LlmAgent) and agent.mode == "single_turn"
 
 
 def schemas(root: object) -> dict[str, object]:
