@@ -14,6 +14,7 @@ from agents import (
     Runner,
     ToolGuardrailFunctionOutput,
     ToolOutputGuardrailData,
+    ToolsToFinalOutputResult,
     function_tool,
     handoff,
     input_guardrail,
@@ -185,6 +186,11 @@ def search_library() -> str:
 def book() -> str:
     """Book a trip."""
     return "booked"
+
+
+def withhold(context, results):
+    """Answer with something else than the tools have found."""
+    return ToolsToFinalOutputResult(is_final_output=True, final_output="withheld")
 
 
 def guarded(*answers, **options):
@@ -374,6 +380,15 @@ PROGRAMS = [
         bare=nothing,
         state="rejected",
         blocked="a book about",
+    ),
+    Program(
+        name="a function withholds a tool's result",
+        target=lambda: agent(
+            calling("search", query="it"), tools=[search], tool_use_behavior=withhold
+        ),
+        bare=run,
+        blocked="a book about it",
+        is_kept=True,
     ),
     Program(
         name="a guardrail of a tool blocks",

@@ -112,8 +112,10 @@ class RunEvents:
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the run's metadata."""
-        yield from self._seen()
         final, agent = result.final_output, result.last_agent
+        if self._is_decided and self._progress:
+            self._progress.withhold(self._unseen, final)
+        yield from self._seen()
         yield from self._unchecked
         if not self._ends_with_message and str(final) in self._failures:
             final = TOOL_FAILED
@@ -132,8 +134,10 @@ class RunEvents:
         self._has_hooks = sees_responses(agent)
         self._is_seen = self._is_guarded or self._has_hooks
         self._has_call_hooks = self._has_hooks or sees_calls(agent)
-        is_final = agent.tool_use_behavior != "run_llm_again"
-        self._has_result_hooks = sees_results(agent) or (self._is_seen and is_final)
+        behavior = agent.tool_use_behavior
+        self._is_decided = callable(behavior)  # a function may answer with something else
+        is_final = self._is_seen and behavior != "run_llm_again"
+        self._has_result_hooks = sees_results(agent) or is_final or self._is_decided
         self._is_streamed = self._is_text and (self._holds or not self._is_seen)
         self._whole = ""
         self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run

@@ -34,6 +34,12 @@ class RunProgress:
                 if item.get("type") == "function_call"
             }
         )
+        self._withheld: set[str | None] = set()
+
+    def withhold(self, items: Iterable[RunItem], answer: object) -> None:
+        """Report the results among the last items of a run without content, unless they answer."""
+        results = (item for item in items if isinstance(item, ToolCallOutputItem))
+        self._withheld = {item.call_id for item in results if item.output != answer}
 
     def events(self, item: RunItem) -> Sequence[ProgressEvent]:
         """Return the events for a tool call, a result, a handoff or a thought."""
@@ -45,7 +51,8 @@ class RunProgress:
                 return self._tools.started(item.call_id or "", name, arguments)
             case ToolCallOutputItem():
                 failed = has_failed(item)
-                return self._tools.finished(item.call_id or "", item.output, is_error=failed)
+                output = None if item.call_id in self._withheld else item.output
+                return self._tools.finished(item.call_id or "", output, is_error=failed)
             case HandoffOutputItem(source_agent=source, target_agent=target):
                 data = {"kind": "handoff", "source": source.name, "target": target.name}
                 return [Progress(f"handoff to {target.name}", data)]
