@@ -20,8 +20,9 @@ from autogen_agentchat.messages import (
     TextMessage,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
-from autogen_core import Image
-from autogen_core.models import CreateResult
+from autogen_core import Image, InMemoryStore
+from autogen_core.models import ChatCompletionClient, CreateResult
+from autogen_ext.models.cache import ChatCompletionCache
 from autogen_ext.models.replay import ReplayChatCompletionClient
 from PIL import Image as Picture
 from pydantic import BaseModel
@@ -86,6 +87,70 @@ class GuardedClient(ReplayChatCompletionClient):
             if isinstance(chunk, CreateResult) and BOMB in chunk.content:
                 chunk.content = REFUSAL
             yield chunk
+
+
+class ClientAround(ChatCompletionClient):
+    """Replaces what another client says at the end of its stream."""
+
+    component_type = "model"
+    model_info = capabilities = property(lambda self: self._inner.model_info)
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    async def create_stream(self, messages, **options):
+        async for chunk in self._inner.create_stream(messages, **options):
+            await asyncio.sleep(0)
+            yield replaced(chunk)
+
+    async def create(self, messages, **options):
+        return replaced(await self._inner.create(messages, **options))
+
+    async def close(self): ...
+    def actual_usage(self): ...
+    def total_usage(self): ...
+    def count_tokens(self, messages, **options): ...
+    def remaining_tokens(self, messages, **options): ...
+
+
+class AgentAround(Custom):
+    """Replaces what another agent of its name says."""
+
+    def __init__(self, inner):
+        super().__init__(lambda _: REFUSAL, inner.name)
+        self._inner = inner
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in self._inner.on_messages_stream(messages, cancellation_token):
+            await asyncio.sleep(0)
+            if not isinstance(event, Response):
+                yield event
+        yield await self.on_messages(messages, cancellation_token)
+
+
+def replaced(said):
+    if isinstance(said, CreateResult):
+        said.content = REFUSAL
+    return said
+
+
+def patched_client():
+    """Return a client whose method is replaced on the object."""
+    client = model(f"this is {BOMB}")
+    client.create_stream = ClientAround(model(f"this is {BOMB}")).create_stream
+    return client
+
+
+def patched_agent():
+    """Return an agent whose method is replaced on the object."""
+    made = guarded(AssistantAgent)
+    made.on_messages_stream = AgentAround(guarded(AssistantAgent)).on_messages_stream
+    return made
+
+
+def cached():
+    """Return a framework's client around one that replaces."""
+    return ChatCompletionCache(ClientAround(model(f"this is {BOMB}")), InMemoryStore())
 
 
 def guarded(kind=Guarded, client=None, name="helper"):
@@ -183,6 +248,20 @@ PROGRAMS = [
         lambda: guarded(AssistantAgent, GuardedClient([f"this is {BOMB}"])),
         blocked=BOMB,
     ),
+    *(
+        program(name, lambda make=make: guarded(AssistantAgent, make()), blocked=BOMB)
+        for name, make in (
+            ("a client around another replaces", lambda: ClientAround(model(f"this is {BOMB}"))),
+            ("a client of an object replaces", patched_client),
+            ("a client in a cache replaces", cached),
+        )
+    ),
+    program(
+        "an agent around another replaces",
+        lambda: AgentAround(guarded(AssistantAgent)),
+        blocked=BOMB,
+    ),
+    program("an agent of an object replaces", lambda: round_robin(patched_agent()), blocked=BOMB),
     program(
         "a condition blocks",
         lambda: RoundRobinGroupChat(

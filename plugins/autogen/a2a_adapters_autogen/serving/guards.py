@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autogen_agentchat.agents import BaseChatAgent
-from autogen_agentchat.base import ChatAgent, TaskRunner
+from autogen_agentchat.base import ChatAgent, TaskRunner, Team
 from autogen_agentchat.conditions import FunctionalTermination
 from autogen_core.models import ChatCompletionClient
 
 from a2a_adapters_autogen.serving.runners import conditions_of, model_clients, runners_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from a2a_adapters_autogen.serving.runners import Runner
 
 _INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
@@ -21,13 +23,14 @@ _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
 def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
-    That is a class of your own that overrides how an agent of AutoGen or a model client answers,
-    or a termination condition of your own, which may raise.
+    That is a class or an object of your own that overrides how an agent of AutoGen or a model
+    client answers, or wraps another one, or a termination condition of your own, which may raise.
     """
     members = list(runners_in(runner))
     return (
-        any(_wraps(type(member), name) for member in members for pair in _PAIRS for name in pair)
-        or any(_wraps(type(client), "create_stream") for client in model_clients(members))
+        any(_wraps(member, name) for member in members for pair in _PAIRS for name in pair)
+        or any(_wraps_another(member, (ChatAgent, Team)) for member in members)
+        or any(map(_changes_stream, model_clients(members)))
         or any(
             isinstance(each, FunctionalTermination) or not _is_of_framework(type(each))
             for each in conditions_of(members)
@@ -37,21 +40,39 @@ def changes_messages(runner: Runner) -> bool:
 
 def runs_whole(runner: Runner) -> bool:
     """Whether a class of your own changes what a runner answers only if it is not streamed."""
-    kind = type(runner)
     return any(
-        _wraps(kind, whole) and _depth(kind, whole) < _depth(kind, stream)
+        _wraps(runner, whole) and _depth(runner, whole) < _depth(runner, stream)
         for whole, stream in _PAIRS
     )
 
 
-def _wraps(kind: type, name: str) -> bool:
-    """Whether a class of your own overrides a method of a class that does the whole work."""
-    definers = _definers(kind, name)
-    return len(definers) > 1 and not _is_of_framework(definers[0])
+def _changes_stream(client: ChatCompletionClient) -> bool:
+    """Whether a model client, or one inside it, may change what its model has streamed."""
+    return (
+        _wraps(client, "create_stream")
+        or _wraps_another(client, ChatCompletionClient)
+        or any(map(_changes_stream, _attributes(client, ChatCompletionClient)))
+    )
 
 
-def _depth(kind: type, name: str) -> int:
-    return kind.__mro__.index(_definers(kind, name)[0])
+def _wraps(owner: object, name: str) -> bool:
+    """Whether your code overrides a method of a class that does the whole work."""
+    definers = _definers(type(owner), name)
+    is_own = len(definers) > 1 and not _is_of_framework(definers[0])
+    return is_own or name in vars(owner)
+
+
+def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
+    return not _is_of_framework(type(owner)) and any(_attributes(owner, kind))
+
+
+def _attributes(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
+    return (value for value in vars(owner).values() if isinstance(value, kind))
+
+
+def _depth(owner: object, name: str) -> int:
+    kind = type(owner)
+    return -1 if name in vars(owner) else kind.__mro__.index(_definers(kind, name)[0])
 
 
 def _definers(kind: type, name: str) -> list[type]:
