@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import pytest
 from a2a_adapters_langchain import adapt
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
     ModelFallbackMiddleware,
@@ -14,25 +14,32 @@ from langchain.agents.middleware import (
     PIIMiddleware,
     after_agent,
     after_model,
+    before_model,
     dynamic_prompt,
     wrap_model_call,
+    wrap_tool_call,
 )
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     AnyMessage,
     ChatMessage,
     HumanMessage,
     RemoveMessage,
     SystemMessage,
+    ToolMessage,
 )
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command, RetryPolicy, interrupt
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from a2a_adapters import (
     BlockedError,
@@ -238,11 +245,124 @@ def block(state, runtime):
         raise BlockedError
 
 
-def guarded(name, *middleware, script=(BOMB,), **fields):
+@after_model(can_jump_to=["model"])
+def ask_again(state, runtime):
+    again = {"messages": [HumanMessage("Say something else.")], "jump_to": "model"}
+    return again if "bomb" in state["messages"][-1].text else None
+
+
+class Audited(AgentState):
+    audit: str
+
+
+class Audit(AgentMiddleware):
+    """Replaces a message, and keeps what it has replaced."""
+
+    state_schema = Audited
+
+    def after_model(self, state, runtime):
+        last = state["messages"][-1]
+        removed = RemoveMessage(id=last.id)
+        return {"messages": [removed, AIMessage("I cannot help.")], "audit": last.text}
+
+
+class WholeAnswers(Scripted):
+    """A model that checks its answers only if it does not stream."""
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        super()._generate(messages, stop, run_manager, **kwargs)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("I cannot help."))])
+
+
+class WholeText(StrOutputParser):
+    """Checks the whole text."""
+
+    def parse(self, text):
+        return "I cannot help." if "bomb" in text else text
+
+
+class Pieces(Scripted):
+    """Streams a few characters at a time."""
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        text = self._next(messages).text
+        for start in range(0, len(text), 3):
+            yield ChatGenerationChunk(message=AIMessageChunk(text[start : start + 3]))
+        yield ChatGenerationChunk(message=AIMessageChunk("", chunk_position="last"))
+
+
+def decided_at_runtime():
+    """A model and its guard, whose successors no annotation names."""
+    speak = says(BOMB)
+
+    async def write(state):
+        return Command(goto="check", update=await speak(state))
+
+    def check(state):
+        last = state["messages"][-1]
+        return Command(goto=END, update={"messages": [AIMessage("I cannot help.", id=last.id)]})
+
+    builder = StateGraph(MessagesState).add_node("write", write).add_node("check", check)
+    return builder.add_edge(START, "write").compile()
+
+
+@tool
+def find(query: str) -> str:
+    """Find something."""
+    return f"a book about {query}"
+
+
+@wrap_tool_call
+async def change_arguments(tool_request, handler):
+    changed = {**tool_request.tool_call, "args": {"query": "cats"}}
+    return await handler(tool_request.override(tool_call=changed))
+
+
+@before_model
+def mask_results(state, runtime):
+    return {"messages": masked(state["messages"])}
+
+
+def masked(messages):
+    return [
+        each.model_copy(update={"content": "***"})
+        for each in messages
+        if isinstance(each, ToolMessage)
+    ]
+
+
+def masked_results():
+    """A graph with a node that changes what tools have found."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", says(calling(call("find", query="bombs")), "Nothing."))
+    builder.add_node("tools", ToolNode([find]))
+    builder.add_node("mask", lambda state: {"messages": masked(state["messages"])})
+    builder.add_edge(START, "speak").add_edge("tools", "mask").add_edge("mask", "speak")
+    return builder.add_conditional_edges("speak", tools_condition).compile()
+
+
+def finding(*middleware, query="cats"):
+    return agent(
+        calling(call("find", query=query)), "Nothing.", tools=[find], middleware=middleware
+    )
+
+
+class Strict(BaseModel):
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def no_bomb(cls, text):
+        if "bomb" in text:
+            raise ValueError
+        return text
+
+
+def guarded(name, *middleware, script=(BOMB,), model=Scripted, **fields):
     """Return a program whose text `BOMB` is replaced."""
     return Program(
         name=name,
-        target=lambda: agent(*script, middleware=middleware),
+        target=lambda: agent(*script, middleware=middleware, model=model),
         bare=invoked(),
         **{"blocked": BOMB, "is_kept": True, **fields},
     )
@@ -345,6 +465,89 @@ PROGRAMS = [
     guarded("a guard replaces the message", guard_model),
     guarded("a guard removes the message", guard_agent),
     guarded("the model is asked again", regenerate, script=(BOMB, "fine"), is_kept=False),
+    guarded("the model is asked again by a message", ask_again, script=(BOMB, "fine")),
+    guarded("a guard keeps a copy", Audit()),
+    Program(
+        name="a retried model has a guard",
+        target=lambda: agent(
+            "half an …",
+            BOMB,
+            model=Unsteady,
+            middleware=[ModelRetryMiddleware(initial_delay=0, jitter=False), guard_model],
+        ),
+        bare=invoked(),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a guard follows at runtime",
+        target=decided_at_runtime,
+        bare=invoked(),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a model of an agent checks whole answers",
+        target=lambda: agent(BOMB, model=WholeAnswers),
+        bare=invoked(),
+        blocked=BOMB,
+    ),
+    Program(
+        name="a model of a node checks whole answers",
+        target=lambda: line(says(BOMB, model=WholeAnswers)),
+        bare=invoked(),
+        blocked=BOMB,
+    ),
+    Program(
+        name="a model of a chain checks whole answers",
+        target=lambda: WholeAnswers(script=[BOMB]) | StrOutputParser(),
+        bare=called(),
+        blocked=BOMB,
+    ),
+    Program(
+        name="a parser checks the whole text",
+        target=lambda: Scripted(script=[f"this is {BOMB}"]) | WholeText(),
+        bare=called(),
+        blocked=BOMB,
+    ),
+    Program(
+        name="hooks change arguments of tools",
+        target=lambda: finding(change_arguments, query=BOMB),
+        bare=invoked(),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    *(
+        Program(
+            name=f"{name} changes results of tools",
+            target=target,
+            bare=invoked(),
+            blocked="a book about",
+            is_kept=True,
+        )
+        for name, target in (
+            ("a hook", lambda: finding(mask_results)),
+            ("a node", masked_results),
+        )
+    ),
+    Program(
+        name="structured output is refused",
+        target=lambda: agent(
+            calling(call("Strict", text=BOMB)),
+            calling(call("Strict", "c2", text="fine")),
+            response_format=ToolStrategy(Strict),
+        ),
+        bare=invoked(read=lambda state: Data(state["structured_response"].model_dump())),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    guarded(
+        "personal data is masked in pieces",
+        PIIMiddleware("url", apply_to_output=True),
+        script=(f"Go to https://bank.example/reset/secret {'and wait ' * 30}",),
+        model=Pieces,
+        blocked="bank.example/reset/secret",
+    ),
     guarded(
         "personal data is masked",
         PIIMiddleware("email", apply_to_output=True),
@@ -526,7 +729,7 @@ class TestContractOnSqlite(OnSqlite, TestContract): ...
         ([guard_agent], True),
         ([regenerate], True),
         ([PIIMiddleware("email")], False),
-        ([PIIMiddleware("email", apply_to_output=True), guard_model], True),
+        ([PIIMiddleware("email", apply_to_output=True)], True),
         ([ModelRetryMiddleware()], False),
         ([dynamic_prompt(lambda _: "Be kind.")], False),
     ],
@@ -627,6 +830,12 @@ async def test_tool_calls_are_reported_as_the_guard_leaves_them():
     assert "bomb" not in str(events)
 
 
+class Streamed(PIIMiddleware):
+    """Says that its transformers check the stream."""
+
+    transformers = ()  # which each object replaces
+
+
 class Stricter(PIIMiddleware):
     """Checks more than the transformer that it inherits."""
 
@@ -649,7 +858,7 @@ async def test_graphs_made_for_each_run_are_checked_for_each_run():
 
 
 async def test_text_is_streamed_if_the_guard_checks_the_stream():
-    masked = PIIMiddleware("email", apply_to_output=True)
+    masked = Streamed("email", apply_to_output=True)
     text = f"{'Mail to bob@example.com, ' * 20}please."
     adapter = adapt(agent(text, middleware=[masked]))
     assert not adapter.holds_text
@@ -664,7 +873,7 @@ async def test_text_is_streamed_if_the_guard_checks_the_stream():
 
 
 async def test_a_checked_stream_asks_and_goes_on():
-    masked = PIIMiddleware("email", apply_to_output=True)
+    masked = Streamed("email", apply_to_output=True)
 
     @tool
     def send(to: str) -> str:

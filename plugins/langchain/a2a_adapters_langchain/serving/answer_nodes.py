@@ -1,9 +1,10 @@
 """Finds the nodes of a graph whose tokens are its answer.
 
 Those are the nodes that can be the last: they have an edge to END, or a branch or `Command`
-annotated to lead there. Nodes whose successor is decided at runtime count only if there is no
-other. The tokens of a classifier, a planner or a tool are not the answer. In an agent of
-`create_agent` it is the model's node, not its middleware. The same rule applies to subgraphs.
+annotated to lead there. A node whose successor is decided at runtime counts only if there is no
+other: of several, any may check what another has written. The tokens of a classifier, a planner or
+a tool are not the answer. In an agent of `create_agent` it is the model's node, not its middleware.
+The same rule applies to subgraphs.
 
 A workflow of the functional API has one node, its entry point; the tokens of its tasks are not the
 answer.
@@ -51,7 +52,7 @@ def _can_be_last(graph: Any, path: _Path) -> bool:
         return False
     if not inner_path:
         return True
-    inner = dict(graph.get_subgraphs()).get(node)
+    inner = graph_at(graph, (node,))
     return inner is not None and _can_be_last(inner, tuple(inner_path))
 
 
@@ -62,7 +63,8 @@ def _final_nodes(graph: Any) -> Collection[str]:
     nodes = [name for name in builder.nodes if _has_answers(graph, name)]
     targets = {name: _targets(builder, name) for name in nodes}
     ending = [name for name in nodes if END in targets[name]]
-    return ending or [name for name in nodes if not targets[name]]
+    unknown = [name for name in nodes if not targets[name]]
+    return ending or (unknown if len(unknown) == 1 else [])
 
 
 def _has_answers(graph: Any, name: str) -> bool:
@@ -89,6 +91,34 @@ def _next(builder: Any, node: str) -> AbstractSet[str]:
         targets |= set((branch.ends or {}).values())
     is_open = any(branch.ends is None for branch in builder.branches.get(node, {}).values())
     return set() if is_open and END not in targets else targets
+
+
+def calls_tools_directly(graph: Any) -> bool:
+    """Whether no node stands between a model and its tools, or between the tools and the model."""
+    builder = getattr(graph, "builder", None)
+    if builder is None:
+        return False
+    following = {name: _following(builder, name) for name in builder.nodes}
+    for name in (name for name in builder.nodes if _has_answers(graph, name)):
+        between = following[name] - {name, END}
+        if not following[name] or any(not following[each] for each in between):
+            return False  # a `Command` may lead to any node
+        if any(following[each] - {name, END} for each in between):
+            return False
+    return True
+
+
+def _following(builder: Any, node: str) -> AbstractSet[str]:
+    return {name for name in _targets(builder, node) if not name.endswith(_MIDDLEWARE)}
+
+
+def graph_at(graph: Any, path: _Path) -> Any:
+    """Return the graph within a graph that a path of nodes leads to; None if it is unknown."""
+    for node in path:
+        graph = dict(graph.get_subgraphs()).get(node)
+        if graph is None or is_remote(graph):
+            return None
+    return graph
 
 
 def has_remote(graph: Any) -> bool:

@@ -27,7 +27,12 @@ from a2a_adapters_langchain.serving.config import (
     run_config,
     step_limit,
 )
-from a2a_adapters_langchain.serving.guards import Guards, guards_of
+from a2a_adapters_langchain.serving.guards import (
+    Guards,
+    checks_arguments,
+    guards_of,
+    waiting_calls,
+)
 from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
@@ -108,9 +113,12 @@ class GraphAdapter(Adapter):
         self._threads = Threads(graph, limits or Limits())
         self._input: ReadInput = input or graph_input(graph)
         self.uses_history = _forgets(graph) and getattr(self._input, "uses_history", True)
-        self._is_answer = None if output else answer_filter(graph, stream_nodes)
         self._has_chosen_nodes = stream_nodes is not None
         self._guards = guards_of(graph, with_tools=self._has_chosen_nodes)
+        is_answer = answer_filter(graph, stream_nodes)
+        self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
+        self._waits = waiting_calls(graph, self._guards)
+        self._shows_arguments = not checks_arguments(graph)
         self.holds_text = self._is_answer is not None and self._guards is Guards.UNSTREAMED
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
@@ -203,20 +211,23 @@ class GraphAdapter(Adapter):
     def _run(
         self, start: RunStart, thread: GraphThread, request: AgentRequest, watch: RunWatch
     ) -> GraphRun:
-        is_answer, guards = self._is_answer, self._guards
+        is_answer, guards, waits = self._is_answer, self._guards, self._waits
+        shows = self._shows_arguments
         if self._make:  # its graphs may differ from the example
             guards = guards_of(thread.graph, with_tools=self._has_chosen_nodes)
-            if guards is Guards.UNSTREAMED and not self.holds_text:
+            waits = waiting_calls(thread.graph, guards)
+            shows = not checks_arguments(thread.graph)
+            if guards is Guards.WHOLE or (guards is Guards.UNSTREAMED and not self.holds_text):
                 is_answer = None
-        waits = guards is not Guards.NONE
         return GraphRun(
             start,
             is_answer,
-            GraphProgress(waits=waits) if request.wants_progress else None,
+            GraphProgress(waits, shows_arguments=shows) if request.wants_progress else None,
             watch.is_structured,
             earlier=TaskSoFar.of(request),
             # The state alone tells which text of an unseen graph its guards have accepted.
             keeps_all=self._has_chosen_nodes and guards is not Guards.UNSTREAMED,
+            is_guarded=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
         )
 

@@ -2,14 +2,14 @@
 
 That is the middleware of `create_agent` with the hooks `after_model`, `after_agent` and
 `wrap_model_call`. The middleware of LangChain, deepagents and langchain-anthropic does not change
-text, except for `PIIMiddleware`; all other middleware may.
+text, except for `PIIMiddleware`; all other middleware may. So may chat models of your own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -18,7 +18,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import BlockedError
-from a2a_adapters_langchain.serving.schema import is_graph, is_remote
+from a2a_adapters_langchain.serving.answer_nodes import calls_tools_directly, graph_at
+from a2a_adapters_langchain.serving.schema import checks_whole_answers, is_graph, is_remote
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
 _DECORATED = "langchain.agents.middleware.types"
@@ -28,8 +29,12 @@ _MOST_OBJECTS = 10_000
 """The most objects to look at in search of graphs."""
 
 _HOOKS = (".after_model", ".after_agent")
+_BEFORE = ".before_model"
 _MODEL_HANDLER = "awrap_model_call_handler"
 """The variable of `create_agent` with the composed `wrap_model_call` hooks."""
+
+_TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
+"""The hooks of a `ToolNode`, without public names."""
 
 _BLOCKING = {"PIIDetectionError", "OpenAIModerationError"}
 """The exceptions by which middleware of LangChain's packages ends a run."""
@@ -44,6 +49,8 @@ class Guards(Enum):
     """All of them check text while it is streamed, by their stream transformers."""
     UNSTREAMED = auto()
     """Some of them check complete messages only."""
+    WHOLE = auto()
+    """A model of your own checks its answers only if it does not stream."""
 
 
 def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
@@ -53,12 +60,51 @@ def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
         graph: The graph.
         with_tools: Whether to look at the graphs that its tools call, too.
     """
-    own, *inner = [_guards(each) for each in _reachable(graph, with_tools=with_tools)]
+    found = _reachable(graph, with_tools=with_tools)
+    if any(map(checks_whole_answers, found)):
+        return Guards.WHOLE
+    own, *inner = map(_guards, found)
     if any(inner):
         return Guards.UNSTREAMED  # LangGraph applies the transformers of the outer graph only
     if not own:
         return Guards.NONE
     return Guards.STREAMED if all(map(_checks_stream, own)) else Guards.UNSTREAMED
+
+
+def waiting_calls(graph: Any, guards: Guards) -> Callable[[tuple[str, ...]], bool]:
+    """Return whether tool calls and results may still be changed or refused, see `GraphProgress`.
+
+    Args:
+        graph: The graph.
+        guards: Its guardrails.
+    """
+    if guards is not Guards.NONE:
+        return lambda _: True
+
+    def waits(path: tuple[str, ...]) -> bool:
+        inner = graph_at(graph, path)
+        return inner is None or _changes_results(inner) or not calls_tools_directly(inner)
+
+    return cache(waits)
+
+
+def _changes_results(graph: Any) -> bool:
+    """Whether middleware may change the results of tools before the model sees them."""
+    nodes = {name: node.bound for name, node in graph.nodes.items()}
+    found = (_middleware_of(bound) for name, bound in nodes.items() if name.endswith(_BEFORE))
+    return any(_may_change(each, "apply_to_tool_results") for each in found)
+
+
+def checks_arguments(graph: Any) -> bool:
+    """Whether hooks around tools may change or refuse the arguments that a model has written."""
+    graphs = filter(is_graph, _reachable(graph, with_tools=False))
+    return any(_wraps_tools(node.bound) for each in graphs for node in each.nodes.values())
+
+
+def _wraps_tools(node: Any) -> bool:
+    hooks = [getattr(node, name, None) for name in _TOOL_HANDLERS]
+    found = [each for hook in hooks if hook for each in _composed(hook, "wrap_tool_call")]
+    return any(hooks) and (not found or any(map(_may_change, found)))
 
 
 def blocked(error: BaseException) -> BlockedError | None:
@@ -67,7 +113,7 @@ def blocked(error: BaseException) -> BlockedError | None:
 
 
 def _reachable(graph: Any, *, with_tools: bool) -> list[Any]:
-    """Return a graph and all graphs that its nodes refer to.
+    """Return a graph, and all graphs and models with checks that its nodes refer to.
 
     LangGraph's `get_subgraphs` yields one graph for each node at most.
     """
@@ -83,6 +129,8 @@ def _reachable(graph: Any, *, with_tools: bool) -> list[Any]:
             found.append(value)
             nodes = (node.bound for node in value.nodes.values())
             todo += [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
+        elif checks_whole_answers(value):
+            found.append(value)
         else:
             todo += _referred(value, with_tools=with_tools)
     return found
@@ -93,8 +141,9 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
     if isinstance(value, MethodType):
         return [value.__func__, *vars(value.__self__).values()] if _has_vars(value) else ()
     if isinstance(value, FunctionType):
-        is_agent = _is_of_create_agent(value)  # it refers to the tools
-        return () if is_agent and not with_tools else _captured(value)
+        if with_tools or not _is_of_create_agent(value):  # which refers to the tools
+            return _captured(value)
+        return [cell.cell_contents for name, cell in _cells(value) if name == "model"]
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, Mapping):
@@ -150,20 +199,29 @@ def _wrapping(function: FunctionType) -> Iterator[object]:
     if _MODEL_HANDLER not in function.__code__.co_freevars:
         yield None
         return
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    todo, seen = [cells[_MODEL_HANDLER].cell_contents], set()
+    yield from _composed(dict(_cells(function))[_MODEL_HANDLER].cell_contents, "wrap_model_call")
+
+
+def _composed(hook: object, name: str) -> Iterator[object]:
+    """Yield the middleware whose hooks of this name LangChain has composed."""
+    todo, seen = [hook], set()
     while todo:
         value = todo.pop()
         if id(value) in seen:
             continue
         seen.add(id(value))
         if isinstance(value, MethodType):
-            if "wrap_model_call" in value.__func__.__qualname__:
+            if name in value.__func__.__qualname__:
                 yield value.__self__
         elif isinstance(value, list | tuple):
             todo += value
         elif isinstance(value, FunctionType):
             todo += [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]
+
+
+def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Return the names and cells of the variables of enclosing scopes."""
+    return zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
 
 
 def _is_set(cell: Any) -> bool:
@@ -174,19 +232,19 @@ def _is_set(cell: Any) -> bool:
 
 
 def _checks_stream(middleware: object) -> bool:
-    """Whether stream transformers of a middleware check all that its hooks do.
+    """Whether a class of middleware says that its stream transformers check all its hooks do.
 
-    Those that a class inherits do not know what its own hooks check.
+    Those that it inherits do not know that. The transformers of `PIIMiddleware` look at unfinished
+    text: they mask the beginning of an address, and let the rest of it pass.
     """
-    kind = type(middleware)
-    is_own = "transformers" in vars(kind) or kind.__module__.startswith(_TRUSTED)
-    return is_own and bool(getattr(middleware, "transformers", ()))
+    return "transformers" in vars(type(middleware))
 
 
-def _may_change(middleware: object) -> bool:
+def _may_change(middleware: object, applies: str = "apply_to_output") -> bool:
+    """Whether a middleware may change text; `applies` is the option of `PIIMiddleware` for it."""
     kind = type(middleware)
     if (kind.__module__, kind.__name__) == ("langchain.agents.middleware.pii", "PIIMiddleware"):
-        return bool(getattr(middleware, "apply_to_output", True))
+        return bool(getattr(middleware, applies, True))
     if kind.__module__ == _DECORATED:
         hook: Any = getattr(kind, "awrap_model_call", None)
         return not hook.__qualname__.startswith("dynamic_prompt.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 
 from a2a_adapters import Progress, ToolCall, ToolResult
 from a2a_adapters.plugin import ProgressEvent, ToolCalls, as_json
@@ -18,6 +18,9 @@ Namespace = tuple[str, ...]
 
 INTERRUPT = "__interrupt__"
 """The node of a pause in the updates of a graph."""
+
+_MODEL = "model"
+"""The node of `create_agent` that calls the model."""
 
 
 def runnable_progress(event: StreamEvent) -> list[ProgressEvent]:
@@ -42,13 +45,22 @@ class GraphProgress:
     """The progress of one graph run. Each tool call and each result is reported once.
 
     Args:
-        waits: Whether to report calls with their results, since guardrails may change them before.
+        waits: Whether something may change or refuse tool calls and results of a graph, given by
+            the nodes that lead to it. They are then reported together, in the form in which the
+            model continues with them.
+        shows_arguments: Whether tools get the arguments that the model has written.
     """
 
-    def __init__(self, *, waits: bool = False) -> None:
+    def __init__(
+        self,
+        waits: Callable[[tuple[str, ...]], bool] = lambda _: True,
+        *,
+        shows_arguments: bool = True,
+    ) -> None:
         self._waits = waits
-        self._waiting: dict[str | None, AIMessage] = {}
-        """The messages whose calls are not reported yet, in their latest form, by id."""
+        self._shows_arguments = shows_arguments
+        self._waiting: dict[Namespace, dict[object, BaseMessage]] = {}
+        """The messages that are not reported yet, in their latest form, by graph and id."""
         self._tools = ToolCalls()
         self._parents: set[Namespace] = set()
 
@@ -64,11 +76,20 @@ class GraphProgress:
                 continue
             path = (*_nodes(namespace), node)
             yield Progress(f"finished: {'/'.join(path)}")
-            messages = list(_messages(update))
+            messages = list(messages_in(update))
             if path in self._parents:
-                messages = self._not_reported(messages)
+                for message in self._not_reported(messages):
+                    yield from self._tool_events(message)
+                continue
+            if node == _MODEL:
+                messages = _without_structured_output(messages)
             for message in messages:
-                yield from self._tool_events(message)
+                yield from self._message(namespace, message)
+
+    def rest(self) -> Iterator[ProgressEvent]:
+        """Report what has waited for the end of the run."""
+        for waiting in self._waiting.values():
+            yield from self._results(waiting)
 
     def _not_reported(self, messages: list[BaseMessage]) -> list[BaseMessage]:
         """Return the results of tools that ran a graph themselves.
@@ -89,18 +110,58 @@ class GraphProgress:
             if isinstance(message, ToolMessage) and message.tool_call_id not in repeated
         ]
 
+    def _message(self, namespace: Namespace, message: BaseMessage) -> Iterator[ProgressEvent]:
+        if not self._waits(_nodes(namespace)):
+            yield from self._tool_events(message)
+            return
+        waiting = self._waiting.setdefault(namespace, {})
+        match message:
+            case ToolMessage():
+                waiting[message.tool_call_id] = message
+            case AIMessage():
+                if message.id not in waiting:  # the model has continued
+                    yield from self._results(waiting)
+                waiting[message.id] = message
+            case RemoveMessage():
+                waiting.pop(message.id, None)
+
+    def _results(self, waiting: dict[object, BaseMessage]) -> Iterator[ProgressEvent]:
+        """Report the waiting results, each after its call."""
+        messages = list(waiting.values())
+        calls = {
+            call["id"]: call
+            for message in messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+        }
+        for message in messages:
+            if isinstance(message, ToolMessage):
+                if call := calls.get(message.tool_call_id):
+                    yield from self._started(call)
+                yield from self._tool_events(message)
+                del waiting[message.tool_call_id]
+
     def _tool_events(self, message: BaseMessage) -> Iterator[ProgressEvent]:
-        if isinstance(message, AIMessage) and self._waits:
-            self._waiting[message.id] = message
-        elif isinstance(message, AIMessage):
+        if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                yield from self._tools.started(call["id"] or "", call["name"], call["args"])
+                yield from self._started(call)
         elif isinstance(message, ToolMessage):
-            calls = [call for each in self._waiting.values() for call in each.tool_calls]
-            for call in calls:
-                if call["id"] == message.tool_call_id:
-                    yield from self._tools.started(call["id"] or "", call["name"], call["args"])
             yield from _finished(self._tools, message.tool_call_id, message.name or "", message)
+
+    def _started(self, call: Mapping[str, Any]) -> list[ToolCall]:
+        arguments = call["args"] if self._shows_arguments else None
+        return self._tools.started(call["id"] or "", call["name"], arguments)
+
+
+def _without_structured_output(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Leave out structured output, which a model writes as a call that the model's node answers."""
+    answered = {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
+    return [
+        message
+        for message in messages
+        if isinstance(message, AIMessage)
+        and answered.isdisjoint(call["id"] for call in message.tool_calls)
+    ]
 
 
 def _finished(tools: ToolCalls, call_id: str, name: str, output: object) -> list[ProgressEvent]:
@@ -113,15 +174,15 @@ def _nodes(namespace: Namespace) -> Namespace:
     return tuple(step.partition(":")[0] for step in namespace)
 
 
-def _messages(update: object) -> Iterator[BaseMessage]:
+def messages_in(update: object) -> Iterator[BaseMessage]:
     """Yield the messages in a node's update, in any of its keys."""
     match update:
         case BaseMessage():
             yield update
         case Mapping():
             for value in update.values():
-                yield from _messages(value)
+                yield from messages_in(value)
         case list() | tuple():
             for value in update:
                 if isinstance(value, (BaseMessage, Mapping)):
-                    yield from _messages(value)
+                    yield from messages_in(value)

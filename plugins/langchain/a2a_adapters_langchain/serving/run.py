@@ -18,12 +18,12 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
 from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
-from a2a_adapters_langchain.serving.progress import INTERRUPT
+from a2a_adapters_langchain.serving.progress import INTERRUPT, messages_in
 from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
 from a2a_adapters_langchain.serving.watch import TASK
 
@@ -51,6 +51,7 @@ class GraphRun:
             it may prove invalid; the graph's result contains it.
         earlier: The earlier runs of the task.
         keeps_all: Whether all that is streamed is part of the answer, see `Transcript`.
+        is_guarded: Whether guardrails may have refused messages, see `Transcript`.
         is_checked: Whether the graph's middleware checks its stream.
 
     Attributes:
@@ -70,11 +71,12 @@ class GraphRun:
         *,
         earlier: TaskSoFar | None = None,
         keeps_all: bool = False,
+        is_guarded: bool = False,
         is_checked: bool = False,
     ) -> None:
         self._is_checked = is_checked
         self.earlier = earlier or TaskSoFar()
-        self.transcript = Transcript(self.earlier, keeps_all=keeps_all)
+        self.transcript = Transcript(self.earlier, keeps_all=keeps_all, is_guarded=is_guarded)
         self.values = start.values
         self.first_values = start.first_values
         self.is_paused = False
@@ -113,18 +115,21 @@ class GraphRun:
             async for namespace, mode, streamed in steps:
                 data = read(mode, streamed) if read else streamed
                 if mode == "messages":
-                    if event := self._token(*data):
+                    for event in self._token(*data):
                         yield event
                 else:
                     for event in self._step(namespace, mode, data):
                         yield event
+        if self._progress and not self.is_paused:
+            for news in self._progress.rest():
+                yield news
 
-    def _token(self, message: object, metadata: Mapping[str, Any]) -> AgentEvent | None:
+    def _token(self, message: object, metadata: Mapping[str, Any]) -> Sequence[AgentEvent]:
         if not isinstance(message, AIMessageChunk):
-            return None
+            return ()
         task = metadata[TASK]
         if not (self._is_answer and self._is_answer(task)):
-            return None
+            return ()
         content = message.content
         text = content if type(content) is str else str(message.text)
         if self._is_structured(task):
@@ -150,6 +155,9 @@ class GraphRun:
         elif mode == "updates":
             if not namespace:
                 self._note_updates(data)
+            for message in messages_in(data):
+                if isinstance(message, RemoveMessage):
+                    self.transcript.remove(message.id)
             if self._progress:
                 yield from self._progress.updates(namespace, data)
         elif self._progress:

@@ -24,6 +24,7 @@ from a2a_adapters_langchain.serving.schema import (
     all_steps,
     answers_whole,
     blocks_only,
+    checks_whole_answers,
     declared_schema,
     is_graph,
     is_model,
@@ -89,7 +90,8 @@ class RunnableAdapter(Adapter):
         self.blocks = any(blocks_only(step) for step in all_steps(runnable))
         self._schema = declared_schema(runnable)
         self._is_whole = output is not None or answers_whole(runnable)
-        self._has_steps = not is_model(runnable)
+        checks = any(map(checks_whole_answers, all_steps(runnable)))  # `astream_events` streams
+        self._has_progress = not checks and not is_model(runnable)
         self._tries_again = tries_again(runnable)
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
@@ -118,7 +120,7 @@ class RunnableAdapter(Adapter):
         chain = self._runnable
         if self.blocks:
             chain = InThreads(chain, request.task_id)
-        if request.wants_progress and self._has_steps:
+        if request.wants_progress and self._has_progress:
             return self._run_with_progress(chain, value, config, watch)
         if self._is_whole:
             return self._run_whole(chain, value, config, watch)

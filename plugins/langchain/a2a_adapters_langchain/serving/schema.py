@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, get_type_hints
 from weakref import WeakKeyDictionary
 
-from langchain_core.language_models import BaseLanguageModel, BaseLLM
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel, BaseLLM
 from langchain_core.output_parsers import BaseOutputParser, StrOutputParser
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -208,6 +208,25 @@ def is_model(runnable: AnyRunnable) -> bool:
     return isinstance(unwrapped(runnable), BaseLanguageModel)
 
 
+_WHOLE_CALLS = ("_generate", "_agenerate", "invoke", "ainvoke")
+_STREAMS = ("_stream", "_astream", "stream", "astream")
+
+
+def checks_whole_answers(runnable: object) -> bool:
+    """Whether this is a model of your own that changes its answers only if it does not stream."""
+    kind = type(runnable)
+    if not isinstance(runnable, BaseLanguageModel) or kind.__module__.startswith("langchain"):
+        return False
+    whole, streamed = _newest(kind, _WHOLE_CALLS), _newest(kind, _STREAMS)
+    can_stream = streamed not in (BaseChatModel, BaseLLM)
+    return can_stream and whole is not streamed and issubclass(whole, streamed)
+
+
+def _newest(kind: type, names: Sequence[str]) -> type:
+    """Return the most derived class that defines one of these methods."""
+    return next(each for each in kind.__mro__ if not vars(each).keys().isdisjoint(names))
+
+
 def blocks_only(runnable: AnyRunnable) -> bool:
     """Whether the step is a blocking generator function, which LangChain cannot run async."""
     return isinstance(runnable, RunnableGenerator) and not hasattr(runnable, "_atransform")
@@ -217,16 +236,17 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     """Whether the answer comes as a whole, so that streaming is useless.
 
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
-    updates of their state, which are not what `invoke` returns or passes to the next step.
+    updates of their state, which are not what `invoke` returns or passes to the next step. Streams
+    of models that check whole answers are not checked.
     """
     steps = all_steps(runnable)
-    if any(map(is_graph, steps)):
+    if any(map(is_graph, steps)) or any(map(checks_whole_answers, steps)):
         return True
     last = steps[-1]
     if isinstance(last, RunnableLambda):
         return not _can_stream(last)
     if isinstance(last, BaseOutputParser):
-        return not isinstance(last, StrOutputParser)
+        return type(last) is not StrOutputParser  # a subclass may check the whole text
     return isinstance(last, _WHOLE)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from a2a_adapters import AgentEvent, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech, without_reasoning
@@ -66,11 +66,15 @@ class Transcript:
     Args:
         earlier: The earlier runs of the task.
         keeps_all: Whether messages that the final state lacks remain part of the answer.
+        is_guarded: Whether guardrails may have refused messages that the final state has.
     """
 
-    def __init__(self, earlier: TaskSoFar, *, keeps_all: bool = False) -> None:
+    def __init__(
+        self, earlier: TaskSoFar, *, keeps_all: bool = False, is_guarded: bool = False
+    ) -> None:
         self._earlier = earlier
         self._keeps_all = keeps_all
+        self._is_guarded = is_guarded
         self._speech = Speech[str]()
         self._messages: dict[str, list[str]] = {}
         """The chunks of each message, by its id."""
@@ -78,6 +82,7 @@ class Transcript:
         """The id of the message that each task of the graph is writing."""
         self._earlier_texts: list[str] = []
         """The messages of the earlier runs as the final state has them."""
+        self._removed: set[str | None] = set()
         self._is_corrected = False
 
     @property
@@ -85,8 +90,8 @@ class Transcript:
         """Whether the task has streamed text."""
         return bool(self._speech or self._is_corrected or self._earlier.streamed)
 
-    def add(self, task: str, message_id: str, text: str, *, is_last: bool) -> AgentEvent | None:
-        """Add a chunk of a message, and return the event to send.
+    def add(self, task: str, message_id: str, text: str, *, is_last: bool) -> list[AgentEvent]:
+        """Add a chunk of a message, and return the events to send.
 
         A task that begins another message before its last one has ended tries again.
         """
@@ -94,7 +99,7 @@ class Transcript:
             if text:
                 self._messages[message_id].append(text)
                 text = self._speech.add(message_id, text)
-            return TextDelta(text) if text else None
+            return [TextDelta(text)] if text else []
         unfinished = self._writing.get(task, message_id)
         has_failed = unfinished != message_id and any(self._messages.pop(unfinished, ()))
         said = self._rejoined() if has_failed else ""
@@ -104,9 +109,10 @@ class Transcript:
         if is_last:
             del self._writing[task]
             text += self._speech.end(message_id)
-        if has_failed:
-            return AnswerText(said + text)
-        return TextDelta(text) if text else None
+        if has_failed and not self._is_guarded:
+            return [AnswerText(said + text)]
+        anew: list[AgentEvent] = [AnswerText("")] if has_failed else []
+        return [*anew, *([TextDelta(said + text)] if said + text else [])]
 
     def say(self, text: str) -> list[TextDelta]:
         """Add a whole message, unless it has been streamed, and return the events to send."""
@@ -121,17 +127,22 @@ class Transcript:
         text = self._speech.rest()
         return [TextDelta(text)] if text else []
 
+    def remove(self, message_id: str | None) -> None:
+        """Withdraw a message that the graph removes, even if its state keeps the text elsewhere."""
+        self._removed.add(message_id)
+
     def settle(self, values: object) -> None:
         """Reduce the messages of the task to those of the graph's final state."""
-        state = _Texts(values)
+        state = _Texts(values, is_guarded=self._is_guarded)
         earlier = (state.final(*each) for each in self._earlier.streamed.items())
         self._earlier_texts = [text for text in earlier if text]
         changed = False
         for message_id, chunks in list(self._messages.items()):
             if not (said := without_reasoning("".join(chunks))):
                 continue  # such as structured output, which is not streamed
-            final = state.final(message_id, _digest(said))
-            if final is None and self._keeps_all:
+            digest = "" if message_id in self._removed else _digest(said)
+            final = state.final(message_id, digest)
+            if final is None and digest and self._keeps_all:
                 final = said
             changed = changed or final != said
             self._messages[message_id] = [final or ""]
@@ -179,10 +190,17 @@ class Transcript:
 
 
 class _Texts:
-    """The texts in a state of a graph."""
+    """The texts in a state of a graph.
 
-    def __init__(self, values: object) -> None:
+    Args:
+        values: The state.
+        is_guarded: Whether messages count only if they call a tool, or if the model was not asked
+            for another one.
+    """
+
+    def __init__(self, values: object, *, is_guarded: bool) -> None:
         self._values = values
+        self._is_guarded = is_guarded
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._is_read = False
@@ -206,13 +224,20 @@ class _Texts:
                 for each in value.values():
                     self._read(each)
             case list() | tuple():
-                for each in value:
+                for each in _accepted(value) if self._is_guarded else value:
                     self._read(each)
 
     def _note(self, text: str) -> str:
         text = without_reasoning(text)
         self._by_digest.setdefault(_digest(text), text)
         return text
+
+
+def _accepted(messages: Sequence[object]) -> list[object]:
+    """Leave out messages of a model that another one follows, unless they call tools."""
+    said = [each for each in messages if isinstance(each, AIMessage)]
+    refused = {id(each) for each in said[:-1] if not each.tool_calls}
+    return [each for each in messages if id(each) not in refused]
 
 
 def _digest(text: str) -> str:
