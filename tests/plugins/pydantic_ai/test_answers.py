@@ -14,6 +14,7 @@ from pydantic_ai import (
     ModelResponse,
     ModelRetry,
     RetryModelRequest,
+    TextOutput,
     TextPart,
     Tool,
 )
@@ -203,6 +204,27 @@ async def no_bomb_for_tools(ctx, query: str):
         raise ModelRetry("Search for something else.")
 
 
+def toolset_of_a_function():
+    """Return an agent whose guarded toolset is made for each run."""
+    served = searching()
+    served.toolset(lambda ctx: GuardOfCalls(FunctionToolset([search])))
+    return served
+
+
+def patched_model():
+    """Return a model whose method is replaced on the object."""
+    model = whole(f"this is {BOMB}")
+    model.request = GuardedModel(whole(f"this is {BOMB}")).request
+    return model
+
+
+def patched_agent():
+    """Return an agent whose method is replaced on the object."""
+    served = agent(f"this is {BOMB}")
+    served.run = GuardedRuns(agent(f"this is {BOMB}")).run
+    return served
+
+
 def searching(**options):
     """Return an agent that searches for what is replaced."""
     return agent(calling("search", query=BOMB), "fine", **options)
@@ -371,6 +393,12 @@ PROGRAMS = [
         **KEPT,
     ),
     Program(
+        name="a toolset of a function replaces arguments and results",
+        target=toolset_of_a_function,
+        bare=run,
+        **KEPT,
+    ),
+    Program(
         name="a tool refuses arguments",
         target=lambda: searching(tools=[Tool(search, args_validator=no_bomb_for_tools)]),
         bare=run,
@@ -410,6 +438,13 @@ PROGRAMS = [
         bare=run,
         blocked=BOMB,
     ),
+    Program(
+        name="a model of an object checks whole responses",
+        target=lambda: made(patched_model()),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(name="an agent of an object replaces", target=patched_agent, bare=run, **KEPT),
     Program(
         name="a model that checks whole responses is one of a fallback",
         target=lambda: made(FallbackModel(GuardedModel(whole(f"this is {BOMB}")), whole("never"))),
@@ -558,6 +593,7 @@ async def test_hooks_may_be_registered_after_the_agent_is_served():
 
 async def test_progress_has_no_thoughts_that_a_hook_has_replaced():
     thought = {0: DeltaThinkingPart(content=f"hm, {BOMB}")}
-    for served in (guarded([thought, "fine"]), validated([thought, "fine"])):
+    by_function = agent([thought, "fine"], output_type=TextOutput(shout))
+    for served in (guarded([thought, "fine"]), validated([thought, "fine"]), by_function):
         events = await ask(adapt(served), "hi", wants_progress=True)
         assert BOMB not in str(events)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from pydantic_ai import FallbackExceptionGroup, RetryModelRequest
+from pydantic_ai import (
+    FallbackExceptionGroup,
+    NativeOutput,
+    PromptedOutput,
+    RetryModelRequest,
+    TextOutput,
+    ToolOutput,
+)
 from pydantic_ai.agent import AbstractAgent, WrapperAgent
 from pydantic_ai.capabilities import (
     AbstractCapability,
@@ -16,7 +23,7 @@ from pydantic_ai.capabilities import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
-from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, WrapperToolset
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, DynamicToolset, WrapperToolset
 
 from a2a_adapters_pydantic_ai.serving.failures import is_of_model
 from a2a_adapters_pydantic_ai.serving.whole import judges, models_in
@@ -43,7 +50,8 @@ _ON_OUTPUT = (
 def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent may change or refuse its final output, which is then all that it checks."""
     has_hooks = any(_overrides(each, _ON_OUTPUT) for each in _parts(agent))
-    return has_hooks or validates_output(agent) or _changes_runs(agent)
+    is_checked = validates_output(agent) or _runs_functions(agent.output_type)
+    return has_hooks or is_checked or _changes_runs(agent)
 
 
 def checks_responses(agent: AbstractAgent[Any, Any]) -> bool:
@@ -57,6 +65,20 @@ def validates_output(agent: AbstractAgent[Any, Any]) -> bool:
         agent = agent.wrapped
     # There is no public name; other kinds of agents have none.
     return bool(getattr(agent, "_output_validators", None))
+
+
+def _runs_functions(output_type: Any) -> bool:
+    """Whether an output type has functions, which may refuse or change what the model has said."""
+    match output_type:
+        case TextOutput():
+            return True
+        case ToolOutput(output=inner) | NativeOutput(outputs=inner) | PromptedOutput(outputs=inner):
+            return _runs_functions(inner)
+        case list() | tuple():
+            return any(map(_runs_functions, output_type))
+    if get_origin(output_type) is not None:
+        return any(map(_runs_functions, get_args(output_type)))
+    return callable(output_type) and not isinstance(output_type, type)
 
 
 def judges_whole_responses(agent: AbstractAgent[Any, Any]) -> bool:
@@ -106,6 +128,8 @@ def _toolsets(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractTool
 
 def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
     """Whether a toolset of your own wraps the calls of another, or of its base class."""
+    if isinstance(toolset, DynamicToolset) or "call_tool" in vars(toolset):
+        return True  # a function makes it for each run, or it was set on an object
     definers = [each for each in type(toolset).__mro__ if "call_tool" in vars(each)]
     definers.remove(AbstractToolset)
     return len(definers) > 1 and not definers[0].__module__.startswith("pydantic_ai.")
@@ -114,6 +138,8 @@ def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
 def _changes_runs(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent around another, or of another kind, may change the result of a run."""
     kind = type(agent)
+    if "run" in vars(agent):  # it may be set on an object, too
+        return True
     if not kind.__module__.startswith("pydantic_ai."):
         is_wrapper = isinstance(agent, WrapperAgent)
         if kind.run is not AbstractAgent.run or (is_wrapper and kind.iter is not WrapperAgent.iter):

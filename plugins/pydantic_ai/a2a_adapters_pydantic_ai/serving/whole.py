@@ -63,6 +63,8 @@ def judges(predicates: Any) -> bool:
 
 def _judges_whole(model: Model[Any]) -> bool:
     kind = type(model)
+    if "request" in vars(model) and "request_stream" not in vars(model):
+        return True  # it was set on an object
     overrides = _definer(kind, "request_stream") in _definer(kind, "request").__mro__[1:]
     return overrides or judges(getattr(model, "_predicates", None))
 
