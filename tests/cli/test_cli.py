@@ -24,6 +24,7 @@ from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.support.processes import PATIENCE, launched, serving, started
 from tests.support.requests import V1, rpc, say
 from tests.support.servers.huge import huge_card
+from tests.support.warm import completed as run
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -62,11 +63,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "wrong").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments):
-    command = warm("-m", "a2a_adapters", *arguments)
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

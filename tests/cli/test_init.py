@@ -44,7 +44,7 @@ def test_nothing_is_overwritten(tmp_path):
     ],
 )
 def test_errors_are_one_line(options, error, tmp_path):
-    done = finished("init", *options, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    done = finished("init", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert error in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -28,7 +28,7 @@ from a2a_adapters.plugin import (
 )
 from a2a_adapters.testing import answer_of, connect, send, user_message
 from tests.support.processes import UV, serving
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 
 class Target:
@@ -337,8 +337,7 @@ def environment(tmp_path_factory):
 
 
 def test_it_is_listed(environment):
-    command = warm("-m", "a2a_adapters", "plugins")
-    listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    listed = completed("plugins", env=environment)
     rows = [line.split("\t") for line in listed.stdout.splitlines()]
     assert ["echo", "0.1.0", "a2a_adapters_echo", "a2a_adapt", "", "loaded"] in rows
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 
 import pytest
 import pytest_asyncio
@@ -13,8 +12,7 @@ import pytest_asyncio
 from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ServerOptions, build_app
 from a2a_adapters.runtime.push import PushOptions
 from a2a_adapters.testing import running
-from tests.support.processes import PATIENCE
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 
 async def weather(request: AgentRequest):
@@ -56,15 +54,7 @@ def url(server):
 
 def finished(*arguments, variables=None, **options):
     """Run a command of `a2a-adapters` to its end; return its result."""
-    return subprocess.run(
-        warm("-m", "a2a_adapters", *map(str, arguments)),
-        env=os.environ | (variables or {}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-        **options,
-    )
+    return completed(*arguments, env=os.environ | (variables or {}), **options)
 
 
 @pytest.fixture
@@ -75,19 +65,9 @@ def run(tmp_path):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("A2ACLI_", "XDG_"))}
         environment = {**kept, "HOME": str(tmp_path), **variables}
 
-        def start():
-            return subprocess.run(
-                warm("-m", "a2a_adapters", *map(str, arguments)),
-                input=text,
-                capture_output=True,
-                text=True,
-                check=False,
-                cwd=tmp_path,
-                env=environment,
-                timeout=PATIENCE,
-            )
-
-        return await asyncio.to_thread(start)
+        return await asyncio.to_thread(
+            completed, *arguments, text=text, cwd=tmp_path, env=environment
+        )
 
     return run
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 
 import pytest
 from a2a_adapters_bench import Load, measure
 
 from a2a_adapters import RemoteAgent, ServerOptions, TaskMetadata, build_app
 from a2a_adapters.testing import running
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 
 class Desk:
@@ -51,8 +50,7 @@ async def desk():
 
 
 async def run(*words):
-    command = warm("-m", "a2a_adapters", "bench", *words)
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    done = await asyncio.to_thread(completed, "bench", *words)
     return done.returncode, done.stdout, done.stderr
 
 

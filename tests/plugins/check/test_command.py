@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from unittest.mock import ANY
 
 import pytest
@@ -15,7 +14,7 @@ from tests.plugins.check.seeds import put
 from tests.plugins.check.support import HEADERS, guarded, plain, sound
 from tests.plugins.check.test_hostile import refusing, silent
 from tests.support.tls import running_with_tls
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 
 @pytest.fixture
@@ -25,8 +24,7 @@ async def agent():
 
 
 async def run(*words):
-    command = warm("-m", "a2a_adapters", "check", *words)
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    done = await asyncio.to_thread(completed, "check", *words)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -18,7 +18,7 @@ from a2a_adapters.plugin import AnswerText
 from a2a_adapters.testing import running
 from tests.support.processes import PATIENCE
 from tests.support.servers.guarded import api_key
-from tests.support.warm import warm
+from tests.support.warm import completed, warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -89,18 +89,8 @@ def chat(*arguments):
 
 async def typed(*lines, arguments):
     """Return the output for piped lines."""
-
-    def run():
-        return subprocess.run(
-            chat(*arguments),
-            input="".join(f"{line}\n" for line in lines),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
-        )
-
-    return await asyncio.to_thread(run)
+    text = "".join(f"{line}\n" for line in lines)
+    return await asyncio.to_thread(completed, "chat", *arguments, text=text)
 
 
 class Terminal:

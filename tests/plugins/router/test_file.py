@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 from a2a_adapters_router import CacheConfig, Router
@@ -12,7 +11,7 @@ from a2a_adapters import ConfigurationError, RemoteAgent
 from a2a_adapters.testing import running
 from tests.plugins.router.providers import ANSWER, KEY, Provider
 from tests.support.processes import PATIENCE, serving
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 FILE = """\
 deployments:
@@ -230,14 +229,7 @@ def environment():
 
 
 def run(*arguments):
-    return subprocess.run(
-        warm("-m", "a2a_adapters", *arguments),
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    return completed(*arguments, env=environment())
 
 
 @pytest.mark.timeout(3 * PATIENCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 
 import httpx
 import pytest
@@ -27,7 +26,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.support.requests import Agent, old_say, rpc
-from tests.support.warm import warm
+from tests.support.warm import completed
 
 
 class Sum(BaseModel):
@@ -210,6 +209,5 @@ async def test_skills_that_cannot_all_be_opened_are_closed_again():
 
 async def test_send_takes_the_id_of_a_skill():
     async with running(build_app(desk())) as url:
-        command = warm("-m", "a2a_adapters", "send", url, "hello", "--skill", "upper")
-        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+        done = await asyncio.to_thread(completed, "send", url, "hello", "--skill", "upper")
     assert done.stdout == "HELLO\n", done.stderr

@@ -35,6 +35,8 @@ NEEDED = (
     "uvicorn.loops.uvloop",
 )
 PID_FILE = "A2A_ADAPTERS_TESTS_PID_FILE"
+UNUSED = {"autogen", "dbos", "openai_agents", "pydantic_ai", "router", "temporal"}
+"""Plugins whose frameworks take a third of the time to import, for few commands of tests."""
 HIDDEN = "agents"
 """Not imported, because files of users and tests share the name of OpenAI's package."""
 
@@ -55,6 +57,8 @@ def warm_up(prepared):
             importlib.import_module(module)
     packages = [bindings, calling, cli, serving]
     for plugin in entry_points(group="a2a_adapters"):
+        if plugin.name in UNUSED:
+            continue
         with suppress(ImportError):
             packages.append(importlib.import_module(plugin.module))
     for package in packages:
