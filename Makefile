@@ -54,7 +54,7 @@ demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
 ifndef PLUGIN
-test: lint types docs tests ## run what a change usually breaks; PLUGIN=langchain for one plugin
+test: lint types tests ## run what a change usually breaks; PLUGIN=langchain for one plugin
 else
 WITH := $(if $(filter crewai,$(PLUGIN)),$(CREWAI),$(if $(filter $(APART),$(PLUGIN)),$(FRAMEWORKS),$(VENV)))
 test: $(WITH)/.test
@@ -66,7 +66,7 @@ endif
 
 test-all: test rest ## run everything that has to pass
 
-rest: thorough lowest test-crewai test-frameworks ## run what `make test-all` runs after `make test`
+rest: docs thorough lowest test-crewai test-frameworks ## run what `make test-all` runs after `make test`
 
 lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff check

@@ -41,6 +41,8 @@ API = (ROOT / "docs" / "api.md").read_text()
 pytestmark = pytest.mark.timeout(5 * 60)
 MISSING = [plugin.replace("_", "-") for plugin, module in SEPARATE.items() if not has(module)]
 RUNNABLE = [page for page in PAGES if not any(plugin in page.name for plugin in MISSING)]
+# The pages that `make test` runs.
+FIRST = {"README.md", "quickstart.md"}
 FENCE = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$'
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
@@ -195,7 +197,11 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=() if p.name in FIRST else pytest.mark.thorough) for p in RUNNABLE],
+    ids=lambda path: path.name,
+)
 @pytest.mark.filterwarnings(TOLERATED)
 async def test_snippets(path, folder, monkeypatch):
     if find_spec("opentelemetry"):
