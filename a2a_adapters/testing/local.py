@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -54,11 +55,12 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
         limits: The limits on connections.
     """
     limits = limits or Limits()
+    _log_warnings()
     config = uvicorn.Config(
         AuthenticationMiddleware(app, backend=_TestUsers()),
         port=0,
         http=http_protocol(limits),
-        log_level="warning",
+        log_config=None,
         ws="none",
         proxy_headers=False,
         # With uvicorn's 5 s, which httpx has too, a busy client would use a closing connection.
@@ -75,6 +77,12 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
             yield f"http://{host}:{port}"
     finally:
         await _close(server)
+
+
+@cache
+def _log_warnings() -> None:
+    """Let uvicorn log warnings only; to configure that for each server would take milliseconds."""
+    uvicorn.Config("", log_level="warning")
 
 
 async def _close(server: uvicorn.Server) -> None:
