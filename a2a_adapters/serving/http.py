@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 import time
 from collections import Counter
 from contextvars import copy_context
 from typing import TYPE_CHECKING, ClassVar
 
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from a2a_adapters.net.addresses import share_of
@@ -183,6 +185,10 @@ class BoundedHttp(HttpToolsProtocol):
     _is_refused = False
     _counted = 0
     """Size of the request target and headers, counted as in `protocol.headers`."""
+    _received = b""
+    """The data that is being parsed."""
+    _again = b""
+    """What of it is to be parsed again."""
     _unfinished = 0
     """Size of the data since the last complete element, such as a header without an end."""
     _context: Context
@@ -216,7 +222,8 @@ class BoundedHttp(HttpToolsProtocol):
         """Note that a request is complete."""
         self.is_whole = True
         self.waited = 0
-        super().on_message_complete()
+        if not self._offers_another_protocol:
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Start the next pipelined request without the previous one's context variables."""
@@ -224,9 +231,13 @@ class BoundedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Process received data."""
-        self._unfinished += len(data)
-        self.is_whole = False
-        super().data_received(data)
+        self._received = data
+        while self._received:
+            self._unfinished += len(self._received)
+            self.is_whole = False
+            self._again = b""
+            super().data_received(self._received)
+            self._received = self._again
         if self._unfinished > self.head_bytes + len(data) and not self.transport.is_closing():
             self.send_400_response("")
 
@@ -245,8 +256,33 @@ class BoundedHttp(HttpToolsProtocol):
         self._count(len(name) + len(value) + FIELD_BYTES)
         super().on_header(name, value)
 
+    @property
+    def _offers_another_protocol(self) -> bool:
+        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Read a request again without its offer of another protocol, which may be ignored.
+
+        The parser takes its body for the other protocol, and then for the next request. See RFC
+        9110, section 7.8.
+        """
+        upgrade = sys.exception()
+        assert isinstance(upgrade, HttpParserUpgrade)  # noqa: S101 - uvicorn handles it
+        if not self._offers_another_protocol:
+            self.send_400_response("Invalid HTTP request received.")
+            return
+        head = [self.parser.get_method(), b" ", self.url, b" HTTP/1.1\r\n"]
+        for name, value in self.headers:
+            if name != b"upgrade":
+                head += [name, b": ", value, b"\r\n"]
+        self._again = b"".join([*head, b"\r\n", self._received[upgrade.args[0] :]])
+        self.parser = HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
     def on_headers_complete(self) -> None:
         """Start to answer a request."""
+        if self._offers_another_protocol:
+            return
         if self.is_spare and not self.open.may_ask(self, self.url.partition(b"?")[0]):
             self._is_refused = True
             raise _RefusedError

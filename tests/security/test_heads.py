@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+from contextlib import closing
 
 import grpc.aio
 import httpx
@@ -157,6 +158,29 @@ async def test_a_proxy_and_the_server_cannot_read_a_request_differently(
         writer.write("\r\n".join([*lines, "", ""]).encode() + body)
         assert (await reader.readline()).startswith(b"HTTP/1.1 %d" % status)
         writer.close()
+
+
+SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("upgrade", ["h2c", "websocket"])
+async def test_a_body_after_an_offer_of_another_protocol_is_no_request(address, upgrade, apart):
+    """Java's client offers HTTP/2 with each first request to a server without TLS."""
+    offer = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {upgrade}", "HTTP2-Settings: AA"]
+    reader, writer = await asyncio.open_connection(*address)
+    with closing(writer):
+        for body, code in ((SMUGGLED, -32700), (BODY, None)):
+            fields = ["Host: localhost", "A2A-Version: 1.0", f"Content-Length: {len(body)}"]
+            writer.write("\r\n".join(["POST / HTTP/1.1", *fields, *offer, "", ""]).encode())
+            for _ in range(20 if apart else 0):
+                await asyncio.sleep(0)  # the server may read the head alone
+            writer.write(body)
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            assert head.startswith(b"http/1.1 200")
+            length = int(head.partition(b"content-length: ")[2].split(b"\r\n")[0])
+            answer = json.loads(await reader.readexactly(length))
+            assert answer.get("error", {}).get("code") == code
 
 
 async def poured(address, begin, piece, most=20_000):

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from opentelemetry import baggage, context, trace
 from opentelemetry.trace import SpanKind, StatusCode
@@ -250,6 +251,59 @@ async def test_the_baggage_of_trusted_callers_is_bounded(entries, arrive, spans)
     async with running(build_app(look, options=TRUSTING)) as url, RemoteAgent(url) as remote:
         await remote.send("hello", headers={"baggage": sent})
     assert seen == [entries if arrive else 0]
+
+
+async def test_a_run_that_waited_for_another_callers_run_has_its_own_baggage(spans):
+    seen, has_begun, may_go_on = {}, asyncio.Event(), asyncio.Event()
+
+    async def waits(request: AgentRequest):
+        """Wait for permission."""
+        seen[request.owner] = baggage.get_baggage("customer")
+        has_begun.set()
+        await may_go_on.wait()
+        yield "done"
+
+    options = ServerOptions(authentication=Everyone(), limits=Limits(runs=1))
+    async with running(build_app(waits, options=options)) as url, RemoteAgent(url) as remote:
+        tasks = []
+        for name in ("ann", "bob"):
+            headers = {"x-name": name, "baggage": f"customer={name}"}
+            tasks.append(await remote.start("hello", headers=headers))
+            await has_begun.wait()
+        assert list(seen) == ["ann"]
+        may_go_on.set()
+        await asyncio.gather(*[task.result() for task in tasks])
+    assert seen == {"ann": "ann", "bob": "bob"}
+
+
+DIALECTS = {
+    "/v1/chat/completions": {"model": "look", "messages": [{"role": "user", "content": "x"}]},
+    "/v1/responses": {"model": "look", "input": "x"},
+    "/ag-ui": {
+        "threadId": "t",
+        "runId": "r",
+        "messages": [{"id": "m", "role": "user", "content": "x"}],
+    },
+}
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_strangers_bring_no_baggage_over_other_protocols(path, spans):
+    seen = []
+
+    async def look(text: str) -> str:
+        """Look at the baggage."""
+        seen.append((baggage.get_all(), trace.get_current_span().get_span_context().trace_id))
+        return text
+
+    app = build_app(look, name="look", dialects=["openai", "ag-ui"])
+    headers = {"traceparent": STRANGE, "baggage": "customer=ada"}
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        answer = await http.post(path, json=DIALECTS[path], headers=headers)
+        assert answer.status_code == 200
+    [(brought, trace_id)] = seen
+    assert brought == {}
+    assert trace_id != int("5" * 32, 16)
 
 
 @BINDINGS
