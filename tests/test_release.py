@@ -69,6 +69,24 @@ def test_no_checkout_leaves_its_token_to_later_steps(workflow):
     assert all(step.get("with", {}).get("persist-credentials") is False for step in checkouts)
 
 
+@pytest.mark.parametrize("path", [*WORKFLOWS, GITHUB / "actions/setup/action.yml"], ids=str)
+def test_names_of_branches_and_titles_are_no_part_of_a_command(path):
+    about = yaml.safe_load(path.read_text())
+    jobs = about["jobs"].values() if "jobs" in about else [about["runs"]]
+    commands = [step.get("run", "") for job in jobs for step in job["steps"]]
+    assert [each for each in commands if "${{" in each] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_of_forks_get_no_secrets_and_may_only_read(workflow):
+    about = yaml.safe_load(workflow.read_text())
+    triggers = about[True]  # YAML takes `on` for a boolean
+    assert {*triggers} <= {"push", "pull_request", "schedule", "workflow_dispatch"}
+    assert about["permissions"] in ({}, {"contents": "read"})
+    writing = [job for job in about["jobs"].values() if "write" in str(job.get("permissions"))]
+    assert not writing or "pull_request" not in triggers
+
+
 def test_ci_tests_the_pythons_of_the_classifiers():
     listed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     jobs = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]

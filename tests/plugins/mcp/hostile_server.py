@@ -39,6 +39,8 @@ def misuse(request_id, how, token):
     match how:
         case "shout":
             sys.stderr.write("fine\n\x1b[2J" + "x" * 100_000 + "\nforged\rline\n")
+            sys.stderr.flush()
+            sys.stderr.buffer.write("a\u2028ERROR:\u0085b\u202e\n".encode() + b"\xff\xfe\n")
             sys.stderr.write("y\n" * 5_000)
             sys.stderr.flush()
             send(id=request_id, result={"content": [{"type": "text", "text": "shouted"}]})
