@@ -1,0 +1,16 @@
+"""Kills of servers and workers lose no task and repeat no finished step."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.end_to_end.engines.chaos import Chaos
+
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize("engine", ["dbos", "temporal"])
+async def test_kills_lose_and_repeat_nothing(engine, tmp_path):
+    seen = await Chaos(engine, tmp_path, tasks=60, kills=4).run()
+    assert seen.wrong == []
+    assert (seen.done, seen.kills.total()) == (60, 4)
