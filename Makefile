@@ -45,7 +45,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-all rest lint types tests thorough coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox outages replicas kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
+.PHONY: help demo test test-all rest lint types tests thorough coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox engines outages replicas restate kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -162,6 +162,14 @@ gateway: $(VENV)/.test ## test a router with a real OmniRoute gateway; needs nod
 
 other-servers: $(VENV)/.test ## check servers of other projects; writes docs/other-servers.md; needs node and npm
 	$(VENV)/bin/python tests/end_to_end/other_servers/run.py docs/other-servers.md
+
+restate: $(VENV)/.test ## follow docs/restate.md with a real Restate, and kill both sides; needs node and npm
+	$(VENV)/bin/python tests/end_to_end/restate/run.py
+
+engines: TASKS := 1000
+engines: $(VENV)/.test ## kill servers and workers of engines with TASKS tasks that ask
+	$(VENV)/bin/python -m tests.end_to_end.engines.chaos dbos --tasks $(TASKS)
+	$(VENV)/bin/python -m tests.end_to_end.engines.chaos temporal --tasks $(TASKS)
 
 platforms: $(VENV)/.test ## run platforms' own packages with our server; writes docs/hosting.md
 	$(VENV)/bin/python -m tests.platforms.run docs/hosting.md
