@@ -77,6 +77,8 @@ class Figures:
         open_streams: Number of open streams.
         takeovers: Number of tasks taken over from dead processes, by outcome.
         lost_tasks: Number of tasks that other processes took over from this one.
+        waiting: Number of stored tasks whose question any process can take the answer to, as of the
+            last sweep.
     """
 
     __slots__ = (
@@ -89,6 +91,7 @@ class Figures:
         "run_seconds",
         "takeovers",
         "tasks",
+        "waiting",
     )
 
     def __init__(self, count_owned: Callable[[], int]) -> None:
@@ -101,6 +104,7 @@ class Figures:
         self.pushes: Counter[str] = Counter()
         self.messages: AbstractSet[Message] = frozenset()
         self.open_streams = 0
+        self.waiting = 0
 
     def end(self, message: Message) -> None:
         """Count a message that has been answered."""

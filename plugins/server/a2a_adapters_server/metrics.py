@@ -40,6 +40,7 @@ _GAUGES = (
     ("queued", "Queued messages."),
     ("open_streams", "Open streams."),
     ("owned_tasks", "Tasks that run or wait in this process."),
+    ("waiting", "Stored tasks that wait for an answer, at most 10,000."),
 )
 """Attributes of `Figures` and names of metrics."""
 

@@ -129,6 +129,7 @@ class OrphanRecovery(Recovery):
         for outcome in await asyncio.gather(*ending, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 logger.error("an orphaned task could not be ended", exc_info=outcome)
+        self._figures.waiting = await self._storage.tasks.count_waiting()
 
     async def _take(self) -> dict[tuple[str, str], LeftTask]:
         """Take over orphaned tasks; they are remembered until they are settled."""

@@ -151,6 +151,13 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         rows = await self._database.read(query.order_by(tasks.c.changed).limit(_SOME))
         return [LeftTask(row.owner_name.decode(), stored(row)) for row in rows]
 
+    async def count_waiting(self) -> int:
+        """Return how many tasks wait for input that any process can accept, at most 10,000."""
+        waiting = select(tasks.c.id).where(is_unowned, tasks.c.agent == self._agent)
+        some = waiting.limit(COUNTED).subquery()
+        [row] = await self._database.read(select(func.count()).select_from(some))
+        return int(row[0])
+
     def is_unowned(self, task: Task) -> bool:
         """Return whether a task waits for input that any process can accept."""
         return self._database.is_shared and is_durable_question(task)

@@ -12,8 +12,9 @@ from a2a_adapters_sql.takeover import ATTEMPT
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.observability.test_observability import figures
-from tests.plugins.sql.replicas.test_shared import COMPLETED, Replica, until
+from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, until
 from tests.plugins.sql.test_database import end_lease
+from tests.plugins.sql.test_messages import message
 from tests.support.postgresql import new_database
 
 pytestmark = pytest.mark.thorough
@@ -63,6 +64,18 @@ async def test_a_released_task_is_logged_with_both_processes(replicas, caplog):
     assert line.owned_by == process_name()
     [left] = [each for each in (await rows(other)) if each.id == task.id]
     assert left.epoch == ATTEMPT  # not a takeover from a dead process
+
+
+async def test_every_process_counts_the_stored_questions(replicas):
+    one, other = replicas
+    one.stop_upkeep()
+    asked = await one.runtime.on_message_send(message("later"), ANN)
+    await other.sweep()
+    assert other.runtime.figures.waiting == 1
+    other.say("end")
+    await other.send("this", asked)
+    await other.sweep()
+    assert other.runtime.figures.waiting == 0
 
 
 async def rows(replica):
