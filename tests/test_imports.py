@@ -85,6 +85,7 @@ BETWEEN_PLUGINS = {
     ("bench", "check"): "its command resolves the names of agents, too",
     ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
     ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
+    ("client", "server"): "`card get --origins` reads the settings of `serve`",
     ("client", "oauth"): "`auth login` finds the endpoints of cards, and requests tokens there",
     ("console", "check"): "the page checks agents, and its command resolves their names",
     ("server", "console"): "the settings `console_title` and its like are those of `Console`",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from a2a_adapters.cli.targets import load_target
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters_client.aliases import complete_agent
 from a2a_adapters_client.command import ClientCommand, client_command
@@ -74,15 +73,27 @@ def get(
     extended: Annotated[
         bool, typer.Option("--extended", help="Print the extended card for authenticated callers.")
     ] = False,
+    origins: Annotated[
+        bool,
+        typer.Option(
+            "--origins",
+            help="Print where the fields of a target's card come from. Without a target, of the "
+            "settings in this folder; or of the agent with this name there.",
+        ),
+    ] = False,
 ) -> None:
     """Print the card of a running agent, or of a target without serving it.
 
     Examples:
       a2a-adapters card get localhost:8000
       a2a-adapters card get app:agent -o json
+      a2a-adapters card get --origins
     """
     from a2a_adapters_client.signatures import read_keys
 
+    if origins:
+        asyncio.run(_print_origins(access, access.agent_card or "".join(words or [])))
+        return
     access.take(words or [], most=0)
     keys = [read_keys(place) for place in trusted_keys or ()]
     asyncio.run(_get(access, validate=validate, verify=verify, keys=keys, extended=extended))
@@ -163,12 +174,22 @@ async def _made(path: str) -> dict[str, object]:
     from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 
     from a2a_adapters.protocol.card import build_card
-    from a2a_adapters.serving.agents import as_executor
-    from a2a_adapters.serving.opening import opened
+    from a2a_adapters_client.derived import derive
 
-    async with opened(load_target(path)) as target:
-        description = as_executor(target).adapter.describe()
-    return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))
+    about = (await derive(path)).about
+    return agent_card_to_dict(build_card(about, "http://127.0.0.1:8000"))
+
+
+async def _print_origins(access: Access, name: str) -> None:
+    from a2a_adapters.contract.errors import ConfigurationError
+    from a2a_adapters_client.derived import derive, derive_from_settings
+    from a2a_adapters_client.output import Output, field
+
+    if "://" in name:
+        raise ConfigurationError("a running agent does not tell the origins of its card")
+    found = await (derive(name) if _is_target(name) else derive_from_settings(name))
+    lines = (field(each, origin) for each, origin in found.origins.items())
+    Output(access).document(found.origins, lines)
 
 
 def profile(card: AgentCard, signature: str = "", *, verbose: bool = False) -> Iterator[str]:

@@ -211,3 +211,47 @@ async def test_settings_and_their_origins(url, run, tmp_path):
     (tmp_path / "mine").write_text("A2ACLI_OUTPUT=json\nA2ACLI_A2A_VERSION=0.3\n")
     version = await run("send", "-a", url, "Rome", "--config", "mine")
     assert json.loads(version.stdout)["task"]["id"]
+
+
+DESK = '''
+from a2a_adapters import Card
+
+@Card(version="2.0", tags=["money"])
+def desk(text: str) -> str:
+    """Answer questions."""
+    return text
+'''
+SETTINGS = """
+[agents.desk]
+target = "desk:desk"
+description = "Pays back."
+card = { version = "3.0", icon_url = "https://example.com/icon.png" }
+"""
+
+
+async def test_the_card_of_a_target_has_the_fields_of_its_decorator(run_json, tmp_path):
+    (tmp_path / "desk.py").write_text(DESK)
+    card = await run_json("card", "get", "desk:desk")
+    assert card["version"] == "2.0"
+    assert card["skills"][0]["tags"] == ["money"]
+
+
+async def test_the_origins_of_fields(run, run_json, tmp_path):
+    (tmp_path / "desk.py").write_text(DESK)
+    shown = (await run("card", "get", "desk:desk", "--origins")).stdout.splitlines()
+    assert shown[:3] == [
+        "name: derived by the adapter",
+        "description: derived by the adapter",
+        "version: Card of the target",
+    ]
+    (tmp_path / "a2a-adapters.toml").write_text(SETTINGS)
+    origins = await run_json("card", "get", "desk", "--origins")
+    file = "a2a-adapters.toml"
+    assert (origins["description"], origins["version"], origins["icon_url"]) == (file, file, file)
+    assert origins["name"] == "the table agents.desk"
+    assert origins["tags"] == "Card of the target"
+    assert origins["skills"] == "derived by the adapter"
+    unnamed = await run("card", "get", "--origins")
+    assert unnamed.returncode == 2
+    assert "name one of the agents desk, or module:attribute" in unnamed.stderr
+    assert (await run("card", "get", "http://127.0.0.1:9", "--origins")).returncode == 2

@@ -65,7 +65,8 @@ class Structured:
         reply = await conversation.send(parts, **options)
         if not reply.is_question and self.fault(reply):
             again = Text(self._text(_ASK_AGAIN, self.fault(reply)))
-            reply = await conversation.send(again, **{**options, "task_id": ""})
+            options["task_id"] = ""
+            reply = await conversation.send(again, **options)
         if self.fault(reply):
             return reply
         text = json.dumps(self._value(reply), ensure_ascii=False)
