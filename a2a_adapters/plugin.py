@@ -43,10 +43,11 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 
 if TYPE_CHECKING:
     from a2a_adapters.calling.agent import ListedAgent
-    from a2a_adapters.calling.fleet import AnyFleet, FleetMember
+    from a2a_adapters.calling.fleet import AnyFleet
     from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions, PushReceiver
     from a2a_adapters.calling.tools import (
+        FleetMember,
         LimitedWait,
         StatelessTool,
         StatelessToolInput,
@@ -89,10 +90,10 @@ __all__ = [
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
 _MODULES = {
     "calling.agent": "ListedAgent",
-    "calling.fleet": "AnyFleet FleetMember",
+    "calling.fleet": "AnyFleet",
     "calling.messenger": "MessageInput",
     "calling.options": "AgentOptions PushReceiver",
-    "calling.tools": "LimitedWait StatelessTool StatelessToolInput "
+    "calling.tools": "FleetMember LimitedWait StatelessTool StatelessToolInput "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
     "contract.inputs": "NamedInputs",

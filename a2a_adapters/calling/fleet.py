@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
@@ -20,7 +20,7 @@ from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.errors import RemoteAgentError
 from a2a_adapters.calling.intercepting import Interceptor, RemoteCall
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.calling.tools import ToolDescription
+from a2a_adapters.calling.tools import FleetMember
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.contract.errors import ConfigurationError, violations
 from a2a_adapters.contract.text import quote
@@ -135,26 +135,6 @@ def read_remotes(file: Path) -> dict[str, RemoteSettings]:
         if not isinstance(content, dict):
             raise ConfigurationError(f"{file}: {key} is not a table")
     return {name: RemoteSettings.of(name, each) for name, each in content.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class FleetMember:
-    """An agent of a fleet, for a framework's tool.
-
-    Attributes:
-        agent: The agent.
-        about: What a model reads: the agent or its skill, under the tool's name.
-        wait: Maximum time that a call of the tool waits for the answer in seconds.
-    """
-
-    agent: RemoteAgent
-    about: AgentDescription | Skill
-    wait: float | None
-
-    @property
-    def tool(self) -> ToolDescription:
-        """The description of the tool."""
-        return ToolDescription.of(self.about)
 
 
 class Fleet:

@@ -22,7 +22,6 @@ from a2a_adapters.contract.plugins import installed_plugins
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from a2a_adapters.calling.fleet import FleetMember
     from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.calling.reply import AgentReply
@@ -79,6 +78,26 @@ class ToolDescription:
         """Describe a skill with its examples."""
         examples = "".join(f"\nExample: {example}" for example in skill.examples)
         return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"), skill.id)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMember:
+    """An agent of a fleet, for a framework's tool.
+
+    Attributes:
+        agent: The agent.
+        about: What a model reads: the agent or its skill, under the tool's name.
+        wait: Maximum time that a call of the tool waits for the answer in seconds.
+    """
+
+    agent: RemoteAgent
+    about: AgentDescription | Skill
+    wait: float | None
+
+    @property
+    def tool(self) -> ToolDescription:
+        """The description of the tool."""
+        return ToolDescription.of(self.about)
 
 
 class ToolInput(BaseModel):
