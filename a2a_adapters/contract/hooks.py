@@ -71,6 +71,11 @@ def a2a_accepts() -> str:
 
 
 @hookspec(firstresult=True)
+def a2a_hint(target: object) -> str | None:
+    """Return advice about an object that no plugin can serve, for the error message, or None."""
+
+
+@hookspec(firstresult=True)
 def a2a_remote_llm(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a language model of `framework`, or None to pass.
 

@@ -280,7 +280,8 @@ class Plugins:
                 text += f". Its extra: pip install -U 'a2a-adapters[{extra}]'"
         if any(status.problem for status in self._status):
             text += ". Some plugins are not loaded, see: a2a-adapters plugins"
-        return text
+        hint = cast("str | None", self._manager.hook.a2a_hint(target=made))
+        return f"{text}. {hint}" if hint else text
 
     def _serving(self) -> Iterator[tuple[str, str]]:
         """Yield the plugins that serve targets, and the kinds of their targets."""

@@ -301,7 +301,7 @@ def test_an_unreachable_agent(folder):
 def test_plugins(folder):
     result = run("plugins")
     rows = {line.split("\t")[0]: line.split("\t") for line in result.stdout.splitlines()}
-    assert rows["functions"][3:] == ["a2a_accepts, a2a_adapt", "", "loaded"]
+    assert rows["functions"][3:] == ["a2a_accepts, a2a_adapt, a2a_hint", "", "loaded"]
     frameworks = rows["langchain"][4]
     assert (
         frameworks
@@ -312,7 +312,7 @@ def test_plugins(folder):
 
 def test_plugins_for_programs(folder):
     listed = {each["name"]: each for each in json.loads(run("plugins", "-o", "json").stdout)}
-    assert listed["functions"]["hooks"] == ["a2a_accepts", "a2a_adapt"]
+    assert listed["functions"]["hooks"] == ["a2a_accepts", "a2a_adapt", "a2a_hint"]
 
 
 def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.plugin import hookimpl
 from a2a_adapters_functions.serving.adapter import FunctionAdapter
+from a2a_adapters_functions.wrapping import advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,3 +45,9 @@ def a2a_adapt(target: object) -> Adapter | None:
 def a2a_accepts() -> str:
     """Return the kinds of targets that can be served."""
     return "a function or a method"
+
+
+@hookimpl
+def a2a_hint(target: object) -> str | None:
+    """Return the function that serves an object of a framework without a plugin."""
+    return advice(target)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from claude_agent_sdk import AgentDefinition, HookMatcher, ResultMessage, query
+from claude_agent_sdk import AgentDefinition, ClaudeSDKClient, HookMatcher
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.claude_agent import support
-from tests.plugins.claude_agent.support import agent, calling, using
+from tests.plugins.claude_agent.support import agent, calling, made, using
 from tests.support.answers import Program, check
 
 pytestmark = pytest.mark.thorough
@@ -57,9 +57,9 @@ WRITING = {"tools": [support.tool(write)]}
 
 async def bare(target):
     """Return the result of the SDK's own call."""
-    async for message in query(prompt="hello", options=target):
-        if isinstance(message, ResultMessage):
-            result = message
+    async with ClaudeSDKClient(target) as client:
+        await client.query("hello")
+        *_, result = [message async for message in client.receive_response()]
     return result.structured_output or result.result
 
 
@@ -73,6 +73,15 @@ class TestAnswers(AnswerContract):
 
     def blocking(self):
         return hooked(self.blocked, hook=block)
+
+
+def delegate(messages):
+    """Ask a subagent, whose model this is, too."""
+    if support.results(messages):
+        return "The scout says it rains."
+    if support.said(messages)[-1] == "hello":
+        return using("Agent", description="look", prompt="look", subagent_type="scout")
+    return "It rains."
 
 
 PROGRAMS = [
@@ -144,13 +153,11 @@ PROGRAMS = [
         is_kept=True,
         is_reported=True,
     ),
-    Program(name="nothing", target=lambda: agent(" "), bare=bare),
+    Program(name="nothing", target=lambda: made(support.Fake(lambda _: " ")), bare=bare),
     Program(
         name="a subagent",
-        target=lambda: agent(
-            using("Agent", description="look", prompt="look", subagent_type="scout"),
-            "It rains.",
-            "The scout says it rains.",
+        target=lambda: made(
+            support.Fake(delegate),
             agents={"scout": AgentDefinition(description="Looks.", prompt="Look.")},
         ),
         bare=bare,

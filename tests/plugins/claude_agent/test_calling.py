@@ -29,8 +29,6 @@ async def test_a_served_agent_uses_a_remote_agent():
         assert answer(await ask(adapt(made(model, tools=tools)), "go")) == "done"
     told = results(model.heard[-1])["c1"]
     assert told.startswith("Which city?\n(It asks you. Call this tool again")
-    [described] = [each for each in model.asked[0]["tools"] if "desk" in each["name"]]
-    assert described["description"] == "Asks the agent The desk: Books trips."
 
 
 async def test_a_conversation_continues_by_its_ids():
