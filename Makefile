@@ -7,7 +7,7 @@ BENCH := .venv-bench
 FRAMEWORKS := .venv-frameworks
 RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
-EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,temporal
+EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Most tests wait rather than compute.
@@ -33,7 +33,7 @@ MEETING := bindings/test_bindings.py bindings/test_conformance.py calling/test_a
 	plugins/llama_index/test_contract.py plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/oauth plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py plugins/omniroute/test_serving.py \
 	plugins/router/test_file.py plugins/router/test_ledger.py plugins/router/test_routing.py \
-	plugins/server plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py \
+	plugins/server plugins/smolagents/test_contract.py plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py \
 	plugins/sql/test_contract.py plugins/sql/test_database.py plugins/sql/test_released.py plugins/webhooks \
 	protocol/test_encoding.py serving/test_stopping.py
 # Of the contract tests on databases, one of each kind.

@@ -32,6 +32,7 @@ LIBRARIES = [
     "llama-index-workflows",
     "pydantic-ai-slim",
     "claude-agent-sdk",
+    "smolagents",
     "strands-agents",
     "agent-framework-core",
     "google-adk",

@@ -11,10 +11,12 @@ from a2a.types import Message
 from a2a_adapters import AgentRequest, Data, InputRequired, InvalidInputError, Limits, Text
 from a2a_adapters.conversing import (
     APPROVAL_CHOICES,
+    AskingRun,
     Remembered,
     StoredTurns,
     TurnKind,
     approval,
+    json_turns,
     numbered,
     refused_call,
     replies,
@@ -178,3 +180,47 @@ def test_replies_that_decide_nothing(given):
 
 def test_the_model_hears_of_a_refusal():
     assert refused_call("too cold").endswith("says: too cold")
+
+
+def asking(**answers):
+    """Return a run that asks for a city and a day."""
+    questions = {
+        key: {"text": f"Which {key}?", "data": {"about": key}, "schema": {"type": "string"}}
+        for key in ("city", "day")
+    }
+    return AskingRun("task", {"step": 1}, questions, answers)
+
+
+def test_a_run_that_asks_has_a_form_for_what_is_open():
+    asked = asking(city="Rome").question("Say more.")
+    assert asked.durable
+    assert asked.prompt == "Say more.\n\nWhich day?"
+    assert [part.value for part in asked.parts] == [
+        {"question_id": "day", "question": {"about": "day"}},
+        {
+            "response_schema": {
+                "type": "object",
+                "properties": {"day": {"type": "string", "title": "Which day?"}},
+                "required": ["day"],
+            }
+        },
+    ]
+
+
+def test_replies_are_checked_and_answer_by_id_or_in_turn():
+    def check(question, value):
+        if value == "Oz":
+            raise InvalidInputError("There is no such place.")
+
+    run = asking().answered([Text("Rome")], check)
+    assert run.answers == {"city": "Rome"}
+    assert run.answered([Data({"day": 1})], check).answers == {"city": "Rome", "day": 1}
+    for reply, complaint in ((Text("Oz"), "no such place"), (Text(" "), "empty")):
+        with pytest.raises(InvalidInputError, match=complaint):
+            asking().answered([reply], check)
+
+
+def test_json_turns_are_restored():
+    kind = json_turns("test", lambda question, value: None)
+    for known in (Remembered({"messages": []}), Remembered(None, asking(city="Rome"))):
+        assert kind.decode(kind.encode(known)) == known

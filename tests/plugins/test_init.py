@@ -11,6 +11,7 @@ FRAMEWORKS = {
     "agent-framework": "agent_framework",
     "google-adk": "google.adk",
     "llamaindex": "workflows",
+    "smolagents": "smolagents",
     "openai-agents": "agents",
     "pydantic-ai": "pydantic_ai",
     "strands": "strands",

@@ -29,6 +29,7 @@ _PACKAGES = {
     "agent-framework": ["a2a-adapters[agent-framework]"],
     "google-adk": ["a2a-adapters[google-adk]"],
     "llamaindex": ["a2a-adapters[llamaindex]"],
+    "smolagents": ["a2a-adapters[smolagents]"],
 }
 """The dependencies of a project, by framework."""
 

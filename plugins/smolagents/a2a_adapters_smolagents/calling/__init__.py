@@ -1,0 +1,1 @@
+"""Remote A2A agents as objects of smolagents."""

@@ -1,0 +1,70 @@
+"""A remote agent, or one of its skills, as a tool."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Unpack
+
+from smolagents import Tool
+
+from a2a_adapters import RemoteAgent, Skill
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
+
+if TYPE_CHECKING:
+    from a2a_adapters.plugin import AgentOptions
+
+
+class A2ATool(Tool):  # type: ignore[misc]
+    """Any A2A agent as a tool: `CodeAgent(tools=[A2ATool("http://localhost:8000")], ...)`.
+
+    A result contains its context id, and its task id if the agent asks a question. To continue the
+    conversation, the model passes these ids to the next call. The tool is stateless: it serves any
+    number of runs. If the agent fails, the model sees the reason.
+
+    Args:
+        agent: The agent, or its URL.
+        about: The description that the model sees: of the agent, or of one of its skills, whose
+            id is then sent as metadata `skill_id`. Without it the agent's card is read now.
+        wait: Maximum time that a call waits for the answer in seconds. The next call with the
+            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
+    """
+
+    output_type = "string"
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        about: AgentDescription | Skill | None = None,
+        *,
+        wait: float | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__()
+        self._tool = StatelessTool(RemoteAgent.of(agent, **options), about, wait)
+        self.name = identifier(self._tool.name)
+        self.description = self._tool.description
+        self.inputs: dict[str, Any] = {
+            name: {
+                "type": "string",
+                "description": field.description,
+                **({} if field.is_required() else {"nullable": True}),
+            }
+            for name, field in StatelessToolInput.model_fields.items()
+        }
+
+    def forward(
+        self, message: str, context_id: str | None = None, task_id: str | None = None
+    ) -> str:
+        """Return the agent's answer."""
+        return self._tool.answer_sync(message, context_id or "", task_id or "")
+
+
+def identifier(name: str) -> str:
+    """Return a name as an identifier of Python, as models write calls in code."""
+    name = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"_{name}" if name[:1].isdigit() else name

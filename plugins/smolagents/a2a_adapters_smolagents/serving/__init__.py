@@ -1,0 +1,1 @@
+"""Agents of smolagents as A2A agents."""

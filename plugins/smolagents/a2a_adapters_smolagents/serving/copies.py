@@ -1,0 +1,94 @@
+"""Describes agents, and copies them for a run."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, UserInputTool
+from smolagents.memory import AgentMemory, CallbackRegistry
+from smolagents.monitoring import AgentLogger, LogLevel, Monitor
+
+from a2a_adapters import Skill, TargetError
+from a2a_adapters.plugin import AgentDescription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MODES = ("text/plain", "application/json", "image/*")
+
+
+def describe(agent: MultiStepAgent) -> AgentDescription:
+    """Describe an agent by its name, its description, its tools and the agents that it manages."""
+    name = agent.name or type(agent).__name__
+    tools = [tool for key, tool in agent.tools.items() if key != "final_answer"]
+    return AgentDescription(
+        name=name,
+        description=agent.description or f"The agent {name}.",
+        skills=[
+            *(_skill(tool, "tool") for tool in tools),
+            *(_skill(each, "agent") for each in agent.managed_agents.values()),
+        ],
+        input_modes=_MODES,
+        output_modes=("text/plain", "application/json", "*/*"),
+    )
+
+
+def _skill(part: Any, tag: str) -> Skill:
+    return Skill(id=part.name, name=part.name, description=part.description, tags=(tag,))
+
+
+def check(agent: MultiStepAgent) -> None:
+    """Check that an agent can be copied and reads no terminal.
+
+    Raises:
+        TargetError: It cannot, or does.
+    """
+    for each in team(agent):
+        if any(isinstance(tool, UserInputTool) for tool in each.tools.values()):
+            raise TargetError(
+                "UserInputTool reads the terminal of the server: remove it; an agent answers with "
+                "its question, and the next message of the conversation is the answer"
+            )
+        is_own = isinstance(each, CodeAgent) and each.executor_type == "local"
+        if is_own and not isinstance(each.python_executor, LocalPythonExecutor):
+            raise TargetError(
+                "an executor of one's own would mix the variables of all callers: give the agent "
+                "an executor_type instead"
+            )
+
+
+def team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
+    """Yield an agent and the agents of the framework that it manages, directly or not."""
+    yield agent
+    for each in agent.managed_agents.values():
+        if isinstance(each, MultiStepAgent):
+            yield from team(each)
+
+
+def copied(agent: MultiStepAgent) -> MultiStepAgent:
+    """Return a copy for one run, which shares tools and the model only, and prints nothing."""
+    made = copy.copy(agent)
+    made.logger = AgentLogger(LogLevel.OFF)
+    made.memory = AgentMemory(agent.system_prompt)
+    made.state = dict(agent.state)
+    made.monitor = Monitor(agent.model, made.logger)
+    made.step_callbacks = _callbacks(agent, made)
+    made.stream_outputs = False  # it would print what the model writes
+    made.interrupt_switch = False
+    made.managed_agents = {
+        name: copied(each) if isinstance(each, MultiStepAgent) else each
+        for name, each in agent.managed_agents.items()
+    }
+    if isinstance(made, CodeAgent):
+        made.python_executor = made.create_python_executor()
+    return made
+
+
+def _callbacks(agent: MultiStepAgent, made: MultiStepAgent) -> CallbackRegistry:
+    counts = agent.monitor.update_metrics
+    registry = CallbackRegistry()
+    for kind, callbacks in agent.step_callbacks._callbacks.items():  # noqa: SLF001 - has no other name
+        for each in callbacks:
+            registry.register(kind, made.monitor.update_metrics if each == counts else each)
+    return registry

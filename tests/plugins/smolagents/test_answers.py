@@ -1,0 +1,109 @@
+"""Agents answer as their own call does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from smolagents import ActionStep
+
+from a2a_adapters import BlockedError
+from a2a_adapters.testing import AnswerContract
+from tests.plugins.smolagents.support import agent, calling, coding, team, tool
+from tests.support.answers import Program, check
+
+BOMB = AnswerContract.blocked
+REFUSAL = "I cannot help."
+
+
+def allowed(answer, memory, agent):
+    """Refuse what is forbidden; the agent tries again."""
+    return "bomb" not in str(answer)
+
+
+def block(step):
+    """End the run."""
+    if "bomb" in str(step.model_output_message):
+        raise BlockedError("This is not allowed.")
+
+
+def look() -> str:
+    """Look."""
+    return "rain"
+
+
+async def bare(target):
+    """Return the result of the framework's own call."""
+    return await asyncio.to_thread(target.run, "hello")
+
+
+async def nothing(_):
+    """Return nothing: the run ends with an exception."""
+
+
+class TestAnswers(AnswerContract):
+    def guarded(self):
+        return agent(self.blocked, REFUSAL, final_answer_checks=[allowed])
+
+    def blocking(self):
+        return agent(self.blocked, step_callbacks=[block])
+
+
+PROGRAMS = [
+    Program(
+        name="a check refuses an answer",
+        target=lambda: agent(BOMB, REFUSAL, final_answer_checks=[allowed]),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a check refuses an answer in code",
+        target=lambda: coding(
+            f"final_answer({BOMB!r})", f"final_answer({REFUSAL!r})", final_answer_checks=[allowed]
+        ),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a callback blocks",
+        target=lambda: agent(BOMB, step_callbacks={ActionStep: block}),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a tool",
+        target=lambda: agent(calling("look"), "It rains.", tools=[tool(look)]),
+        bare=bare,
+    ),
+    Program(name="code", target=lambda: coding("x = 42", "final_answer(x)"), bare=bare),
+    Program(name="data", target=lambda: coding('final_answer({"x": [1]})'), bare=bare),
+    Program(
+        name="a managed agent",
+        target=lambda: team(
+            agent("It rains.", name="desk", description="Knows the weather."),
+            calling("desk", task="weather?"),
+            "Rain.",
+        ),
+        bare=bare,
+    ),
+    Program(
+        name="the limit of steps",
+        target=lambda: agent(calling("look"), "It may rain.", tools=[tool(look)], max_steps=1),
+        bare=bare,
+    ),
+    Program(
+        name="a failure after the limit of steps",
+        target=lambda: agent(calling("look"), RuntimeError(BOMB), tools=[tool(look)], max_steps=1),
+        bare=nothing,
+        state="failed",
+        blocked=BOMB,
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
+    await check(program, tmp_path, caplog)
