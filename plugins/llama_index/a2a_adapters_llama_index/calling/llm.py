@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from llama_index.core.base.llms.generic_utils import (
     astream_chat_response_to_completion_response,
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _PLACE = "a2a"
 """The key, in the `additional_kwargs` of an answer, of its place in the remote conversation."""
+_Place: TypeAlias = tuple[str, str]
+"""A context and a task that waits, or ""."""
 _GO_ON = Text("Please go on.")
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
@@ -73,7 +75,7 @@ class A2ALLM(FunctionCallingLLM):
             model_name=self._agent.name, is_chat_model=True, is_function_calling_model=True
         )
 
-    @llm_chat_callback()  # type: ignore[untyped-decorator]
+    @llm_chat_callback()
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **_: Any
     ) -> AsyncGenerator[ChatResponse]:
@@ -84,7 +86,7 @@ class A2ALLM(FunctionCallingLLM):
         """
         return self._responses(messages)
 
-    @llm_chat_callback()  # type: ignore[untyped-decorator]
+    @llm_chat_callback()
     async def achat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """Return the agent's answer.
 
@@ -93,14 +95,14 @@ class A2ALLM(FunctionCallingLLM):
         """
         return await self._response(messages)
 
-    @llm_chat_callback()  # type: ignore[untyped-decorator]
+    @llm_chat_callback()
     def stream_chat(
         self, messages: Sequence[ChatMessage], **_: Any
     ) -> Generator[ChatResponse, None, None]:
         """Return the agent's answer as a blocking stream."""
         return blocking.iterate(self._responses(messages))
 
-    @llm_chat_callback()  # type: ignore[untyped-decorator]
+    @llm_chat_callback()
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """Return the agent's answer; blocks."""
         return blocking.run(self._response(messages))
@@ -127,7 +129,7 @@ class A2ALLM(FunctionCallingLLM):
         """Return no calls."""
         return []
 
-    def _prepare_chat_with_tools(
+    def _prepare_chat_with_tools(  # type: ignore[override]  # in part
         self, tools: Sequence[Any], *, chat_history: Any = None, **_: Any
     ) -> dict[str, Any]:
         """Return the arguments of a chat (called by the framework).
@@ -148,7 +150,9 @@ class A2ALLM(FunctionCallingLLM):
     async def _responses(self, messages: Sequence[ChatMessage]) -> AsyncGenerator[ChatResponse]:
         place, new = self._new(messages)
         text = ""
-        async with aclosing(self._agent.stream(_parts(new), **place)) as events:
+        context_id, task_id = place
+        answer = self._agent.stream(_parts(new), context_id=context_id, task_id=task_id)
+        async with aclosing(answer) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
                     text += event.text
@@ -156,20 +160,24 @@ class A2ALLM(FunctionCallingLLM):
                 elif isinstance(event, AgentReply):
                     yield self._last(event, text)
 
-    def _new(self, messages: Sequence[ChatMessage]) -> tuple[dict[str, str], Sequence[ChatMessage]]:
+    def _new(
+        self, messages: Sequence[ChatMessage]
+    ) -> tuple[tuple[str, str], Sequence[ChatMessage]]:
         """Return the place in the agent's conversation, and the messages that are new to it."""
         for position in range(len(messages), 0, -1):
             found = messages[position - 1].additional_kwargs.get(_PLACE)
             if found and found["agent"] == self._agent.name:
-                return found["place"], messages[position:]
-        return {}, messages
+                return (found["context_id"], found["task_id"]), messages[position:]
+        return ("", ""), messages
 
     def _last(self, reply: AgentReply, text: str) -> ChatResponse:
         whole = "\n".join(filter(None, (reply.text, reply.data_text)))
         message = _message(whole)
-        task_id = reply.task_id if reply.is_question else ""
-        place = {"context_id": reply.context_id, "task_id": task_id}
-        message.additional_kwargs[_PLACE] = {"agent": self._agent.name, "place": place}
+        message.additional_kwargs[_PLACE] = {
+            "agent": self._agent.name,
+            "context_id": reply.context_id,
+            "task_id": reply.task_id if reply.is_question else "",
+        }
         message.blocks += [
             ImageBlock(image=file.content, image_mimetype=file.guess_media_type())
             for file in reply.files

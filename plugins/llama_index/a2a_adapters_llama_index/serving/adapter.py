@@ -120,10 +120,11 @@ class LlamaIndexAdapter(Adapter):
             return
         made, paused = self._make(), turn.before.paused
         workflow: Workflow = await made if inspect.isawaitable(made) else made
-        state: Any = paused.state["context"] if paused else turn.before.state
-        tools = paused.state["tools"] if paused else {}
-        answers = paused.answers if paused else {}
-        responses = [self._response(paused.questions[key], answers[key]) for key in answers]
+        state, tools, responses = turn.before.state, {}, []
+        if paused:
+            state, tools = paused.state["context"], paused.state["tools"]
+            given = paused.answers.items()
+            responses = [self._response(paused.questions[key], value) for key, value in given]
         events = RunEvents(
             wants_progress=request.wants_progress,
             streaming=self._streaming(workflow),

@@ -82,7 +82,7 @@ class RunEvents:
                     self._text = ""
                     yield AnswerText("")
             case _ if self._wants_progress and _is_own(event):
-                yield Progress(text_of(as_json(fields_of(event))), as_json(fields_of(event)))
+                yield Progress(text_of(fields_of(event)), fields_of(event))
 
     def pause(self) -> Iterator[AgentEvent]:
         """Yield the accepted text and the usage of a run that waits or has ended."""
@@ -109,7 +109,7 @@ class RunEvents:
             case str():
                 self._text = result
             case StopEvent():
-                yield Output([Data(as_json(fields_of(result)), schema=_schema(result))])
+                yield Output([Data(fields_of(result), schema=_schema(result))])
             case Event(response=message, structured_response=value):
                 self._text = message.content or ""
                 yield from _files(message)

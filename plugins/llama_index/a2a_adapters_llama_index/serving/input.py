@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -28,7 +28,8 @@ def start_event(workflow: Workflow, request: AgentRequest) -> StartEvent:
     if not request.parts or (not request.files and not as_text(request.parts).strip()):
         raise InvalidInputError("the message is empty")
     if is_agent(workflow):
-        return workflow.start_event_class(user_msg=_chat_message(request))
+        kind: Any = workflow.start_event_class
+        return cast("StartEvent", kind(user_msg=_chat_message(request)))
     if request.files:
         raise InvalidInputError("this workflow takes no files")
     return _filled(workflow.start_event_class, request)

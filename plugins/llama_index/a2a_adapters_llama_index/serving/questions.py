@@ -32,10 +32,10 @@ def asked(
     # A step that waits within its call says for what; otherwise the steps that take responses do.
     one_each = [[serializer.resolve_class(name)] for name in names]
     kinds = one_each if len(one_each) == len(events) else [declared or [HumanResponseEvent]]
-    questions = {}
+    questions: dict[str, Mapping[str, Any]] = {}
     for number, event in enumerate(events):
         suited = kinds[min(number, len(kinds) - 1)]
-        fields = as_json(fields_of(event))
+        fields = fields_of(event)
         questions[str(number + 1)] = {
             "text": text_of(fields),
             "data": fields,
@@ -52,7 +52,7 @@ def response(serializer: JsonSerializer, asked: Mapping[str, Any], reply: JSON) 
         InvalidInputError: No event that the workflow waits for suits the reply.
     """
     for name in asked["responses"]:
-        kind = serializer.resolve_class(name)
+        kind: type[Event] = serializer.resolve_class(name)
         try:
             return kind(**{**asked["data"], **_named(kind, reply)})
         except ValidationError as error:
@@ -70,10 +70,10 @@ def _named(kind: type[Event], reply: JSON) -> Mapping[str, JSON]:
     return {next((n for n in names if kind.model_fields[n].is_required()), names[0]): reply}
 
 
-def fields_of(event: Event) -> dict[str, Any]:
+def fields_of(event: Event) -> dict[str, JSON]:
     """Return the fields of an event, declared ones and others."""
     declared = {name: getattr(event, name) for name in type(event).model_fields}
-    return declared | dict(event.items())
+    return {key: as_json(value) for key, value in {**declared, **dict(event.items())}.items()}
 
 
 def text_of(fields: Mapping[str, JSON]) -> str:
