@@ -160,9 +160,7 @@ class A2ALLM(FunctionCallingLLM):
                 elif isinstance(event, AgentReply):
                     yield self._last(event, text)
 
-    def _new(
-        self, messages: Sequence[ChatMessage]
-    ) -> tuple[tuple[str, str], Sequence[ChatMessage]]:
+    def _new(self, messages: Sequence[ChatMessage]) -> tuple[_Place, Sequence[ChatMessage]]:
         """Return the place in the agent's conversation, and the messages that are new to it."""
         for position in range(len(messages), 0, -1):
             found = messages[position - 1].additional_kwargs.get(_PLACE)
