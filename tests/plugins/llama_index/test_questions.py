@@ -89,5 +89,5 @@ async def test_workflows_ask_again_and_again():
 @pytest.mark.parametrize("served", ["agent", "team"])
 async def test_questions_outlive_their_process(served, tmp_path):
     texts = await outliving(support, tmp_path, ["in May", "in June"], served)
-    assert texts == ["Rome: in May; Oslo: in June"]
+    assert texts == ["", "Rome: in May; Oslo: in June"]  # what preceded the tool is withdrawn
     assert sorted((tmp_path / "booked").read_text().split()) == ["Oslo", "Rome"]  # at once
