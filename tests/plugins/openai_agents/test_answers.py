@@ -104,6 +104,11 @@ class Rewriting(AgentHooks):
                 item.content[0].text = "I cannot help."
 
 
+class DroppingThoughts(AgentHooks):
+    async def on_llm_end(self, context, agent, response):
+        response.output[:] = [item for item in response.output if item.type != "reasoning"]
+
+
 class BlockingResponses(AgentHooks):
     async def on_llm_end(self, context, agent, response):
         if BOMB in str(response.output):
@@ -324,6 +329,13 @@ PROGRAMS = [
         differs="I cannot help.\n\nI cannot help.",
         because=BESIDE,
         blocked=BOMB,
+    ),
+    Program(
+        name="a hook drops a thought",
+        target=lambda: hooked(DroppingThoughts, [thought(BOMB), "fine"]),
+        bare=run,
+        blocked=BOMB,
+        is_kept=True,
     ),
     Program(
         name="a hook blocks a response",

@@ -182,8 +182,8 @@ class RunEvents:
                 yield image
         if isinstance(item, ToolCallOutputItem) and has_failed(item):
             self._failures.append(str(item.output))
-        # Guardrails check no thoughts, which may contain what they would block.
-        if self._progress and not (self._is_guarded and isinstance(item, ReasoningItem)):
+        # Guardrails check no thoughts, and hooks may drop them: they may contain what is blocked.
+        if self._progress and not (self._is_seen and isinstance(item, ReasoningItem)):
             yield from self._progress.events(item)
 
     def _message(self, item: MessageOutputItem) -> Iterator[AgentEvent]:
