@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import httpx
@@ -9,7 +10,12 @@ import pytest
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore
-from a2a.types import GetTaskRequest, TaskState
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+)
 from starlette.applications import Starlette
 
 from a2a_adapters import (
@@ -180,6 +186,27 @@ async def test_held_text_is_sent_when_it_is_accepted(serving, end, state, answer
     assert "raw" not in str(events)
     assert ("held" in str(events)) is (answer == ["kept held"])
     assert list(folded(events).values()) == texts(task) == answer
+
+
+async def test_held_text_does_not_come_out_with_a_cancellation(serving):
+    waiting = asyncio.get_running_loop().create_future()
+
+    async def script(request):
+        yield TextDelta("raw")
+        waiting.set_result(request.task_id)
+        await asyncio.Event().wait()
+
+    async with serving(Scripted(script, holds_text=True)) as client:
+        reading = asyncio.create_task(stream(client, user_message("go")))
+        task_id = await waiting
+        late = client.subscribe(SubscribeToTaskRequest(id=task_id))
+        events = [await anext(late)]
+        await client.cancel_task(CancelTaskRequest(id=task_id))
+        events += [each async for each in late]
+        events += await reading
+        task = await client.get_task(GetTaskRequest(id=task_id))
+    assert task.status.state == TaskState.TASK_STATE_CANCELED
+    assert "raw" not in f"{events}{task}"
 
 
 async def test_holding_can_be_turned_off(serving):
