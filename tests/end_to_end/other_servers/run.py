@@ -31,7 +31,7 @@ UV = ROOT / ".venv" / "bin" / "uv"
 JAVASCRIPT = ROOT / "tests" / "end_to_end" / "javascript" / "slow.mjs"
 PEERS = ROOT / "benchmarks" / "peer_agents.py"
 GRAPH = HERE / "langgraph"
-START_SECONDS = 60
+START_SECONDS = 300
 
 
 @dataclass(frozen=True)
