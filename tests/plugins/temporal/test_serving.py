@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from a2a.types import CancelTaskRequest, TaskState
@@ -173,6 +174,17 @@ def test_a_durable_agent_is_refused_with_the_way_to_serve_it():
     agent = Agent(TestModel(), name="clerk", capabilities=[TemporalDurability()])
     with pytest.raises(TargetError, match="durable only inside a workflow"):
         build_app(agent)
+
+
+@pytest.mark.parametrize(
+    ("module", "is_model"),
+    [("temporalio.google_adk._model", True), ("temporalio.strands_agents._temporal_agent", False)],
+)
+def test_the_classes_of_temporals_packages_are_recognised(module, is_model):
+    """Stand-ins with the modules' names: the packages need frameworks of other environments."""
+    part = type("Durable", (), {"__module__": module})()
+    with pytest.raises(TargetError, match="durable only inside a workflow"):
+        build_app(SimpleNamespace(name="clerk", model=part) if is_model else part)
 
 
 SERVED = "tests.plugins.temporal.served"
