@@ -90,14 +90,25 @@ class Chaos:
         tasks: Number of trips.
         kills: Number of kills.
         seed: Random seed.
+        immediately: Whether clients ask for the task at once, and do not wait for its question.
     """
 
-    def __init__(self, engine: str, work: Path, *, tasks: int, kills: int, seed: int = 1) -> None:
+    def __init__(
+        self,
+        engine: str,
+        work: Path,
+        *,
+        tasks: int,
+        kills: int,
+        seed: int = 1,
+        immediately: bool = False,
+    ) -> None:
         self._engine = engine
         self._work = work
         self._random = random.Random(seed)
         self._trips = [str(UUID(int=self._random.getrandbits(128))) for _ in range(tasks)]
         self._kills = kills
+        self._immediately = immediately
         self._running: dict[tuple[str, str], tuple[Server, str]] = {}
         self._begun = 0
         self.seen = Seen()
@@ -168,7 +179,7 @@ class Chaos:
         message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         if task_id:
             message["taskId"] = task_id
-        configuration = {"returnImmediately": True}
+        configuration = {"returnImmediately": self._immediately}
         sent = await self._call("SendMessage", {"message": message, "configuration": configuration})
         task: dict[str, Any] = sent["task"]
         return task
@@ -219,9 +230,17 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=1_000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--immediately", action="store_true", help="do not wait for questions")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        run = Chaos(given.engine, Path(name), tasks=given.tasks, kills=given.kills, seed=given.seed)
+        run = Chaos(
+            given.engine,
+            Path(name),
+            tasks=given.tasks,
+            kills=given.kills,
+            seed=given.seed,
+            immediately=given.immediately,
+        )
         seen = asyncio.run(run.run())
     print(  # noqa: T201
         f"{given.engine}, seed {given.seed}: {seen.done} of {given.tasks} tasks with a question "
