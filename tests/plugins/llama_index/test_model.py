@@ -16,6 +16,8 @@ pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 class Local(FunctionCallingLLM):
     """The local model, by the API of OpenAI: LlamaIndex's own class needs another package."""
 
+    url: str
+
     @property
     def metadata(self):
         return LLMMetadata(is_function_calling_model=True, is_chat_model=True)
@@ -28,7 +30,7 @@ class Local(FunctionCallingLLM):
 
     async def astream_chat(self, messages, **_):
         said = [*EXAMPLE, *({"role": str(m.role.value), "content": m.content} for m in messages)]
-        client = AsyncOpenAI(base_url=address(), api_key="none")
+        client = AsyncOpenAI(base_url=self.url, api_key="none")
         options = {"temperature": 0, "max_tokens": 24, "stop": ["\n", "<"]}
         stream = await client.chat.completions.create(
             model="local", messages=said, stream=True, **options
@@ -50,4 +52,4 @@ class Local(FunctionCallingLLM):
 
 
 async def test_a_real_model_streams_its_answer():
-    await check_it_streams(made(Local()))
+    await check_it_streams(made(Local(url=address())))
