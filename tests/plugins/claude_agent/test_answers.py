@@ -60,7 +60,7 @@ async def bare(target):
     async with ClaudeSDKClient(target) as client:
         await client.query("hello")
         *_, result = [message async for message in client.receive_response()]
-    return result.structured_output or result.result
+    return result.structured_output or result.result.strip()
 
 
 async def nothing(_):

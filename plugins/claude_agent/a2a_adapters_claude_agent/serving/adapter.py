@@ -128,7 +128,7 @@ class ClaudeAgentAdapter(Adapter):
                         continue
                     paused = each.paused(request.task_id, run.session.transcripts, folder)
                     await turn.pause(paused)
-                    with run.waiting():
+                    with self._places.lent(run):
                         hint = ""
                         while paused.waiting:
                             reply = yield question(paused, hint)

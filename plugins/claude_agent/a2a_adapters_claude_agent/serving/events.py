@@ -88,6 +88,7 @@ class RunEvents:
         """Yield the rest of the answer of a run that has ended."""
         assert self.result is not None  # noqa: S101 - it was checked
         text = "" if self._schema else self.result.result or ""
+        text = text if text.strip() else ""
         if text != self._text or not self._streams:
             yield AnswerText(text)
         if converted := as_output(self.result.structured_output, schema=self._schema):

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _INTERRUPT_SECONDS = 2.0
-_WAIT_SECONDS = 60.0
 _LOG_LINES = 20
-_BUSY = "Too many agents are running; please try again later."
 _INSISTS = "The agent insists on tools that it may not use."
 
 
@@ -84,27 +82,38 @@ class Places:
 
     def __init__(self, most: int) -> None:
         self._permits = PerLoop(partial(asyncio.Semaphore, most))
-        self.waiting: dict[Run, None] = {}
+        self._queued = 0
+        self._waiting: dict[Run, None] = {}
 
     @asynccontextmanager
     async def taken(self) -> AsyncGenerator[None]:
-        """Hold a place.
-
-        Raises:
-            AgentFailedError: All are taken for too long.
-        """
-        permits = self._permits()
-        if permits.locked() and self.waiting:
-            next(iter(self.waiting)).retire()
+        """Hold a place, once there is one."""
+        self._queued += 1
         try:
-            async with asyncio.timeout(_WAIT_SECONDS):
-                await permits.acquire()
-        except TimeoutError as error:
-            raise AgentFailedError("limit", _BUSY) from error
+            self._make_room()
+            await self._permits().acquire()
+        finally:
+            self._queued -= 1
         try:
             yield
         finally:
-            permits.release()
+            self._permits().release()
+
+    @contextmanager
+    def lent(self, run: Run) -> Iterator[None]:
+        """Let another run take the place of one that waits for its caller."""
+        self._waiting[run] = None
+        self._make_room()
+        try:
+            yield
+        finally:
+            self._waiting.pop(run, None)
+
+    def _make_room(self) -> None:
+        if self._queued and self._permits().locked() and self._waiting:
+            first = next(iter(self._waiting))
+            del self._waiting[first]
+            first.retire()
 
 
 class Run:
@@ -154,7 +163,7 @@ class Run:
         """Yield the messages and the tools asked about.
 
         Raises:
-            AgentFailedError: No process is free, or the agent insists on forbidden tools.
+            AgentFailedError: The agent insists on forbidden tools.
             BlockedError: A hook blocked the run.
         """
         async for each in produced(self._produce):
@@ -164,15 +173,6 @@ class Run:
                 raise AgentFailedError("limit", _INSISTS)
             yield each
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Wait for the caller; the process may end meanwhile."""
-        self._places.waiting[self] = None
-        try:
-            yield
-        finally:
-            self._places.waiting.pop(self, None)
-
     @property
     def is_gone(self) -> bool:
         """Whether the process has ended, or ends."""
@@ -180,7 +180,6 @@ class Run:
 
     def retire(self) -> None:
         """End the process of a run that waits."""
-        self._places.waiting.pop(self, None)
         self._task.cancel()
 
     async def _produce(self, put: Callable[[Message | Asked], Awaitable[None]]) -> None:
