@@ -16,6 +16,8 @@ from a2a_adapters.serving.opening import opened
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a_adapters_server.settings import AgentSettings, ServerSettings
+
     from a2a_adapters.contract.card import AgentDescription
 
 _DERIVED = "derived by the adapter"
@@ -43,6 +45,7 @@ async def derive_from_settings(name: str) -> Derived:
     """
     sources = gather({})
     settings = sources.settings()
+    said: ServerSettings | AgentSettings
     if not name and settings.target is not None:
         prefix, said = "", settings
     elif name in settings.agents:
