@@ -116,6 +116,7 @@ fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
 		-o timeout=1800 tests/plugins/ag_ui tests/plugins/agno tests/plugins/omniroute tests/plugins/openai
+	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -m hypothesis -o timeout=1800 $(PARALLEL)
 
 attack: $(VENV)/.test ## attack a default server with 1,000 hostile clients
 	$(VENV)/bin/python -m tests.attack 1000

@@ -34,9 +34,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Background jobs of a shell ignore Ctrl-C; the processes started by tests must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# On a busy machine, an example may take any time.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+# Numbers of generated examples, `long` for `make fuzz`. On a busy machine, one may take any time.
+settings.register_profile("short", deadline=None, max_examples=30)
+settings.register_profile("long", deadline=None, max_examples=2000)
+settings.load_profile("short")
 
 # The tests of these frameworks have environments of their own, see the Makefile.
 collect_ignore = [f"plugins/{plugin}" for plugin, module in SEPARATE.items() if not has(module)]
@@ -141,11 +142,16 @@ def old_python(tmp_path_factory):
     return str(python)
 
 
-@pytest.fixture(autouse=True)
-def logging_as_it_was():
-    """Reset the package's loggers after a server in this process has configured them."""
+@pytest.fixture(scope="session")
+def loggers():
+    """The root logger and those of the package and its plugins."""
     names = ("a2a_adapters", *installed_plugins().packages())
-    loggers = [logging.getLogger(), *map(logging.getLogger, names)]
+    return [logging.getLogger(), *map(logging.getLogger, names)]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was(loggers):
+    """Reset the package's loggers after a server in this process has configured them."""
     before = [(each.propagate, each.disabled, each.level, each.handlers[:]) for each in loggers]
     yield
     for logger, (propagate, disabled, level, handlers) in zip(loggers, before, strict=True):

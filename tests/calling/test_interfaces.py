@@ -16,6 +16,7 @@ from a2a_adapters.calling.connection import GRPC, HTTP_JSON, JSONRPC, choose_int
 
 VERSIONS = ["1.0", "1.0.1", "1", "1.1", "2.0", "0.3", "0.3.0", "0.4", "0.2.9", "0", "", "newest"]
 BINDINGS = [JSONRPC, HTTP_JSON, GRPC]
+TRANSPORT = create_autospec(ClientTransport)
 
 
 def card(*interfaces):
@@ -32,7 +33,7 @@ def chosen_by_the_sdk(about, bindings, *, by_the_caller):
 
     def note(_card, url, _config):
         called.append(url)
-        return create_autospec(ClientTransport)
+        return TRANSPORT
 
     config = ClientConfig(supported_protocol_bindings=bindings, use_client_preference=by_the_caller)
     factory = ClientFactory(config)
