@@ -50,8 +50,7 @@ async def views(page):
         yield await tab.text_content()
 
 
-@pytest.mark.parametrize("width", [1280, 320])
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(("look", "width"), [*((look, 1280) for look in LOOKS), ("light", 320)])
 async def test_axe_finds_nothing(open_page, url, look, width):
     async with open_page(url, "travel", **LOOKS[look]) as page:
         await size(page, width)
