@@ -35,7 +35,16 @@ NEEDED = (
     "uvicorn.loops.uvloop",
 )
 PID_FILE = "A2A_ADAPTERS_TESTS_PID_FILE"
-UNUSED = {"autogen", "dbos", "llama_index", "openai_agents", "pydantic_ai", "router", "temporal"}
+UNUSED = {
+    "autogen",
+    "dbos",
+    "llama_index",
+    "openai_agents",
+    "pydantic_ai",
+    "router",
+    "smolagents",
+    "temporal",
+}
 """Plugins whose frameworks take a third of the time to import, for few commands of tests."""
 HIDDEN = "agents"
 """Not imported, because files of users and tests share the name of OpenAI's package."""
