@@ -9,8 +9,7 @@ from tests.end_to_end.engines.chaos import Chaos
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
 
-@pytest.mark.parametrize("engine", ["dbos", "temporal"])
-async def test_kills_lose_and_repeat_nothing(engine, tmp_path):
-    seen = await Chaos(engine, tmp_path, tasks=20, kills=3).run()
+async def test_kills_lose_and_repeat_nothing(tmp_path):
+    seen = await Chaos("dbos", tmp_path, tasks=20, kills=3).run()
     assert seen.wrong == []
     assert (seen.done, seen.kills.total()) == (20, 3)
