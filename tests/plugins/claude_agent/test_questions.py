@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import ClassVar
 
@@ -212,8 +213,8 @@ async def test_a_waiting_process_gives_its_place_to_another_run():
     agent = writer("notes.txt")
     adapter = adapt(agent, processes=1)
     first, second = (Talk(adapter, context_id=name) for name in ("one", "two"))
-    for talk in (first, second):
-        only(await talk.say("write"), InputRequired)
+    for events in await asyncio.gather(first.say("write"), second.say("write")):
+        only(events, InputRequired)
     for talk in (second, first):
         assert answer(await talk.reply("yes")).startswith("File created")
         (Path(agent.cwd) / "notes.txt").unlink()  # a file that exists has to be read first
