@@ -28,6 +28,9 @@ class Asking(InputRequiredContract):
         asking = support.using("AskUserQuestion", questions=[{**question, "options": options}])
 
         def model(messages):
+            told = support.said(messages)[-1]
+            if "the answers of the user" in told:  # its process gave its place to another
+                return told.rpartition("\n")[2]
             if done := support.results(messages):
                 return next(iter(done.values())).partition('"="')[2].partition('"')[0]
             return {**asking, "id": f"c{len(messages)}"}
