@@ -171,6 +171,11 @@ class Duplicates:
             await asyncio.wait({pause, *live.runs}, return_when=asyncio.FIRST_COMPLETED)
             pause.cancel()
             live = await self._begun(first, context)
+        if live.state == states.SUBMITTED and not live.runs:
+            # Another process has it, and may not have told its caller of it yet.
+            owner = context.user.user_name
+            if not await self._storage.acknowledge(owner, first.name, first.task_id):
+                raise TaskNotFoundError(_GONE)
         result = live.reply or live.shown
         assert result is not None  # noqa: S101 - tasks are found once announced
         return result

@@ -117,6 +117,19 @@ class AgentStorage(StateStorage):
         state of conversations, stored together with that or not at all.
         """
 
+    async def acknowledge(
+        self,
+        owner: str,  # noqa: ARG002 - there may be no other processes
+        message_id: str,  # noqa: ARG002
+        task_id: str,  # noqa: ARG002
+    ) -> bool:
+        """Keep the task of a message that another process may still retract.
+
+        Returns:
+            Whether the task is there, and so may be told to a caller.
+        """
+        return True
+
     @abstractmethod
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
         """Return the reply given to `retract`, or None."""

@@ -6,22 +6,22 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, select, tuple_, update
 
 from a2a_adapters.protocol.card import DEDUPLICATION_SECONDS
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.storage.interface import UsedMessage
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.schema import key, messages, upsert
+from a2a_adapters_sql.schema import is_task, key, messages, tasks, upsert
 from a2a_adapters_sql.state_rows import SaveState
-from a2a_adapters_sql.task_rows import DeleteTask, SaveTask
+from a2a_adapters_sql.task_rows import HANDED_OVER, DeleteTask, SaveTask
 from a2a_adapters_sql.turns import Joining
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import ColumnElement, Row
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -65,6 +65,7 @@ class AcceptMessage(Write):
             "task": task.task_id,
             "digest": digest,
             "accepted": time.time_ns(),
+            "acknowledged": False,
         }
 
     @classmethod
@@ -109,7 +110,12 @@ def _insert_messages(dialect: str) -> sqlite.Insert:
     place = [messages.c.agent, messages.c.owner, messages.c.id]
     statement = insert.on_conflict_do_update(
         index_elements=place,
-        set_={"task": new.task, "digest": new.digest, "accepted": new.accepted},
+        set_={
+            "task": new.task,
+            "digest": new.digest,
+            "accepted": new.accepted,
+            "acknowledged": new.acknowledged,
+        },
         where=messages.c.accepted < new.accepted - _REMEMBERED_NANOSECONDS,
     )
     return statement.execution_options(preserve_rowcount=True)
@@ -148,8 +154,35 @@ def _others(
     return {w.key: rows[w.key] for w in writes if rows[w.key].task != w.task.task_id}
 
 
+class AcknowledgeMessage(Write):
+    """Notes that a caller gets to know the task that a message began, so that it has to stay.
+
+    Args:
+        agent: Name of the agent.
+        owner: Sender of the message.
+        message_id: Id of the message.
+        task_id: The task.
+    """
+
+    def __init__(self, agent: str, owner: str, message_id: str, task_id: str) -> None:
+        self.key = ("message", key(agent), key(owner), key(message_id))
+        self._mine = _begins(agent, owner, message_id, task_id)
+        self._task = is_task(agent, owner, task_id)
+
+    async def execute_one(self, connection: AsyncConnection) -> bool:
+        """Note it, and return whether the task is still there."""
+        noted = update(messages).where(*self._mine).values(acknowledged=True)
+        if (await connection.execute(noted)).rowcount:
+            return True
+        found = await connection.execute(select(tasks.c.id).where(*self._task))
+        return found.first() is not None
+
+
 class ForgetMessage(Write):
     """Deletes an accepted message that was reported as failed, or that created no task.
+
+    If a caller has got to know the task meanwhile, through another process, the task stays instead,
+    and any process may resume or end it.
 
     Args:
         agent: Name of the agent.
@@ -174,12 +207,10 @@ class ForgetMessage(Write):
     ) -> None:
         self.key = ("message", key(agent), key(owner), key(message_id))
         self.task = DeleteTask(agent, owner, task_id)
-        self.mine = [
-            messages.c.agent == agent,
-            messages.c.owner == owner,
-            messages.c.id == message_id,
-            messages.c.task == task_id,
-        ]
+        self._mine = _begins(agent, owner, message_id, task_id)
+        self._released = update(tasks).where(
+            *is_task(agent, owner, task_id), ~tasks.c.process.startswith(HANDED_OVER)
+        )
         self.is_answered = is_answered
         self.states = states
         self.size = sum(state.size for state in states)
@@ -189,8 +220,28 @@ class ForgetMessage(Write):
         cls, connection: AsyncConnection, writes: Sequence[ForgetMessage]
     ) -> Sequence[object]:
         """Delete the messages and their tasks, and store the states."""
-        for write in writes:
-            if not write.is_answered:
-                await connection.execute(delete(messages).where(*write.mine))
+        gone = [write for write in writes if await write.forget(connection)]
         await SaveState.execute(connection, [state for write in writes for state in write.states])
-        return await DeleteTask.execute(connection, [write.task for write in writes])
+        await DeleteTask.execute(connection, [write.task for write in gone])
+        return [None] * len(writes)
+
+    async def forget(self, connection: AsyncConnection) -> bool:
+        """Delete the message; return whether its task is to be deleted, too."""
+        if self.is_answered:
+            return True
+        await connection.execute(delete(messages).where(*self._mine, ~messages.c.acknowledged))
+        found = await connection.execute(select(messages.c.id).where(*self._mine))
+        if found.first() is None:
+            return True
+        await connection.execute(self._released.values(process=HANDED_OVER + tasks.c.process))
+        return False
+
+
+def _begins(agent: str, owner: str, message_id: str, task_id: str) -> list[ColumnElement[bool]]:
+    """Return the conditions for the message that began a task."""
+    return [
+        messages.c.agent == agent,
+        messages.c.owner == owner,
+        messages.c.id == message_id,
+        messages.c.task == task_id,
+    ]

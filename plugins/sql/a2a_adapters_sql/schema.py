@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     Index,
@@ -116,6 +117,7 @@ messages = Table(
     Column("task", Text, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("accepted", BigInteger, nullable=False),
+    Column("acknowledged", Boolean, nullable=False, default=False),
     Index("a2a_messages_accepted", "accepted"),
 )
 

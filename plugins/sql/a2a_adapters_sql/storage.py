@@ -23,7 +23,7 @@ from a2a_adapters_sql.database import Database
 from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
 from a2a_adapters_sql.detached import DetachedWrite
 from a2a_adapters_sql.lease import LEASE_SECONDS
-from a2a_adapters_sql.messages import AcceptMessage, ForgetMessage
+from a2a_adapters_sql.messages import AcceptMessage, AcknowledgeMessage, ForgetMessage
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
 from a2a_adapters_sql.recovery import OrphanRecovery
 from a2a_adapters_sql.replicas.locations import Directory
@@ -152,6 +152,12 @@ class SqlAgentStorage(RecoverableStorage):
             states=[SaveState(self._agent, *state) for state in (*replies, *kept)],
         )
         await self._database.write(forget, PATIENCE_SECONDS)
+
+    async def acknowledge(self, owner: str, message_id: str, task_id: str) -> bool:
+        """Keep the task of a message, because a caller gets to know it."""
+        write = AcknowledgeMessage(self._agent, owner, message_id, task_id)
+        is_there: bool = await self._database.write(write, PATIENCE_SECONDS)
+        return is_there
 
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
         """Return the reply passed to `retract`, None if there was none."""

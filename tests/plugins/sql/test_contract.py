@@ -62,6 +62,10 @@ class Named(User):
         return self.name
 
 
+ON_DATABASES = pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
+"""Only there may another process retract what this one has told."""
+
+
 def caller(name="ann"):
     return ServerCallContext(user=Named(name))
 
@@ -194,6 +198,24 @@ async def test_a_repeated_message_changes_no_config(storage):
     assert await agent.push_configs.get_info_for_dispatch("two") == []
     await agent.retract("ann", "m", "one")
     assert await agent.push_configs.get_info_for_dispatch("one") == []
+
+
+@ON_DATABASES
+async def test_a_task_that_a_caller_was_told_of_is_not_retracted(storage):
+    agent = storage.of("poet")
+    await agent.accept("ann", "m", b"digest", task("one"))
+    assert await agent.acknowledge("ann", "m", "one")
+    await agent.retract("ann", "m", "one")
+    assert await agent.accept("ann", "m", b"digest", task("two")) == UsedMessage("one", b"digest")
+    assert await store_of(storage).get("one", caller("ann"))
+
+
+@ON_DATABASES
+async def test_a_retracted_task_is_not_told(storage):
+    agent = storage.of("poet")
+    await agent.accept("ann", "m", b"digest", task("one"))
+    await agent.retract("ann", "m", "one")
+    assert not await agent.acknowledge("ann", "m", "one")
 
 
 async def test_concurrent_repeats_start_one_task(storage):

@@ -138,6 +138,31 @@ async def test_a_duplicate_replaces_a_retracted_first_arrival(replicas, hold, is
     await closing
 
 
+async def test_a_task_that_a_duplicate_was_told_of_stays(replicas, hold):
+    one, other = replicas
+
+    def send(replica):
+        request = message("again", "again-talk", context_id="talk")
+        request.configuration.return_immediately = True
+        return asyncio.ensure_future(replica.runtime.on_message_send(request, ANN))
+
+    is_stored, may_store = hold(one, AcceptMessage)
+    first = send(one)
+    await is_stored.wait()
+    is_undone, may_undo = hold(one, ForgetMessage)
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    may_store.set()
+    await is_undone.wait()
+    told = await send(other)
+    may_undo.set()
+    with pytest.raises(ServerBusyError):
+        await first
+    await closing
+    other.say("a ", "end")
+    await until(lambda: other.get(told), lambda task: task.status.state == COMPLETED)
+    assert (one.agent.calls, other.agent.calls) == ([], ["again"])
+
+
 async def test_a_stopping_process_recovers_no_tasks(replicas, hold):
     one, other = replicas
     for replica in replicas:

@@ -62,6 +62,7 @@ def upgrade() -> None:
         sa.Column("task", sa.Text, nullable=False),
         sa.Column("digest", sa.LargeBinary, nullable=False),
         sa.Column("accepted", sa.BigInteger, nullable=False),
+        sa.Column("acknowledged", sa.Boolean, nullable=False),
     )
     op.create_index("a2a_messages_accepted", "a2a_messages", ["accepted"])
     op.create_table(
