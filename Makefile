@@ -11,7 +11,7 @@ EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresq
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Most tests wait rather than compute.
-PARALLEL := --workers $$(($(CORES) * 2))
+PARALLEL := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
 QUICK := -m "not thorough and not model"
@@ -94,7 +94,7 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) --workers 2 tests/plugins/crewai tests/plugins/agent_framework/test_model.py \
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/plugins/agent_framework/test_model.py \
 		tests/plugins/strands/test_model.py tests/test_docs.py \
 		tests/test_examples.py tests/test_typed.py -k "crewai or crews or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
 
@@ -105,9 +105,9 @@ PAGES := agent-framework and not autogen or claude-agent or deepagents or google
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) --workers 2 tests/plugins/openai_agents -m "not model" \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) --workers 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "not model" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py tests/test_examples.py tests/plugins/google_adk/test_model.py \
 		-k "$(PAGES) or real_model or runs_and_checks_itself and (claude or deepagents or google_adk or six)"

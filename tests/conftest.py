@@ -9,19 +9,19 @@ import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 from unittest.mock import patch
-from uuid import uuid4
 
 import certifi
 import pytest
 from hypothesis import settings
+from xdist.workermanage import NodeManager
 
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.testing import OnStorage
-from tests.support import workers
 from tests.support.environments import SEPARATE, has
-from tests.support.processes import UV
+from tests.support.processes import PATIENCE, UV
 from tests.support.programs import lacking
 from tests.support.warm import share
 
@@ -31,8 +31,15 @@ os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 # Makes waiting threads of a local model yield the processor.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# Commands keep their history in a folder of the test run, not in the user's.
+_SETTINGS = tempfile.TemporaryDirectory(prefix="a2a-tests-")
+os.environ["XDG_CONFIG_HOME"] = _SETTINGS.name
+
 # Background jobs of a shell ignore Ctrl-C; the processes started by tests must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A worker writes its coverage at its end, and xdist kills workers that take longer.
+NodeManager.EXIT_TIMEOUT = PATIENCE
 
 # Numbers of generated examples, `long` for `make fuzz`. On a busy machine, one may take any time.
 settings.register_profile("short", deadline=None, max_examples=30)
@@ -43,34 +50,14 @@ settings.load_profile("short")
 collect_ignore = [f"plugins/{plugin}" for plugin, module in SEPARATE.items() if not has(module)]
 
 
-def pytest_addoption(parser):
-    parser.addoption("--workers", type=int, default=0, help="run files in this many forks")
-
-
 def pytest_configure():
-    os.environ.setdefault(workers.RUN, uuid4().hex)
     share()
-
-
-def pytest_runtestloop(session):
-    """Run the tests in forks, or leave it to pytest."""
-    options = session.config.option
-    if not options.workers or options.collectonly or session.testsfailed:
-        return None
-    workers.run(session, options.workers)
-    return True
 
 
 def pytest_terminal_summary(terminalreporter):
     """Report the tests that were skipped because a program is missing."""
     for line in lacking(terminalreporter.stats.get("skipped", ())):
         terminalreporter.write_line(line, yellow=True)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def settings_folder(tmp_path_factory):
-    """Let commands keep their history in a folder of the tests, not in the user's."""
-    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("settings"))
 
 
 @pytest.fixture(scope="session", autouse=True)

