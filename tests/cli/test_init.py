@@ -36,7 +36,7 @@ def test_nothing_is_overwritten(tmp_path):
     [
         ([], "--framework is required"),
         (["--framework", "functions"], "--name is required"),
-        (["--framework", "smoke"], "there is no framework 'smoke'; there are functions, "),
+        (["--framework", "x"], "there is no framework 'x'; there are functions, "),
         (["--framework", "langgraf"], "did you mean langgraph?"),
         (["--framework", "functions", "--name", "!"], "letters or digits"),
         (["--framework", "functions", "--name", "x\ny"], "letters or digits"),

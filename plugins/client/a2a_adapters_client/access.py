@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from a2a_adapters_check.remotes import find_remote
 
 from a2a_adapters.cli.options import Proxy, seconds, suggestion
 from a2a_adapters.contract.errors import ConfigurationError
@@ -265,6 +264,8 @@ class Access:
 
     def _resolve(self, secrets: Sequence[str]) -> None:
         """Replace a name for the agent with its address, and take its credentials and limits."""
+        from a2a_adapters_check.remotes import find_remote  # noqa: PLC0415 - of another command
+
         self.named, known = self.agent_card, Aliases().read()
         if self.named in known:
             self.agent_card = known[self.named]

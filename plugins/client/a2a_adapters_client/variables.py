@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import typer
-from a2a_adapters_check.remotes import confirm
 from dotenv import dotenv_values, find_dotenv
 
 from a2a_adapters.cli.terminal import note
@@ -56,6 +55,8 @@ def check_trust(context: typer.Context) -> None:
     if file is None or not secrets:
         return
     agent = context.params["agent_card"]
+    from a2a_adapters_check.remotes import confirm  # noqa: PLC0415 - of another command
+
     confirm(file, agent, ", ".join(map(as_option, secrets)), "pass --agent-card")
 
 

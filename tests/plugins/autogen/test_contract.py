@@ -14,7 +14,7 @@ from autogen_agentchat.messages import (
     ToolCallRequestEvent,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
-from autogen_core.models import FunctionExecutionResult
+from autogen_core.models import ChatCompletionClient, FunctionExecutionResult, RequestUsage
 
 from a2a_adapters.testing import (
     AdapterContract,
@@ -32,16 +32,38 @@ from tests.support.contracts import OnPostgresql
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
+class FailingClient(ChatCompletionClient):
+    """A model that streams `begun` and then fails."""
+
+    model_info = capabilities = model("unused").model_info
+
+    def __init__(self, secret):
+        self._secret = secret
+
+    async def create_stream(self, *_, **__):
+        yield "begun"
+        raise RuntimeError(self._secret)
+
+    async def create(self, *_, **__):
+        raise NotImplementedError
+
+    async def close(self):
+        pass
+
+    def actual_usage(self):
+        return RequestUsage(0, 0)
+
+    total_usage = actual_usage
+
+    def count_tokens(self, *_, **__):
+        return 0
+
+    remaining_tokens = count_tokens
+
+
 def streaming_then_failing(secret):
     """Return an agent whose model streams `begun` and then fails."""
-    client = model("unused")
-
-    async def create_stream(*_, **__):
-        yield "begun"
-        raise RuntimeError(secret)
-
-    client.create_stream = create_stream
-    return AssistantAgent("helper", client, model_client_stream=True)
+    return AssistantAgent("helper", FailingClient(secret), model_client_stream=True)
 
 
 def last(texts):
