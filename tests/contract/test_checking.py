@@ -150,6 +150,8 @@ CHECKED_ELSEWHERE = {
     "a2a_adapters_omniroute.OmniRouteChatCompletionClient",  # as `OmniRouteClient`
     "a2a_adapters_omniroute.Routing",  # of one request
     "a2a_adapters_openai_agents.adapt",  # by the adapter
+    "a2a_adapters_pydantic_ai.A2AToolset",  # by `StatelessTool`
+    "a2a_adapters_smolagents.A2ATool",  # by `StatelessTool`
 }
 
 

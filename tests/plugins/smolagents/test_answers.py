@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from smolagents import ActionStep
+from smolagents import ActionStep, PlanningStep
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
@@ -49,7 +49,39 @@ class TestAnswers(AnswerContract):
         return agent(self.blocked, step_callbacks=[block])
 
 
+def rewrite(step, **_):
+    """Replace what is forbidden in what the agent sees."""
+    if getattr(step, "observations", None):
+        step.observations = REFUSAL
+
+
+def rewrite_plan(step, **_):
+    """Replace a plan."""
+    step.plan = REFUSAL
+
+
+def look_up() -> str:
+    """Look something up."""
+    return BOMB
+
+
 PROGRAMS = [
+    Program(
+        name="a callback replaces the result of a tool",
+        target=lambda: agent(
+            calling("look_up"), "Done.", tools=[tool(look_up)], step_callbacks=[rewrite]
+        ),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a callback replaces a plan",
+        target=lambda: agent(
+            BOMB, "Done.", planning_interval=5, step_callbacks={PlanningStep: rewrite_plan}
+        ),
+        bare=bare,
+        blocked=BOMB,
+    ),
     Program(
         name="a check refuses an answer",
         target=lambda: agent(BOMB, REFUSAL, final_answer_checks=[allowed]),

@@ -8,7 +8,7 @@ import threading
 
 import PIL.Image
 import pytest
-from smolagents import UserInputTool
+from smolagents import ToolCallingAgent, UserInputTool
 from smolagents.local_python_executor import PythonExecutor
 
 from a2a_adapters import (
@@ -224,11 +224,18 @@ class Own(PythonExecutor):
         pass
 
 
+class Guarded(ToolCallingAgent):
+    def run(self, *arguments, **options):
+        return str(super().run(*arguments, **options))
+
+
 def test_what_cannot_be_copied_is_refused():
     with pytest.raises(TargetError, match="terminal"):
         adapt(agent("x", tools=[UserInputTool()]))
     with pytest.raises(TargetError, match="executor"):
         adapt(coding("x", executor=Own()))
+    with pytest.raises(TargetError, match="final_answer_checks"):
+        adapt(Guarded(tools=[], model=script("x")))
 
 
 async def test_data_is_json_for_the_model():

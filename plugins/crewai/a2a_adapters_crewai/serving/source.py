@@ -100,7 +100,9 @@ def _overrides(kind: type[Flow[Any]]) -> bool:
     """Return whether a class of flows overrides a method of crewai's."""
     owners = [each for each in kind.__mro__ if each.__module__.startswith("crewai.")]
     return any(
-        callable(member) and any(name in vars(owner) for owner in owners)
+        callable(member)
+        and any(name in vars(owner) for owner in owners)
+        and not getattr(member, "__module__", "").startswith(("crewai.", "pydantic."))
         for each in kind.__mro__
         if each not in owners
         for name, member in vars(each).items()

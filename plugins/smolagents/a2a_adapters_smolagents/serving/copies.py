@@ -45,6 +45,11 @@ def check(agent: MultiStepAgent) -> None:
         TargetError: It cannot, or does.
     """
     for each in team(agent):
+        if _overrides_run(each):
+            raise TargetError(
+                f"{type(each).__name__} overrides run, which cannot change the answer of a run "
+                "that is streamed: check it in final_answer_checks instead"
+            )
         if any(isinstance(tool, UserInputTool) for tool in each.tools.values()):
             raise TargetError(
                 "UserInputTool reads the terminal of the server: remove it; an agent answers with "
@@ -56,6 +61,18 @@ def check(agent: MultiStepAgent) -> None:
                 "an executor of one's own would mix the variables of all callers: give the agent "
                 "an executor_type instead"
             )
+
+
+def _overrides_run(agent: MultiStepAgent) -> bool:
+    [definer, *_] = [kind for kind in type(agent).__mro__ if "run" in vars(kind)]
+    return "run" in vars(agent) or not definer.__module__.startswith("smolagents.")
+
+
+def changes_steps(agent: MultiStepAgent) -> bool:
+    """Whether callbacks may change or block what a step holds, or a plan."""
+    own = agent.monitor.update_metrics
+    registered = agent.step_callbacks._callbacks.values()  # noqa: SLF001 - has no other name
+    return any(each != own for callbacks in registered for each in callbacks)
 
 
 def team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:

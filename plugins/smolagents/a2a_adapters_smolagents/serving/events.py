@@ -14,7 +14,7 @@ from smolagents.utils import AgentMaxStepsError
 
 from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import AgentFailedError, ToolCalls, as_output
-from a2a_adapters_smolagents.serving.copies import team
+from a2a_adapters_smolagents.serving.copies import changes_steps, team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,8 @@ class RunEvents:
     """Converts the items of one run.
 
     The answer is the final one, which all checks have accepted. Steps, plans and tool calls are
-    progress; with checks of the final answer, what may contain a refused one is not.
+    progress; with checks of the final answer, what may contain a refused one is not. Nor are plans
+    and results of tools that callbacks may change or block.
 
     Args:
         agent: The agent.
@@ -39,6 +40,7 @@ class RunEvents:
         self._agent = agent
         self._wants_progress = wants_progress
         self._is_checked = bool(agent.final_answer_checks)
+        self._changes_steps = changes_steps(agent)
         self._calls = ToolCalls()
         self._open: dict[str, str] = {}
         self._has_plan = False
@@ -57,7 +59,7 @@ class RunEvents:
 
     def _progress(self, item: object) -> Iterator[AgentEvent]:
         match item:
-            case PlanningStep():
+            case PlanningStep() if not self._changes_steps:
                 yield Progress(item.plan, {"kind": "plan"})
             case ToolCall() if item.name != _FINAL:
                 shown = None if self._is_checked else item.arguments
@@ -65,10 +67,12 @@ class RunEvents:
                 yield from self._calls.started(item.id, item.name, shown)
             case ToolOutput() if item.id in self._open:
                 del self._open[item.id]
-                yield from self._calls.finished(item.id, item.observation)
+                shown = None if self._changes_steps else item.observation
+                yield from self._calls.finished(item.id, shown)
             case ActionStep():
                 for key in self._open:
-                    shown = None if self._is_checked else item.observations
+                    is_hidden = self._is_checked or self._changes_steps
+                    shown = None if is_hidden else item.observations
                     yield from self._calls.finished(key, shown, is_error=bool(item.error))
                 self._open.clear()
                 yield Progress(f"Step {item.step_number}", {"kind": "step"})
