@@ -18,7 +18,6 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import BlockedError
-from a2a_adapters_langchain.serving.answer_nodes import calls_tools_directly, graph_at
 from a2a_adapters_langchain.serving.schema import checks_whole_answers, is_graph, is_remote
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
@@ -80,6 +79,10 @@ def waiting_calls(graph: Any, guards: Guards) -> Callable[[tuple[str, ...]], boo
     """
     if guards is not Guards.NONE:
         return lambda _: True
+    from a2a_adapters_langchain.serving.answer_nodes import (  # noqa: PLC0415 - imports LangGraph
+        calls_tools_directly,
+        graph_at,
+    )
 
     def waits(path: tuple[str, ...]) -> bool:
         inner = graph_at(graph, path)
