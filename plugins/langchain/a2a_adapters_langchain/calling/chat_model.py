@@ -141,7 +141,12 @@ class A2AChatModel(RemoteModel, BaseChatModel):
 
     @override
     def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+        self,
+        tools: Sequence[Any],
+        *,
+        tool_choice: str | None = None,
+        strict: bool | None = None,  # noqa: ARG002 - answers are validated in any case
+        **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Bind options of calls; refuse tools, because a remote agent has its own.
 
