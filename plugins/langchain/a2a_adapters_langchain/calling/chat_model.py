@@ -145,7 +145,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         tools: Sequence[Any],
         *,
         tool_choice: str | None = None,
-        strict: bool | None = None,  # noqa: ARG002 - answers are validated in any case
+        strict: bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Bind options of calls; refuse tools, because a remote agent has its own.
@@ -153,7 +153,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         Raises:
             NotImplementedError: There are tools.
         """
-        if not tools:  # LangChain's agents bind their `response_format` so
+        if not tools:  # so do agents of LangChain; answers are validated, `strict` or not
             return self.bind(**kwargs)
         raise NotImplementedError(
             "an A2A agent uses its own tools and takes none; to let a model choose among "
