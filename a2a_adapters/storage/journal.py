@@ -14,7 +14,6 @@ from a2a.server.cluster.task_store import (
     VersionedTaskStore,
 )
 from a2a.server.cluster.version import TaskVersion
-from a2a.server.context import ServerCallContext
 
 from a2a_adapters.concurrency import in_background, shielded
 from a2a_adapters.storage.interface import number_of
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from a2a.server.cluster.task_store import StoredTask
+    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
     from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
@@ -105,8 +105,8 @@ class PagedStore:
     """Whether it knows which process works on a task."""
 
     @abstractmethod
-    def page(self, context: ServerCallContext, stored: StoredTask | None) -> Page:
-        """Return the page of a caller's task: a stored one, or a new one."""
+    def page(self, owner: str, stored: StoredTask | None) -> Page:
+        """Return the page of an owner's task: a stored one, or a new one."""
 
 
 class Journal:
@@ -134,18 +134,19 @@ class Journal:
 
     def page(self, context: ServerCallContext, stored: StoredTask | None = None) -> Page:
         """Return the page of one task."""
-        caller = self._within(context)
         if self._paged is not None:
-            # The page outlives the request, and the context holds all of that.
-            caller = ServerCallContext(user=Owner(caller.user.user_name))
-            return self._paged.page(caller, stored)
-        return StoredPage(self._store, caller, stored.version if stored else TaskVersion.MISSING)
+            return self._paged.page(self._name_within(context), stored)
+        version = stored.version if stored else TaskVersion.MISSING
+        return StoredPage(self._store, self._within(context), version)
 
     def _within(self, context: ServerCallContext) -> ServerCallContext:
         if not self._namespace:
             return context
-        name = f"{self._namespace}/{context.user.user_name}"
-        return context.model_copy(update={"user": Owner(name)})
+        return context.model_copy(update={"user": Owner(self._name_within(context))})
+
+    def _name_within(self, context: ServerCallContext) -> str:
+        name: str = context.user.user_name
+        return f"{self._namespace}/{name}" if self._namespace else name
 
 
 class Owner(User):

@@ -55,9 +55,9 @@ class MemoryTaskStore(TaskStore, PagedStore):
         """Store a task."""
         self.put(task, context.user.user_name)
 
-    def page(self, context: ServerCallContext, stored: StoredTask | None) -> Page:  # noqa: ARG002
-        """Return the page of a caller's task."""
-        return MemoryPage(self, context.user.user_name)
+    def page(self, owner: str, stored: StoredTask | None) -> Page:  # noqa: ARG002
+        """Return the page of an owner's task."""
+        return MemoryPage(self, owner)
 
     def put(self, task: Task, owner: str) -> None:
         """Store a task (the runtime's fast path for `save`)."""

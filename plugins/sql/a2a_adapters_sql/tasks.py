@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.cluster.task_store import VersionedTaskStore
 from a2a.server.cluster.version import TaskVersion
+from a2a.server.context import ServerCallContext
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import InvalidParamsError
@@ -21,7 +22,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
-from a2a_adapters.storage.journal import PagedStore, StoredPage
+from a2a_adapters.storage.journal import Owner, PagedStore, StoredPage
 from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.schema import is_task, is_unowned, key, tasks
 from a2a_adapters_sql.state_rows import SaveState
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from a2a.server.cluster.task_store import StoredTask
-    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.types import ListTasksRequest, TaskState
     from sqlalchemy import ColumnElement
@@ -68,9 +68,9 @@ class SqlTaskStore(VersionedTaskStore, PagedStore):
         self._database = database
         self._agent = agent
 
-    def page(self, context: ServerCallContext, stored: StoredTask | None) -> SqlPage:
-        """Return the page of a caller's task."""
-        return SqlPage(self, context, stored)
+    def page(self, owner: str, stored: StoredTask | None) -> SqlPage:
+        """Return the page of an owner's task."""
+        return SqlPage(self, owner, stored)
 
     async def save(
         self,
@@ -220,17 +220,17 @@ class SqlPage(StoredPage):
 
     Args:
         store: The tasks of the agent.
-        context: The caller.
+        owner: The owner of the task.
         stored: The task as it was read; None if it is new.
     """
 
     keeps_states = True
 
-    def __init__(
-        self, store: SqlTaskStore, context: ServerCallContext, stored: StoredTask | None
-    ) -> None:
-        super().__init__(store, context, stored.version if stored else TaskVersion.MISSING)
+    def __init__(self, store: SqlTaskStore, owner: str, stored: StoredTask | None) -> None:
+        caller = ServerCallContext(user=Owner(owner))
+        super().__init__(store, caller, stored.version if stored else TaskVersion.MISSING)
         self._tasks = store
+        self._owner = owner
         self.is_known_active = stored is not None and stored.task.status.state in states.ACTIVE
         self._was_unowned = stored is not None and store.is_unowned(stored.task)
 
@@ -266,7 +266,7 @@ class SqlPage(StoredPage):
         state, is_unowned = task.status.state, self._tasks.is_unowned(task)
         version = await self._tasks.put(
             task,
-            self._context.user.user_name,
+            self._owner,
             self.version,
             receivers,
             kept,
