@@ -43,7 +43,7 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 
 if TYPE_CHECKING:
     from a2a_adapters.calling.agent import ListedAgent
-    from a2a_adapters.calling.fleet import AnyFleet
+    from a2a_adapters.calling.fleet import AnyFleet, Toolkit
     from a2a_adapters.calling.messenger import MessageInput
     from a2a_adapters.calling.options import AgentOptions, PushReceiver
     from a2a_adapters.calling.tools import (
@@ -81,16 +81,16 @@ __all__ = [
     "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins",
     "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech",
     "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
-    "ToolDescription", "ToolFactory", "ToolInput", "Turn", "adapt_made", "as_decision", "as_json",
-    "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue", "hookimpl",
-    "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
+    "ToolDescription", "ToolFactory", "ToolInput", "Toolkit", "Turn", "adapt_made", "as_decision",
+    "as_json", "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue",
+    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
     "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
 _MODULES = {
     "calling.agent": "ListedAgent",
-    "calling.fleet": "AnyFleet",
+    "calling.fleet": "AnyFleet Toolkit",
     "calling.messenger": "MessageInput",
     "calling.options": "AgentOptions PushReceiver",
     "calling.tools": "FleetMember LimitedWait StatelessTool StatelessToolInput "

@@ -7,10 +7,11 @@ import logging
 import os
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,6 +38,7 @@ _SECONDS = 10.0
 
 _LIMITS = {"timeout", "connect_timeout", "idle_timeout", "retries", "answer_bytes"}
 
+Tool = TypeVar("Tool")
 Positive = Annotated[float, Field(gt=0)]
 
 logger = logging.getLogger(__name__)
@@ -245,6 +247,36 @@ class Fleet:
 
 AnyFleet: TypeAlias = Fleet | Mapping[str, str | RemoteAgent | RemoteSettings | Mapping[str, Any]]
 """A fleet, or the agents of one."""
+
+
+class Toolkit(ABC, Generic[Tool]):
+    """A tool for each agent of a fleet: `A2AToolkit({"poet": "http://..."}).get_tools()`.
+
+    Agents that are down are left out; call `get_tools` again to have those that are back.
+
+    Args:
+        agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
+            `RemoteAgent`s.
+
+    Raises:
+        ConfigurationError: A setting is invalid.
+    """
+
+    def __init__(self, agents: AnyFleet) -> None:
+        self.fleet = Fleet.of(agents)
+
+    def get_tools(self) -> list[Tool]:
+        """Return the tools of the agents that answer, in their order."""
+        return [self._tool(member) for member in self.fleet.members_sync()]
+
+    async def aget_tools(self) -> list[Tool]:
+        """`get_tools` in async code."""
+        return [self._tool(member) for member in await self.fleet.members()]
+
+    @staticmethod
+    @abstractmethod
+    def _tool(member: FleetMember) -> Tool:
+        """Return the framework's tool for an agent."""
 
 
 def _skill(name: str, skill_id: str, about: AgentDescription) -> Skill:
