@@ -8,6 +8,7 @@ from agent_framework import (
     Agent,
     AgentResponse,
     BaseAgent,
+    BaseChatClient,
     ChatMiddleware,
     ChatResponse,
     Content,
@@ -166,6 +167,18 @@ class AgentAround(BaseAgent):
         return refusal if BOMB in response.text else response
 
 
+class AgentAroundSeveral(AgentAround):
+    """Replaces what the first of several agents says."""
+
+    def __init__(self, *agents):
+        BaseAgent.__init__(self, name="around")
+        self._agents = agents
+
+    def run(self, *args, stream=False, **options):
+        run = self._agents[0].run(*args, stream=stream, **options)
+        return run if stream else self._checked(run)
+
+
 class GuardedAgent(Agent):
     """Replaces what a run returns."""
 
@@ -192,6 +205,23 @@ class GuardedClient(Fake):
         if BOMB in response.text:
             return ChatResponse(messages=[Message("assistant", [REFUSAL])])
         return response
+
+
+class ClientAround(BaseChatClient):
+    """Replaces what another client returns, except in streams."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self._inner = inner
+
+    def _inner_get_response(self, *, messages, stream, options, **_):
+        call = self._inner.get_response(messages, stream=stream, options=options)
+        return call if stream else self._checked(call)
+
+    async def _checked(self, call):
+        response = await call
+        refusal = ChatResponse(messages=[Message("assistant", [REFUSAL])])
+        return refusal if BOMB in response.text else response
 
 
 @tool
@@ -309,6 +339,18 @@ PROGRAMS = [
         name="an agent around another in a workflow replaces",
         target=lambda: workflow(lambda: AgentAround(agent(BOMB))),
         bare=run_workflow,
+        blocked=BOMB,
+    ),
+    Program(
+        name="an agent around several in a workflow replaces",
+        target=lambda: workflow(lambda: AgentAroundSeveral(agent(BOMB), agent("other"))),
+        bare=run_workflow,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a client around another replaces",
+        target=lambda: made(ClientAround(script(BOMB))),
+        bare=run,
         blocked=BOMB,
     ),
     Program(

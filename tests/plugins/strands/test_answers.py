@@ -14,6 +14,7 @@ from strands.hooks import (
     AfterInvocationEvent,
     AfterModelCallEvent,
     AfterNodeCallEvent,
+    AfterToolCallEvent,
     AfterToolsEvent,
     BeforeInvocationEvent,
     BeforeModelCallEvent,
@@ -103,6 +104,22 @@ def register_in_member(event: BeforeNodeCallEvent) -> None:
 def rewrite_node(event: AfterNodeCallEvent) -> None:
     """Replace the result of a member."""
     rewrite_result(event.source.state.results[event.node_id])
+
+
+def rewrite_tool(event: AfterToolCallEvent) -> None:
+    """Replace the result of a tool."""
+    event.result = {**event.result, "content": [{"text": REFUSAL}]}
+
+
+class GuardedSwarm(Swarm):
+    """Replaces the result."""
+
+    async def stream_async(self, *args, **options):
+        async for event in super().stream_async(*args, **options):
+            if "result" in event:
+                for node in event["result"].results.values():
+                    node.result.message["content"] = [{"text": REFUSAL}]
+            yield event
 
 
 def change_call(event: BeforeToolCallEvent) -> None:
@@ -494,6 +511,18 @@ PROGRAMS = [
         bare=bare,
         blocked=BOMB,
         is_kept=True,
+    ),
+    Program(
+        name="a hook rewrites the result of another agent",
+        target=lambda: delegating(agent(BOMB, name="desk"), hooks=[rewrite_tool]),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a class of swarms rewrites the result",
+        target=lambda: lambda: GuardedSwarm([agent(BOMB, name="writer")]),
+        bare=bare,
+        blocked=BOMB,
     ),
     Program(
         name="a message is too long",

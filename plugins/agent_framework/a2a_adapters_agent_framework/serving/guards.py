@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
-    BaseAgent,
     BaseChatClient,
     ContextProvider,
+    Executor,
     FunctionMiddleware,
     MiddlewareType,
     Workflow,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def changes_answers(agent: Any) -> bool:
@@ -33,7 +34,8 @@ def changes_answers(agent: Any) -> bool:
         not all(map(_is_for_tools, given))
         or any(map(_judges, _providers(agent)))
         or _wraps(agent, "run")
-        or _wraps_another(agent)
+        or (_holds_another(agent, "run") and not isinstance(agent, Executor))
+        or _holds_another(client, "get_response")
         or _wraps(client, "get_response")
         or _wraps(client, "_inner_get_response")
     )
@@ -97,13 +99,19 @@ def _wraps(target: object, name: str) -> bool:
     return len(definers) > 1 and not _is_of_framework(definers[0])
 
 
-def _wraps_another(agent: object) -> bool:
-    """Whether an agent of a class of your own holds another one, which it may check."""
-    return (
-        isinstance(agent, BaseAgent)
-        and not _is_of_framework(type(agent))
-        and any(isinstance(each, BaseAgent) for each in vars(agent).values())
-    )
+def _holds_another(owner: object, method: str) -> bool:
+    """Whether an object of a class of your own holds others like it, which it may check."""
+    if owner is None or _is_of_framework(type(owner)):
+        return False
+    values = getattr(owner, "__dict__", {}).values()
+    held = chain.from_iterable(map(_members, values))
+    return any(callable(getattr(each, method, None)) for each in held)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else (value,)
 
 
 def _definers(kind: type, name: str) -> list[type]:

@@ -20,6 +20,7 @@ from strands.hooks import (
     AfterModelCallEvent,
     AfterMultiAgentInvocationEvent,
     AfterNodeCallEvent,
+    AfterToolCallEvent,
     BeforeToolCallEvent,
     BeforeToolsEvent,
     HookRegistry,
@@ -28,7 +29,7 @@ from strands.hooks import (
 from strands.middleware import ExecuteToolStage, InvokeModelStage
 from strands.multiagent.base import MultiAgentBase
 from strands.types.content import Message
-from strands.types.tools import ToolUse
+from strands.types.tools import ToolResult, ToolUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ _HARMLESS = (
 )
 """The framework's own hooks that change no message; what they retry had failed."""
 _NO_CALL = ToolUse(toolUseId="", name="", input={})
+_NO_RESULT = ToolResult(toolUseId="", status="success", content=[])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,13 @@ def guards_of(target: object) -> Guards:
     )
     if not (delegates := [guards_of(each) for each in delegates_of(target).values()]):
         return own
-    # What they have said becomes another message, which hooks may change.
-    return reduce(or_, delegates, replace(own, runs=bool(own)))
+    # What they have said becomes the result of a tool and another message, which hooks may change.
+    after_tool = AfterToolCallEvent(target, None, _NO_CALL, {}, _NO_RESULT)
+    changes_results = _has_hooks(hooks, after_tool) or ExecuteToolStage in stages
+    return reduce(or_, delegates, replace(own, runs=bool(own) or changes_results))
 
 
-def checks_invocations(agent: Agent) -> bool:
+def checks_invocations(agent: Agent | MultiAgentBase) -> bool:
     """Return whether a class of your own may check what `invoke_async` returns, but no streams."""
     return _is_own(agent, "invoke_async") and not _is_own(agent, "stream_async")
 
@@ -120,7 +124,7 @@ def _of_team(team: MultiAgentBase) -> Guards:
     if not isinstance(hooks, HookRegistry) or nodes is None:  # it is the user's own
         return Guards(runs=True)
     events = AfterNodeCallEvent(team, ""), AfterMultiAgentInvocationEvent(team)
-    own = Guards(runs=_has_hooks(hooks, *events))
+    own = Guards(runs=_has_hooks(hooks, *events) or _is_own(team, "stream_async"))
     return reduce(or_, (guards_of(node.executor) for node in nodes.values()), own)
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from strands import Agent
 from strands.handlers import null_callback_handler
 from strands.multiagent.base import MultiAgentBase
+from strands.multiagent.graph import Graph
+from strands.multiagent.swarm import Swarm
 
 from a2a_adapters import (
     AgentEvent,
@@ -26,7 +28,7 @@ from a2a_adapters.conversing import StoredTurns
 from a2a_adapters.plugin import Adapter, AgentDescription, Factory, dialogue
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
-from a2a_adapters_strands.serving.guards import guards_of
+from a2a_adapters_strands.serving.guards import checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import TEAM_KIND
 from a2a_adapters_strands.serving.questions import Paused, question, responses
@@ -67,6 +69,11 @@ class TeamAdapter(Adapter):
     ) -> None:
         if not isinstance(team.example, MultiAgentBase):
             raise TargetError(f"{type(team.example).__name__} is not a graph or a swarm")
+        if isinstance(team.example, Graph | Swarm) and checks_invocations(team.example):
+            raise TargetError(
+                f"{type(team.example).__name__} overrides invoke_async, which the server does not "
+                "use: override stream_async"
+            )
         if getattr(team.example, "session_manager", None) is not None:
             raise TargetError(
                 "the team has a session manager, which would mix the callers' runs: remove it; "
