@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import resource
 import select
 import socket
@@ -112,13 +113,19 @@ def test_connections_that_arrive_together_are_accepted_together(loop):
     assert loop.run(main()) < 50
 
 
+def lowest_free_descriptor():
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    os.close(descriptor)
+    return descriptor
+
+
 def test_accepting_continues_when_files_are_available_again(caplog):
     async def main():
         async with serving(lambda text: text) as port, AsyncExitStack() as stack:
             client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
             client.sendall(get("/healthz"))
             kept = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (3, kept[1]))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free_descriptor(), kept[1]))
             try:
                 while "cannot accept connections" not in caplog.text:  # noqa: ASYNC110 - no event
                     await asyncio.sleep(0)

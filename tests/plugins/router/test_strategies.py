@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
 
 from a2a_adapters import RemoteRefusedError, RemoteTaskError
 from tests.plugins.router.providers import Provider, deployed, routed, served
+
+
+@pytest.fixture(autouse=True)
+def _a_minute_begins(monkeypatch):
+    """Start each test with a minute of the clock: limits per minute are counted by these."""
+    read, late = time.time, time.time() % 60
+    monkeypatch.setattr(time, "time", lambda: read() - late)
 
 
 @asynccontextmanager
