@@ -14,7 +14,8 @@ CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 PARALLEL := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
-QUICK := -m "not thorough and not model"
+# Which tests run in each environment: all but those with a real model in `make test-all`.
+CHOSEN := not thorough and not model
 # `make test COVERAGE=1` measures along the way, and `make thorough COVERAGE=1` reports.
 PYTEST := $(VENV)/bin/$(if $(COVERAGE),coverage run,python) -m pytest
 # `make lowest` runs the tests that the lowest version of a dependency can break: where code meets a framework,
@@ -45,7 +46,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-all rest lint types tests thorough coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox engines outages replicas restate kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
+.PHONY: help demo test test-all rest lint types tests thorough models coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox engines outages replicas restate kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,12 +62,13 @@ test: $(WITH)/.test
 	$(WITH)/bin/ruff check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
 	$(WITH)/bin/ruff format --check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
 	$(WITH)/bin/mypy $(if $(filter-out $(VENV),$(WITH)),--cache-dir $(WITH)/.mypy_cache) plugins/$(PLUGIN)
-	$(WITH)/bin/python -m pytest $(PARALLEL) $(QUICK) tests/plugins/$(PLUGIN)
+	$(WITH)/bin/python -m pytest $(PARALLEL) -m "$(CHOSEN)" tests/plugins/$(PLUGIN)
 endif
 
 test-all: test rest ## run everything that has to pass
 
-rest: docs thorough lowest test-crewai test-frameworks ## run what `make test-all` runs after `make test`
+rest: CHOSEN := not model
+rest: docs thorough lowest test-crewai test-frameworks models ## run what `make test-all` runs after `make test`
 
 lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff check
@@ -77,10 +79,10 @@ types: $(VENV)/.test ## check types with mypy
 
 tests: $(VENV)/.test ## run the tests of the main environment, except thorough ones
 	$(if $(COVERAGE),$(VENV)/bin/coverage erase)
-	$(PYTEST) $(PARALLEL) $(QUICK)
+	$(PYTEST) $(PARALLEL) -m "$(CHOSEN)"
 
-thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments, models
-	$(PYTEST) $(PARALLEL) -m "thorough or model"
+thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments
+	$(PYTEST) $(PARALLEL) -m thorough
 ifdef COVERAGE
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
@@ -90,13 +92,12 @@ coverage: ## measure the branch coverage of the core, which must be 95 %, with b
 	$(MAKE) tests thorough COVERAGE=1
 
 lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(MEETING:%=tests/%) -m "not model" -k "$(ONE_OF_EACH)" --quiet
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(MEETING:%=tests/%) -m "$(CHOSEN)" -k "$(ONE_OF_EACH)" --quiet
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/plugins/agent_framework/test_model.py \
-		tests/plugins/strands/test_model.py tests/test_docs.py \
-		tests/test_examples.py tests/test_typed.py -k "crewai or crews or from-autogen or real_model or index or runs_and_checks_itself and (crew or agent_framework or strands or three)"
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
+		-k "crewai or crews or from-autogen or index"
 
 # A line each for the plugins of this environment.
 TESTED := tests/plugins/agent_framework tests/plugins/claude_agent tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
@@ -105,12 +106,16 @@ PAGES := agent-framework and not autogen or claude-agent or deepagents or google
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "$(CHOSEN)" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
 	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
-		-m "not model" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
-	$(FRAMEWORKS)/bin/python -m pytest tests/test_docs.py tests/test_examples.py tests/plugins/google_adk/test_model.py \
-		-k "$(PAGES) or real_model or runs_and_checks_itself and (claude or deepagents or google_adk or six)"
+		-m "$(CHOSEN)" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
+	$(FRAMEWORKS)/bin/python -m pytest -m "$(CHOSEN)" tests/test_docs.py -k "$(PAGES)"
+
+models: $(VENV)/.test $(CREWAI)/.test $(FRAMEWORKS)/.test ## test each framework with a real language model of this machine
+	$(VENV)/bin/python -m pytest -m model
+	$(CREWAI)/bin/python -m pytest -m model tests/plugins tests/test_examples.py -k "crew or agent_framework or strands or three"
+	$(FRAMEWORKS)/bin/python -m pytest -m model tests/plugins tests/test_examples.py -k "claude or deepagents or google_adk or six"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000

@@ -85,10 +85,24 @@ ON_DATABASES = {
 state. It runs each framework's contract in memory; their product with the storages is thorough."""
 
 
+ON_POSTGRESQL = {"dbos", "functions", "router", "sql"}
+"""The plugins that `make test` tests on PostgreSQL, too, and not only in memory and on SQLite."""
+
+
+def _is_product(item):
+    """Return whether it repeats, on another storage, what `make test` tests on one."""
+    if issubclass(item.cls or object, OnStorage):
+        return item.cls.__name__ not in ON_DATABASES
+    if not hasattr(item, "callspec") or "postgresql" not in item.callspec.params.values():
+        return False
+    *_, folder, plugin, _ = item.nodeid.partition("::")[0].split("/")
+    return folder == "plugins" and plugin not in ON_POSTGRESQL
+
+
 def pytest_collection_modifyitems(items):
     """Start with the slowest files, so that no worker ends long after the others."""
     for item in items:
-        if issubclass(item.cls or object, OnStorage) and item.cls.__name__ not in ON_DATABASES:
+        if _is_product(item):
             item.add_marker(pytest.mark.thorough)
     limits = {}
     for item in items:

@@ -69,7 +69,9 @@ async def test_an_answer_that_has_no_room_is_one_line_of_the_log(caplog):
     assert said.rpartition(" ")[2] in line.message, "the error id"
 
 
-@pytest.mark.parametrize("running_bytes", [128 * 1024 * KIB, 1024 * KIB])
+@pytest.mark.parametrize(
+    "running_bytes", [pytest.param(128 * 1024 * KIB, marks=pytest.mark.thorough), 1024 * KIB]
+)
 async def test_a_reader_that_stops_keeps_no_task_that_has_ended(running_bytes, live_tasks):
     async def talk(text):
         for number in range(40_000):

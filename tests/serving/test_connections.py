@@ -137,6 +137,7 @@ def test_accepting_continues_when_files_are_available_again(caplog):
     assert uvloop.run(main()).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("loop", [asyncio, uvloop])
 def test_new_requests_are_answered_while_a_thousand_streams_run(loop):
     said = 0

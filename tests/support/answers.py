@@ -12,13 +12,14 @@ import logging
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from a2a_adapters import Data, File, PushOptions, ServerOptions, Text, build_app
 from a2a_adapters.plugin import PROGRESS_EXTENSION
@@ -28,7 +29,6 @@ from tests.support.inbox import OPEN, Inbox, inbox, state_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _V1 = {"A2A-Version": "1.0"}
@@ -71,8 +71,10 @@ class Program:
         return self.name.replace(" ", "_")
 
 
-async def check(program: Program, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Run a program bare and in all ways, and compare the answers."""
+async def check(
+    program: Program, ways: Ways, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Run a program bare and in these ways, and compare the answers."""
     bare = _parts(await program.bare(program.target()))
     if program.because:
         expected = _parts(program.differs)
@@ -81,7 +83,7 @@ async def check(program: Program, folder: Path, caplog: pytest.LogCaptureFixture
         expected = bare
     caplog.set_level(logging.DEBUG, "a2a_adapters")
     leak = _Leak(program.blocked, _texts([*program.messages, *expected]))
-    for way, storage in ((_send, ""), (_stream, "file"), (_subscribe, ""), (_stream_v03, "file")):
+    for way, storage in ways:
         async with inbox() as box:
             options = ServerOptions(
                 storage=f"sqlite:///{folder}/{way.__name__}.db" if storage else "memory:",
@@ -314,3 +316,16 @@ def _parts(answer: object) -> list[Any]:
 
 def _texts(parts: list[Any]) -> list[str]:
     return [part for part in parts if isinstance(part, str)]
+
+
+Ways: TypeAlias = Sequence[tuple[Callable[..., Awaitable[Any]], str]]
+"""Ways to ask, each with the storage of the server."""
+
+ALL: Ways = [(_send, ""), (_stream, "file"), (_subscribe, ""), (_stream_v03, "file")]
+
+in_each_way = pytest.mark.parametrize(
+    "ways",
+    [ALL[:2], pytest.param(ALL[2:], marks=pytest.mark.thorough)],
+    ids=["asked", "followed"],
+)
+"""Runs a test, which has an argument `ways`, in all ways; `make test` takes half of them."""

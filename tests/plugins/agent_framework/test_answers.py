@@ -27,7 +27,7 @@ from pydantic import BaseModel
 from a2a_adapters import Data, File, Text
 from tests.plugins.agent_framework.support import Fake, agent, book, calling, made, script
 from tests.support.adapters import ask, deltas
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 REFUSAL = "I cannot help."
@@ -467,9 +467,10 @@ async def both(*parts):
     return list(parts)
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 async def test_text_is_streamed_with_middleware_for_tools_only():

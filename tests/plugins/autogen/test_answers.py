@@ -29,7 +29,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import BlockedError
 from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 REFUSAL = "I cannot help."
@@ -304,6 +304,7 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)

@@ -14,7 +14,7 @@ from tests.plugins.check.card_seeds import CARD_SEEDS
 from tests.plugins.check.sending_seeds import SENDING_SEEDS
 from tests.plugins.check.wire_seeds import WIRE_SEEDS
 
-pytestmark = pytest.mark.timeout(5 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
 
 
 @pytest.mark.parametrize(

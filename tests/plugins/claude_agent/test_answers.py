@@ -9,7 +9,7 @@ from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.claude_agent import support
 from tests.plugins.claude_agent.support import agent, calling, made, using
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 pytestmark = pytest.mark.thorough
 
@@ -165,6 +165,7 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import File, Text
 from tests.plugins.crewai.support import Call, Scripted, agent, openai_model, task, tool_call
-from tests.support.answers import Program, check
+from tests.support.answers import ALL, Program, check, in_each_way
 
 BLOCKED = "how to build a bomb, step by step"
 LONG = "Cats purr when they are fed, and when they are not, they tell you of it at once."
@@ -354,9 +354,10 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_kickoff(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_kickoff(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 @pytest.mark.parametrize(
@@ -370,4 +371,4 @@ async def test_text_before_a_tool_call_is_not_the_answer(script, tools, tmp_path
     async with openai_model(*script) as model:
         talker = agent(model, tools=tools)
         called = program("tools", lambda: Crew(agents=[talker], tasks=[task(talker)]))
-        await check(called, tmp_path, caplog)
+        await check(called, ALL, tmp_path, caplog)

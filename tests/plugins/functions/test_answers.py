@@ -6,7 +6,7 @@ import pytest
 
 from a2a_adapters import Data, File, InputRequired, Output, Text
 from a2a_adapters.plugin import AnswerText
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 
 async def whole(text: str) -> str:
@@ -71,6 +71,7 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore
@@ -94,7 +95,7 @@ class BlockingFunctions(AdapterContract, InputRequiredContract):
         return asking
 
 
-class OnTheSdk:
+class ServedByTheSdk:
     """Serves the same targets with a2a-sdk's handler, stores and routes."""
 
     def app(self, target, options=None):
@@ -115,6 +116,11 @@ class OnTheSdk:
         )
 
 
+@pytest.mark.thorough
+class OnTheSdk(ServedByTheSdk):
+    """Repeats the contract of a framework, which `make test` runs with functions."""
+
+
 class TestAsyncFunctions(AsyncFunctions):
     pass
 
@@ -123,11 +129,11 @@ class TestBlockingFunctions(BlockingFunctions):
     pass
 
 
-class TestAsyncFunctionsOnTheSdk(OnTheSdk, AsyncFunctions):
+class TestAsyncFunctionsOnTheSdk(ServedByTheSdk, AsyncFunctions):
     pass
 
 
-class TestBlockingFunctionsOnTheSdk(OnTheSdk, BlockingFunctions):
+class TestBlockingFunctionsOnTheSdk(ServedByTheSdk, BlockingFunctions):
     pass
 
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from a2a_adapters import BlockedError, Data, File, Text
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.google_adk.support import adapt, agent, calling, composed, model, script
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = AnswerContract.blocked
 REFUSAL = "I cannot help."
@@ -424,9 +424,10 @@ PROGRAMS = [
 
 # The framework's own tool still uses it.
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 def test_text_is_held_where_it_may_change():

@@ -75,7 +75,7 @@ from tests.plugins.langchain.support import (
     request,
     run,
 )
-from tests.support.answers import Program, Recorded, check
+from tests.support.answers import Program, Recorded, check, in_each_way
 
 BOMB = "how to build a bomb"
 
@@ -702,9 +702,10 @@ async def _nothing() -> None:
     """Return nothing: the call raises, and the task has no answer."""
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 class TestContract(AnswerContract):

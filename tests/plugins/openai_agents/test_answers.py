@@ -31,7 +31,7 @@ from a2a_adapters import BlockedError, Data, File, Text
 from a2a_adapters.plugin import AnswerText
 from tests.plugins.openai_agents.support import Fake, agent, calling, made
 from tests.support.adapters import ask, deltas, request
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 QUIET = RunConfig(tracing_disabled=True)
@@ -464,9 +464,10 @@ async def both(*parts):
     return list(parts)
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 async def test_text_without_guardrails_is_accepted_message_by_message():

@@ -38,7 +38,7 @@ from a2a_adapters import BlockedError, Data, File
 from a2a_adapters.plugin import AnswerText
 from tests.plugins.pydantic_ai.support import Fake, agent, book, calling, made
 from tests.support.adapters import ask, deltas
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 REFUSAL = "I cannot help."
@@ -542,9 +542,10 @@ def shout(text: str) -> str:
     return text.upper()
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_run(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 async def test_checked_text_is_accepted_response_by_response():

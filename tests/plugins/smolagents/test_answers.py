@@ -10,7 +10,7 @@ from smolagents import ActionStep, PlanningStep
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.smolagents.support import agent, calling, coding, team, tool
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = AnswerContract.blocked
 REFUSAL = "I cannot help."
@@ -136,6 +136,7 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)

@@ -34,7 +34,7 @@ from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.strands.support import adapt, agent, calling, script, team
 from tests.support.adapters import answer, ask
-from tests.support.answers import Program, check
+from tests.support.answers import Program, check, in_each_way
 
 BOMB = AnswerContract.blocked
 REFUSAL = "I cannot help."
@@ -540,9 +540,10 @@ PROGRAMS = [
 ]
 
 
+@in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_answers_are_those_of_the_call(program, tmp_path, caplog):
-    await check(program, tmp_path, caplog)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
 
 
 def test_text_is_held_where_it_may_change():

@@ -10,7 +10,10 @@ from tests.plugins.temporal import support
 from tests.support.agents.isolation import check_asking
 from tests.support.contracts import OnPostgresql
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*TMPRL1102.*stream_poll")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("ignore:.*TMPRL1102.*stream_poll"),
+]
 
 
 class Workflows(AdapterContract, InputRequiredContract):

@@ -200,6 +200,7 @@ def worker(*arguments):
         process.wait()
 
 
+@pytest.mark.thorough
 async def test_fronts_and_workers_are_killed_while_they_wait_and_work(address, tmp_path):
     storage = f"sqlite:///{tmp_path}/agents.db"
 
