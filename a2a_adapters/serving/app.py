@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ from starlette.routing import Router
 from a2a_adapters.concurrency.threads import use_threads
 from a2a_adapters.contract.card import Card
 from a2a_adapters.contract.checking import check_arguments, checked_options
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -29,7 +30,7 @@ from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.serving.siblings import share_a_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -40,6 +41,11 @@ _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After",
 """Response headers that web pages may read, besides the CORS-safelisted ones."""
 
 _NOT_STARTED = Refusal(503, "UNAVAILABLE", "the agent has not been started")
+
+_STARTED = (
+    "this application is already started: end that start before the next one, or make another "
+    "application with build_app"
+)
 
 _NOT_SHARED = (
     "other processes answer at the same port, but this one keeps its tasks in memory: the others "
@@ -108,31 +114,55 @@ def build_app(
     # Built at once so that errors are raised here. Everything in it belongs to one event loop,
     # runs and storage included: it serves the first start, and each later one builds its own.
     first = None if is_closed(target) else build(target)
+    starts = _Starts()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         nonlocal first
-        use_threads(options.limits.threads)
-        async with opened(target, keep_going=options.keep_going) as ready:
-            start, first = first or build(ready), None
-            admit(app, start)
-            agents, _ = start
-            trimming = asyncio.create_task(trim_memory())
-            try:
-                await agents.start()
-                if not agents.storage.is_durable and share_a_port():
-                    logger.warning(_NOT_SHARED)
-                with settled(), watched_loop(options.limits.lag_seconds):
-                    yield
-            finally:
-                trimming.cancel()
-                await agents.aclose()
+        with starts.one():
+            use_threads(options.limits.threads)
+            async with opened(target, keep_going=options.keep_going) as ready:
+                start, first = first or build(ready), None
+                admit(app, start)
+                agents, _ = start
+                trimming = asyncio.create_task(trim_memory())
+                try:
+                    await agents.start()
+                    if not agents.storage.is_durable and share_a_port():
+                        logger.warning(_NOT_SHARED)
+                    with settled(), watched_loop(options.limits.lag_seconds):
+                        yield
+                finally:
+                    trimming.cancel()
+                    await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)
     app.router.default = _not_started
     if first and first[0].storage.is_ready:
         admit(app, first)
     return app
+
+
+class _Starts:
+    """The starts of an application, of which one can run at a time."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextmanager
+    def one(self) -> Generator[None]:
+        """Run one start; a previous one that never ended counts as long as its loop runs.
+
+        Raises:
+            ConfigurationError: Another start is running.
+        """
+        if self._loop and self._loop.is_running():
+            raise ConfigurationError(_STARTED)
+        self._loop = asyncio.get_running_loop()
+        try:
+            yield
+        finally:
+            self._loop = None
 
 
 async def _not_started(scope: Scope, receive: Receive, send: Send) -> None:

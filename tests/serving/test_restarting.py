@@ -142,6 +142,15 @@ async def test_it_starts_after_a_start_that_failed(tmp_path):
         assert (await http.get("/healthz")).json() == {"status": "ready"}
 
 
+async def test_a_second_start_is_refused_while_the_first_one_runs():
+    app = build_app(echo)
+    for _ in range(2):
+        async with client_of(app) as http:
+            with pytest.raises(ConfigurationError, match=r"already started.*build_app"):
+                await app.router.lifespan_context(app).__aenter__()
+            assert (await http.get("/healthz")).json() == {"status": "ready"}
+
+
 async def test_a_context_manager_that_was_used_is_named():
     app = build_app(opened())
     async with app.router.lifespan_context(app):
