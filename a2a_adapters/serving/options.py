@@ -173,11 +173,18 @@ class ServerOptions:
                 raise ConfigurationError(
                     f"{origin!r} is not an origin such as https://chat.example, without a path"
                 )
-        for path in (*self.health_paths, *([self.root_path] if self.root_path else [])):
-            if not _PATH.fullmatch(path):
-                raise ConfigurationError(
-                    f"{path!r} is not a path such as /team, with a slash at its start only"
-                )
+        if self.root_path:
+            _check_path("root_path", self.root_path, "/team")
+        for path in self.health_paths:
+            _check_path("health_paths", path, "/ping")
+
+
+def _check_path(option: str, path: str, example: str) -> None:
+    if not _PATH.fullmatch(path):
+        raise ConfigurationError(
+            f"{option}: {path!r} is not a path such as {example}, with a slash at its start but "
+            "not at its end"
+        )
 
 
 @dataclass(frozen=True, slots=True)
