@@ -278,9 +278,10 @@ class ServedAgents:
             )
             for agent in self._agents
         }
-        return DialectServer(agents, self._root.of, caller_of, self._is_busy)
+        return DialectServer(agents, self._root.of, caller_of, self.is_busy)
 
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
+        """Return whether messages are being answered, or wait for that."""
         return any(agent.runtime.figures.messages for agent in self._agents)
 
     async def start(self) -> None:

@@ -239,6 +239,7 @@ class Server(uvicorn.Server):
         self._app, self._port = app, port
         self._on_start = on_start or _log_addresses
         self._metrics = options.metrics
+        self._shutdown_seconds = options.limits.shutdown_seconds
         self._open = AsyncExitStack()
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -301,6 +302,8 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the tasks, then the connections, and finally the targets."""
+        if self._agents.is_busy():
+            logger.info("Stopping: running tasks get %g s to finish", self._shutdown_seconds)
         await self._agents.drain()
         await super().shutdown(sockets)
         # Not later, because uvicorn then raises the signal again that stopped it.

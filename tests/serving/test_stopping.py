@@ -131,6 +131,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     assert time.monotonic() - signalled < 60
     # uvicorn then ends itself with SIGTERM, as the sender expects.
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
+    assert "running tasks get 1 s to finish" in errors
     assert "did not end; abandoned" in errors
     assert "Traceback" not in errors.partition("Finished server process")[0]
 
