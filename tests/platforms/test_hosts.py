@@ -14,6 +14,7 @@ import httpx
 import pytest
 from a2a_adapters_server.sources import gather
 
+from a2a_adapters import ConfigurationError
 from tests.platforms.contract import CARD, Place, message, text_of
 from tests.support.processes import Server, launched
 from tests.support.warm import warm
@@ -288,5 +289,8 @@ def test_the_settings_of_agentcore(tmp_path, monkeypatch):
     assert found.settings().host == "0.0.0.0"
     own = settings({}, platform="agentcore", target="app:agent", host="127.0.0.1")
     assert own.settings().host == "127.0.0.1"
-    with pytest.raises(Exception, match="no platform 'azure'; use agentcore"):
+    several = settings({}, platform="agentcore", agents={"one": {"target": "app:agent"}})
+    with pytest.raises(ConfigurationError, match=r"agentcore calls the root only: name one agent"):
+        several.settings().load(None)
+    with pytest.raises(ConfigurationError, match="no platform 'azure'; use agentcore"):
         settings({}, platform="azure")

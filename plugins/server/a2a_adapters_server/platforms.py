@@ -18,10 +18,12 @@ class Platform:
     Attributes:
         settings: Returns its settings for an environment. Nearer settings override them.
         dialects: Dialects with the platform's own paths, besides those of the settings.
+        calls_root_only: Whether it calls one agent at the root of the server.
     """
 
     settings: Callable[[Mapping[str, str]], Mapping[str, Any]]
     dialects: Sequence[str] = ()
+    calls_root_only: bool = False
 
 
 def _agentcore(environment: Mapping[str, str]) -> Mapping[str, Any]:
@@ -41,7 +43,7 @@ def _agentcore(environment: Mapping[str, str]) -> Mapping[str, Any]:
     }
 
 
-PLATFORMS = {"agentcore": Platform(_agentcore, ["agentcore"])}
+PLATFORMS = {"agentcore": Platform(_agentcore, ["agentcore"], calls_root_only=True)}
 
 
 def own_dialects(name: str | None) -> Sequence[str]:

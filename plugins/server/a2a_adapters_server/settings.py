@@ -18,6 +18,7 @@ from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push import PushOptions
 from a2a_adapters.serving.options import NamedTarget, ServerOptions
 from a2a_adapters_server.credentials import authenticator
+from a2a_adapters_server.platforms import platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +198,8 @@ class ServerSettings(Table):
             folder: A folder to search for modules after the current one.
 
         Raises:
-            ConfigurationError: There is no target, or it cannot be imported.
+            ConfigurationError: There is no target, it cannot be imported, or the platform does not
+                call agents with names.
         """
         if folder is not None:
             sys.path.insert(0, str(folder))
@@ -208,6 +210,11 @@ class ServerSettings(Table):
         if not self.agents:
             raise ConfigurationError(
                 "there is nothing to serve: name MODULE:ATTRIBUTE, or write a2a-adapters.toml"
+            )
+        if self.platform and platform(self.platform).calls_root_only:
+            raise ConfigurationError(
+                f"{self.platform} calls the root only: name one agent, as in: a2a-adapters serve "
+                f"MODULE:ATTRIBUTE --platform {self.platform}"
             )
         return {
             key: NamedTarget(
