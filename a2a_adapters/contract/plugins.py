@@ -186,7 +186,7 @@ class Plugins:
                         f"the plugin for {dialect!r} is not loaded: {status.problem}"
                     )
             raise ConfigurationError(
-                f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
+                f"no plugin speaks the dialect {dialect!r}; asked: {_implementing(hook) or 'none'}"
             )
         return routes
 
@@ -309,6 +309,10 @@ class Plugins:
             if roots & set(map(_framework_of, self._frameworks(name))):
                 return f"{kinds} ({name})" if kinds else f"a target of {name}"
         return "its method __call__" if callable(target) else ""
+
+
+def _implementing(hook: pluggy.HookCaller) -> str:
+    return ", ".join(sorted(each.plugin_name for each in hook.get_hookimpls()))
 
 
 def _members(target: object) -> Iterable[tuple[str, object]]:
