@@ -23,6 +23,6 @@ WORKDIR /agents
 USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --start-period=30s \
-    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/healthz')"]
+    CMD ["python", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + (os.getenv('A2A_ADAPTERS_PORT') or os.getenv('PORT') or '8000') + '/healthz')"]
 ENTRYPOINT ["a2a-adapters"]
 CMD ["--help"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from shutil import which
+from threading import Thread
 
 import httpx
 import kubernetes_validate
@@ -28,10 +31,11 @@ DEPLOY = Path(__file__).parents[1] / "deploy"
 MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
 
 
-def run(*command):
+def run(*command, **variables):
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=DEPLOY
-    )
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=DEPLOY,
+        env=os.environ | variables,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -214,6 +218,23 @@ def test_every_variable_is_a_setting():
     named = {each.lower() for each in re.findall(r"A2A_ADAPTERS_([A-Z_]+)", text)}
     assert "storage" in named
     assert named - ServerSettings.model_fields.keys() == {"bearer_tokens"}
+
+
+class Healthy(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/healthz" else 404)
+        self.end_headers()
+
+
+@pytest.mark.parametrize("variable", ["PORT", "A2A_ADAPTERS_PORT"])
+def test_the_image_checks_its_health_at_the_port_that_a_variable_names(variable):
+    text = (DEPLOY.parent / "Dockerfile").read_text()
+    [check] = re.findall(r"HEALTHCHECK .*\\\n +CMD (.*)", text)
+    with HTTPServer(("127.0.0.1", 0), Healthy) as server:
+        answering = Thread(target=server.handle_request)
+        answering.start()
+        run(sys.executable, *json.loads(check)[1:], **{variable: str(server.server_port)})
+        answering.join()
 
 
 def test_the_unit_runs_an_existing_command():

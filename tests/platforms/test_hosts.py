@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ from a2a_adapters_server.sources import gather
 from a2a_adapters import ConfigurationError
 from tests.platforms.contract import CARD, Place, message, text_of
 from tests.support.processes import Server, launched
+from tests.support.programs import needed
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -231,6 +234,33 @@ def test_a_container_fulfils_the_contract(host, running, tmp_path):
         let_go.write_text("")
         assert stream.rest() == "begun done"
     process.wait(host.seconds)
+
+
+def test_nginx_offers_it_below_a_path_with_the_settings_of_the_page(tmp_path):
+    program, port = needed("nginx", "nginx", "/usr/sbin/nginx"), free_port()
+    page = (ROOT / "docs/hosting.md").read_text()
+    [location] = re.findall(r"```nginx\n(.*?)```", page, re.DOTALL)
+    [options] = re.findall(r"For `serve (.*)` behind nginx", page)
+    target = f"{ROOT / 'tests/platforms/agent.py'}:answer"
+    with launched(warm("-m", "a2a_adapters", "serve", target, *options.split())) as (_, url):
+        settings = tmp_path / "nginx.conf"
+        own = location.replace("http://127.0.0.1:8000", url.rstrip("/"))
+        folders = "".join(
+            f"{kind}_temp_path {tmp_path}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        settings.write_text(
+            f"pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+            f"http {{ access_log off; {folders} server {{ listen 127.0.0.1:{port}; {own} }} }}"
+        )
+        command = [program, "-c", str(settings), "-p", str(tmp_path)]
+        subprocess.run(command, check=True)  # it returns once it listens
+        try:
+            with Place(f"http://127.0.0.1:{port}/team") as place:
+                assert place.card()["url"] == f"{place.url}/"
+                place.check_calls()
+        finally:
+            subprocess.run([*command, "-s", "stop"], check=True)
 
 
 @pytest.mark.parametrize("host", ["agentcore"], indirect=True)
