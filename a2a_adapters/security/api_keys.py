@@ -15,7 +15,17 @@ from a2a_adapters.security.authenticator import Authenticator
 
 # Characters that survive in a header: no spaces, no commas.
 _SECRET = re.compile(r"[!-+\--~]+")
-HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+def check_header(name: str) -> None:
+    """Check the name of a header.
+
+    Raises:
+        ConfigurationError: It has characters that such a name cannot have.
+    """
+    if not _HEADER.fullmatch(name):
+        raise ConfigurationError(f"{name!r} is not the name of a header")
 
 
 class _Users:
@@ -82,8 +92,7 @@ class ApiKeys(Authenticator):
     """
 
     def __init__(self, users: Mapping[str, str], *, header: str = "X-API-Key") -> None:
-        if not HEADER_NAME.fullmatch(header):
-            raise ConfigurationError(f"{header!r} is not the name of a header")
+        check_header(header)
         self._users = _Users(users, "API key")
         self._header = header
         self._name = header.lower()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.contract.errors import ConfigurationError, UnauthenticatedError
-from a2a_adapters.security.api_keys import HEADER_NAME
+from a2a_adapters.contract.errors import UnauthenticatedError
+from a2a_adapters.security.api_keys import check_header
 from a2a_adapters.security.authenticator import Authenticator
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ class ForwardedUser(Authenticator):
     trusts_front = True
 
     def __init__(self, header: str = "X-Forwarded-User") -> None:
-        if not HEADER_NAME.fullmatch(header):
-            raise ConfigurationError(f"{header!r} is not the name of a header")
+        check_header(header)
         self._header = header
         self._name = header.lower()
 

@@ -18,6 +18,7 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.observability.logs import LogFormat
 from a2a_adapters.security import Authenticator
+from a2a_adapters.security.api_keys import check_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,8 +109,9 @@ class ServerOptions:
     Raises:
         ConfigurationError: `extended_description` is set without `authentication`, an authenticator
             such as `ForwardedUser` without `trust_forwarded`, a value of `cors_origins` is not an
-            origin, `root_path` or one of `health_paths` is not a path, or a value has the wrong
-            type or is out of range.
+            origin, `root_path` or one of `health_paths` is not a path, `context_header` or one of
+            `caller_headers` is not the name of a header, or a value has the wrong type or is out of
+            range.
     """
 
     authentication: Authenticator | None = None
@@ -168,6 +170,9 @@ class ServerOptions:
                 "the name of a user in a header is believed only from a trusted front: set "
                 "trust_forwarded=True (--trust-forwarded) if every request comes through it"
             )
+        self._check_requests()
+
+    def _check_requests(self) -> None:
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ConfigurationError(
@@ -177,6 +182,10 @@ class ServerOptions:
             _check_path("root_path", self.root_path, "/team")
         for path in self.health_paths:
             _check_path("health_paths", path, "/ping")
+        for header in self.caller_headers:
+            check_header(header)
+        if self.context_header:
+            check_header(self.context_header)
 
 
 def _check_path(option: str, path: str, example: str) -> None:

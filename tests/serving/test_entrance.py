@@ -112,6 +112,12 @@ def test_what_is_no_path_is_refused(path):
         ServerOptions(health_paths=[path])
 
 
+@pytest.mark.parametrize("given", [{"context_header": "a b"}, {"caller_headers": ["x-tenant:"]}])
+def test_what_is_no_header_is_refused(given):
+    with pytest.raises(ConfigurationError, match="is not the name of a header"):
+        ServerOptions(**given)
+
+
 async def made():
     return echo
 
