@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import abstractmethod
 from contextlib import suppress
@@ -135,6 +136,7 @@ class Runtime(StreamingHandler):
         self.messages.recovery = self.recovery
         self._duplicates = Duplicates(self.messages.accept, self.live, own, self.figures)
         self._upkeep = Upkeep()
+        self._hurried = asyncio.Event()
         self._backlog = Backlog(self.limits.subscribers_bytes)
 
     async def on_message_send(
@@ -330,10 +332,15 @@ class Runtime(StreamingHandler):
         """Refuse callers that wait for a save; running tasks continue."""
         self.messages.give_up_waiting(StorageUnavailableError())
 
+    def hurry(self) -> None:
+        """Let `aclose` wait for running tasks no longer."""
+        self._hurried.set()
+
     async def aclose(self) -> None:
         """Refuse new messages, wait for running tasks, then end them."""
         self.messages.is_closed = True
         self._upkeep.close()
-        await end_runs(self.live, self.limits.shutdown_seconds, self.recovery.leave)
+        grace_seconds = self.limits.shutdown_seconds
+        await end_runs(self.live, grace_seconds, self._hurried, self.recovery.leave)
         if self._push:
-            await self._push.aclose(self.limits.shutdown_seconds)
+            await self._push.aclose(0 if self._hurried.is_set() else grace_seconds)

@@ -61,6 +61,10 @@ class StreamingHandler(RequestHandler):
         """Recover the tasks of dead processes, and start background work."""
 
     @abstractmethod
+    def hurry(self) -> None:
+        """Let `aclose` wait for running tasks no longer."""
+
+    @abstractmethod
     async def aclose(self) -> None:
         """Refuse new messages, wait for running tasks, then end them."""
 

@@ -11,7 +11,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.runtime.messages import STOPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Collection, Coroutine, Mapping
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
@@ -26,18 +26,21 @@ logger = logging.getLogger(__name__)
 
 
 async def end_runs(
-    tasks: LiveTasks, grace_seconds: float, leave: Callable[[LiveTask], bool]
+    tasks: LiveTasks,
+    grace_seconds: float,
+    hurried: asyncio.Event,
+    leave: Callable[[LiveTask], bool],
 ) -> None:
     """Wait for running tasks, then end those that are left.
 
     Args:
         tasks: The live tasks.
         grace_seconds: The time to wait.
+        hurried: Ends the waiting early.
         leave: Leaves a task to the next process; returns whether that can resume it.
     """
     running = {run: live for live in tasks.all() for run in live.runs}
-    if running:
-        await asyncio.wait(running, timeout=grace_seconds)
+    await _finished(running, grace_seconds, hurried)
     cut_off = {live for run, live in running.items() if not run.done() and _goes_on(live)}
     left = {live for live in cut_off if leave(live)}
     await _stored({live: live.set_state(states.FAILED, STOPPED) for live in cut_off - left})
@@ -47,6 +50,22 @@ async def end_runs(
         live.page.is_handed_over = not live.runs
     await _stored({live: live.save() for live in left})
     tasks.close()
+
+
+async def _finished(
+    runs: Collection[asyncio.Task[None]], seconds: float, hurried: asyncio.Event
+) -> None:
+    if not runs:
+        return
+    finishing = asyncio.ensure_future(asyncio.wait(runs))
+    hurrying = asyncio.ensure_future(hurried.wait())
+    try:
+        await asyncio.wait(
+            {finishing, hurrying}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        finishing.cancel()
+        hurrying.cancel()
 
 
 def _goes_on(live: LiveTask) -> bool:

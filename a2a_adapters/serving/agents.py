@@ -299,6 +299,11 @@ class ServedAgents:
         await self.dialects.aclose()
         await asyncio.gather(*(agent.runtime.aclose() for agent in self._agents))
 
+    def hurry(self) -> None:
+        """Give running tasks no more time to finish, once they are being drained."""
+        for agent in self._agents:
+            agent.runtime.hurry()
+
     async def aclose(self) -> None:
         """Close the agents and the storage."""
         self.is_draining = True

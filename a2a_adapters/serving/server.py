@@ -30,6 +30,7 @@ from a2a_adapters.storage import open_storage
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
+    from types import FrameType
     from typing import TypeAlias
 
     from starlette.applications import Starlette
@@ -241,6 +242,7 @@ class Server(uvicorn.Server):
         self._metrics = options.metrics
         self._shutdown_seconds = options.limits.shutdown_seconds
         self._open = AsyncExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until interrupted, and abandon tasks that do not end then.
@@ -262,6 +264,7 @@ class Server(uvicorn.Server):
         Raises:
             ListenError: The port is in use, or the host is not local.
         """
+        self._loop = asyncio.get_running_loop()
         sockets = sockets or listen(self.config.host, self._port)
         async with self._open:
             for each in sockets:
@@ -300,10 +303,19 @@ class Server(uvicorn.Server):
         agents: ServedAgents = self._app.state.agents
         return agents
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; at a second interrupt, give running tasks no more time."""
+        super().handle_exit(sig, frame)
+        if self.force_exit and self._loop:
+            self._loop.call_soon_threadsafe(self._agents.hurry)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the tasks, then the connections, and finally the targets."""
         if self._agents.is_busy():
-            logger.info("Stopping: running tasks get %g s to finish", self._shutdown_seconds)
+            logger.info(
+                "Stopping: running tasks get %g s to finish (Ctrl-C again ends them at once)",
+                self._shutdown_seconds,
+            )
         await self._agents.drain()
         await super().shutdown(sockets)
         # Not later, because uvicorn then raises the signal again that stopped it.

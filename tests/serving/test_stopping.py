@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import time
@@ -134,6 +135,24 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     assert "running tasks get 1 s to finish" in errors
     assert "did not end; abandoned" in errors
     assert "Traceback" not in errors.partition("Finished server process")[0]
+
+
+async def test_a_second_interrupt_ends_running_tasks_at_once(tmp_path, monkeypatch):
+    (tmp_path / "app.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "A2A_ADAPTERS_LIMITS_SHUTDOWN_SECONDS": "600"}
+    command = warm("-m", "a2a_adapters", "serve", "app.py:steady", "--port", "0")
+    with launched(command, environment) as (process, url):
+        async with httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
+            reader = Reader(http, "/", "600")
+            await reader.begun.wait()
+            process.send_signal(signal.SIGINT)
+            await asyncio.to_thread(process.said, "running tasks get 600 s to finish")
+            process.send_signal(signal.SIGINT)
+            status = await reader.last_status()
+            assert status["message"]["parts"] == [{"text": "The server was stopped."}]
+        await asyncio.to_thread(process.ended)
+    assert process.returncode == 0
 
 
 HANGING = '''
