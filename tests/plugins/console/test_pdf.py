@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.plugins.console.conftest import launched_browser
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from tests.plugins.console.test_chat import say
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 CODE = '```python title="a.py"\ndef f(x): return "<b>"\n```'
 

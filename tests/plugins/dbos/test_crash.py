@@ -67,6 +67,7 @@ def worker(*arguments):
         process.wait()
 
 
+@pytest.mark.thorough
 async def test_fronts_and_workers_are_killed_while_they_wait_and_work(tmp_path):
     from tests.support.postgresql import new_database
 

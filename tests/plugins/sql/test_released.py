@@ -22,7 +22,7 @@ from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.record import FOLDER, V1, book, record
 from tests.support.requests import client_of, say
 
-pytestmark = pytest.mark.timeout(5 * 60)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
 
 
 @pytest.fixture
