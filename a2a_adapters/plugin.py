@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     )
     from a2a_adapters.contract.checked import CheckedSpeech
     from a2a_adapters.contract.inputs import NamedInputs
+    from a2a_adapters.contract.overriding import overrides
     from a2a_adapters.contract.results import ToolCalls, as_output
     from a2a_adapters.contract.text import (
         ReasoningFilter,
@@ -83,8 +84,8 @@ __all__ = [
     "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
     "ToolDescription", "ToolFactory", "ToolInput", "Toolkit", "Turn", "adapt_made", "as_decision",
     "as_json", "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue",
-    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "remote_llm", "remote_tool",
-    "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
+    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "overrides", "remote_llm",
+    "remote_tool", "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -97,6 +98,7 @@ _MODULES = {
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
     "contract.inputs": "NamedInputs",
+    "contract.overriding": "overrides",
     "contract.results": "ToolCalls as_output",
     "contract.text": "ReasoningFilter Speech as_decision as_json as_text tool_arguments "
     "without_reasoning",

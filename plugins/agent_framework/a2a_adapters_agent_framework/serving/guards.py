@@ -16,6 +16,8 @@ from agent_framework import (
     Workflow,
 )
 
+from a2a_adapters.plugin import overrides
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -81,8 +83,7 @@ def _providers(agent: Any) -> Iterator[ContextProvider]:
 
 
 def _judges(provider: ContextProvider) -> bool:
-    definer = _definers(type(provider), "after_run")[0]
-    return not _is_of_framework(definer) or _adds_middleware(provider)
+    return overrides(provider, "after_run", "agent_framework") or _adds_middleware(provider)
 
 
 def _adds_middleware(provider: ContextProvider) -> bool:
@@ -95,8 +96,7 @@ def _adds_middleware(provider: ContextProvider) -> bool:
 
 def _wraps(target: object, name: str) -> bool:
     """Whether a class of your own overrides a method of a class that does the whole work."""
-    definers = [each for each in _definers(type(target), name) if each is not BaseChatClient]
-    return len(definers) > 1 and not _is_of_framework(definers[0])
+    return overrides(target, name, "agent_framework", interfaces=[BaseChatClient])
 
 
 def _holds_another(owner: object, method: str) -> bool:
@@ -112,10 +112,6 @@ def _members(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple | set) else (value,)
-
-
-def _definers(kind: type, name: str) -> list[type]:
-    return [each for each in kind.__mro__ if name in vars(each)]
 
 
 def _is_of_framework(kind: type) -> bool:

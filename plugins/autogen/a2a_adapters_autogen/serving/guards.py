@@ -9,13 +9,15 @@ from autogen_agentchat.base import ChatAgent, TaskRunner, Team
 from autogen_agentchat.conditions import FunctionalTermination
 from autogen_core.models import ChatCompletionClient
 
+from a2a_adapters.plugin import overrides
 from a2a_adapters_autogen.serving.runners import conditions_of, model_clients, runners_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from a2a_adapters_autogen.serving.runners import Runner
 
+_FRAMEWORK = ("autogen_", "a2a_adapters_")
 _INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
 _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
 
@@ -40,10 +42,7 @@ def changes_messages(runner: Runner) -> bool:
 
 def runs_whole(runner: Runner) -> bool:
     """Whether a class of your own changes what a runner answers only if it is not streamed."""
-    return any(
-        _wraps(runner, whole) and _depth(runner, whole) < _depth(runner, stream)
-        for whole, stream in _PAIRS
-    )
+    return any(_wraps(runner, whole, unless=[stream]) for whole, stream in _PAIRS)
 
 
 def _changes_stream(client: ChatCompletionClient) -> bool:
@@ -55,11 +54,11 @@ def _changes_stream(client: ChatCompletionClient) -> bool:
     )
 
 
-def _wraps(owner: object, name: str) -> bool:
+def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
     """Whether your code overrides a method of a class that does the whole work."""
-    definers = _definers(type(owner), name)
-    is_own = len(definers) > 1 and not _is_of_framework(definers[0])
-    return is_own or name in vars(owner)
+    # The streaming of `BaseChatAgent` only calls `on_messages`, which is abstract.
+    interfaces = (*_INTERFACES, *([BaseChatAgent] if "messages" in name else ()))
+    return overrides(owner, name, _FRAMEWORK, interfaces=interfaces, unless=unless)
 
 
 def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
@@ -70,16 +69,5 @@ def _attributes(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
     return (value for value in vars(owner).values() if isinstance(value, kind))
 
 
-def _depth(owner: object, name: str) -> int:
-    kind = type(owner)
-    return -1 if name in vars(owner) else kind.__mro__.index(_definers(kind, name)[0])
-
-
-def _definers(kind: type, name: str) -> list[type]:
-    found = [each for each in kind.__mro__ if name in vars(each) and each not in _INTERFACES]
-    # Its own streaming only calls `on_messages`, which is abstract.
-    return [each for each in found if each is not BaseChatAgent or "messages" not in name] or found
-
-
 def _is_of_framework(kind: type) -> bool:
-    return kind.__module__.startswith(("autogen_", "a2a_adapters_"))
+    return kind.__module__.startswith(_FRAMEWORK)

@@ -16,6 +16,7 @@ from crewai.hooks.dispatch import get_scoped_hooks
 from crewai.llms.base_llm import BaseLLM, LLMCallBlockedError
 
 from a2a_adapters import BlockedError
+from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,13 +102,8 @@ def _may_change(agent: BaseAgent | None) -> bool:
 
 def _wraps_calls(part: object) -> bool:
     """Whether a class of your own overrides a call of a class that does the whole work."""
-    return any(_is_wrapped(type(part), name) for name in _CALLS)
-
-
-def _is_wrapped(kind: type, name: str) -> bool:
-    abstract = {BaseAgent, BaseLLM}
-    definers = [each for each in kind.__mro__ if name in vars(each) and each not in abstract]
-    return len(definers) > 1 and not definers[0].__module__.startswith("crewai.")
+    interfaces = (BaseAgent, BaseLLM)
+    return any(overrides(part, name, "crewai.", interfaces=interfaces) for name in _CALLS)
 
 
 def as_blocked(error: BaseException) -> BlockedError | None:

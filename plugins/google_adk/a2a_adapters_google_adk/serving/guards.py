@@ -11,6 +11,7 @@ from google.adk.planners.built_in_planner import BuiltInPlanner
 from google.adk.runners import Runner
 from google.adk.workflow import Workflow
 
+from a2a_adapters.plugin import overrides
 from a2a_adapters_google_adk.serving.targets import root_of
 
 if TYPE_CHECKING:
@@ -78,5 +79,5 @@ def _changes_text(node: object) -> bool:
     ):
         return True
     return isinstance(node, BaseAgent) and any(
-        not getattr(type(node), name).__module__.startswith("google.adk.") for name in _RUNS
+        overrides(node, name, "google.adk.") for name in _RUNS
     )

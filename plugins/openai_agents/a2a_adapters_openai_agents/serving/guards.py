@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents import AgentHooks, FunctionTool
+from agents import FunctionTool
+
+from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
     from agents import Agent
@@ -16,17 +18,17 @@ def sees_responses(agent: Agent[Any]) -> bool:
     The SDK documents hooks as observers, but it processes the responses that they have changed, and
     their exceptions end the run.
     """
-    return _overrides(agent, "on_llm_end", "on_end")
+    return any(overrides(agent.hooks, name, "agents.") for name in ("on_llm_end", "on_end"))
 
 
 def sees_calls(agent: Agent[Any]) -> bool:
     """Whether hooks of an agent may end the run before a tool is called."""
-    return _overrides(agent, "on_tool_start")
+    return overrides(agent.hooks, "on_tool_start", "agents.")
 
 
 def sees_results(agent: Agent[Any]) -> bool:
     """Whether hooks of an agent may end the run because of a tool's result."""
-    return _overrides(agent, "on_tool_end")
+    return overrides(agent.hooks, "on_tool_end", "agents.")
 
 
 def checks_arguments(agent: Agent[Any], tool: str) -> bool:
@@ -34,12 +36,4 @@ def checks_arguments(agent: Agent[Any], tool: str) -> bool:
     return any(
         isinstance(each, FunctionTool) and each.name == tool and bool(each.tool_input_guardrails)
         for each in agent.tools
-    )
-
-
-def _overrides(agent: Agent[Any], *names: str) -> bool:
-    hooks = agent.hooks
-    return hooks is not None and any(
-        getattr(type(hooks), name) is not getattr(AgentHooks, name) or name in vars(hooks)
-        for name in names
     )

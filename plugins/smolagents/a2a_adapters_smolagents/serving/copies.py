@@ -10,7 +10,7 @@ from smolagents.memory import AgentMemory, CallbackRegistry
 from smolagents.monitoring import AgentLogger, LogLevel, Monitor
 
 from a2a_adapters import Skill, TargetError
-from a2a_adapters.plugin import AgentDescription
+from a2a_adapters.plugin import AgentDescription, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def check(agent: MultiStepAgent) -> None:
         TargetError: It cannot, or does.
     """
     for each in team(agent):
-        if _overrides_run(each):
+        if overrides(each, "run", "smolagents."):
             raise TargetError(
                 f"{type(each).__name__} overrides run, which cannot change the answer of a run "
                 "that is streamed: check it in final_answer_checks instead"
@@ -61,11 +61,6 @@ def check(agent: MultiStepAgent) -> None:
                 "an executor of one's own would mix the variables of all callers: give the agent "
                 "an executor_type instead"
             )
-
-
-def _overrides_run(agent: MultiStepAgent) -> bool:
-    [definer, *_] = [kind for kind in type(agent).__mro__ if "run" in vars(kind)]
-    return "run" in vars(agent) or not definer.__module__.startswith("smolagents.")
 
 
 def changes_steps(agent: MultiStepAgent) -> bool:

@@ -31,6 +31,8 @@ from strands.multiagent.base import MultiAgentBase
 from strands.types.content import Message
 from strands.types.tools import ToolResult, ToolUse
 
+from a2a_adapters.plugin import overrides
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -88,8 +90,8 @@ def guards_of(target: object) -> Guards:
         runs=_has_hooks(hooks, AfterInvocationEvent(target))
         or bool(stages - {ExecuteToolStage, InvokeModelStage})
         or checks_invocations(target)
-        or _is_own(target, "stream_async")
-        or _is_own(target.conversation_manager, "apply_management"),
+        or overrides(target, "stream_async", "strands.")
+        or overrides(target.conversation_manager, "apply_management", "strands."),
         calls=_has_hooks(hooks, before_tool, BeforeToolsEvent(target, message, {}))
         or ExecuteToolStage in stages,
     )
@@ -103,14 +105,12 @@ def guards_of(target: object) -> Guards:
 
 def checks_invocations(agent: Agent | MultiAgentBase) -> bool:
     """Return whether a class of your own may check what `invoke_async` returns, but no streams."""
-    return _is_own(agent, "invoke_async") and not _is_own(agent, "stream_async")
+    return overrides(agent, "invoke_async", "strands.", unless=["stream_async"])
 
 
 def checks_calls_only(agent: Agent) -> bool:
     """Return whether a class of your own may check only what a call of the agent returns."""
-    return _is_own(agent, "__call__") and not (
-        _is_own(agent, "invoke_async") or _is_own(agent, "stream_async")
-    )
+    return overrides(agent, "__call__", "strands.", unless=["invoke_async", "stream_async"])
 
 
 def delegates_of(agent: Agent) -> dict[str, Agent]:
@@ -124,7 +124,7 @@ def _of_team(team: MultiAgentBase) -> Guards:
     if not isinstance(hooks, HookRegistry) or nodes is None:  # it is the user's own
         return Guards(runs=True)
     events = AfterNodeCallEvent(team, ""), AfterMultiAgentInvocationEvent(team)
-    own = Guards(runs=_has_hooks(hooks, *events) or _is_own(team, "stream_async"))
+    own = Guards(runs=_has_hooks(hooks, *events) or overrides(team, "stream_async", "strands."))
     return reduce(or_, (guards_of(node.executor) for node in nodes.values()), own)
 
 
@@ -135,11 +135,6 @@ def _has_hooks(hooks: HookRegistry, *events: BaseHookEvent) -> bool:
 def _may_change(callback: Callable[..., Any]) -> bool:
     module = getattr(callback, "__module__", None) or ""
     return not module.startswith(_HARMLESS)
-
-
-def _is_own(target: object, method: str) -> bool:
-    """Return whether a method is not the framework's own."""
-    return not getattr(type(target), method).__module__.startswith("strands.")
 
 
 def _stages(agent: Agent) -> set[Any]:
