@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, TypedDict
 
 import pytest
@@ -19,7 +20,8 @@ from langchain.agents.middleware import (
     wrap_model_call,
     wrap_tool_call,
 )
-from langchain.agents.structured_output import ToolStrategy
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -32,7 +34,7 @@ from langchain_core.messages import (
 )
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableBinding, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
@@ -48,6 +50,7 @@ from a2a_adapters import (
     InputRequired,
     Progress,
     ServerOptions,
+    TargetError,
     Text,
     TextDelta,
     ToolCall,
@@ -119,6 +122,15 @@ def says(*script, name="speak", model=Scripted, **fields):
         return {"messages": [said.model_copy(update=fields)]}
 
     speak.__name__ = name
+    return speak
+
+
+def speaks_with(runnable):
+    """Return a node that adds what a runnable makes of the messages."""
+
+    async def speak(state):
+        return {"messages": [await runnable.ainvoke(state["messages"])]}
+
     return speak
 
 
@@ -208,8 +220,8 @@ async def call_state_with_approval(graph):
     return (await graph.ainvoke(Command(resume="yes"), config))["draft"]
 
 
-def agent(*script, middleware=(), tools=(), model=Scripted, **options):
-    scripted = model(script=list(script))
+def agent(*script, middleware=(), tools=(), model=Scripted, callbacks=None, **options):
+    scripted = model(script=list(script), callbacks=callbacks)
     return create_agent(scripted, list(tools), middleware=list(middleware), **options)
 
 
@@ -281,6 +293,89 @@ class WholeText(StrOutputParser):
         return "I cannot help." if "bomb" in text else text
 
 
+def refuse_bombs(text):
+    if "bomb" in text:
+        raise BlockedError
+
+
+class Checked(RunnableBinding):
+    """Checks only what `ainvoke` returns."""
+
+    async def ainvoke(self, *args, **kwargs):
+        said = await super().ainvoke(*args, **kwargs)
+        return AIMessage("I cannot help.") if "bomb" in said.text else said
+
+
+def checked():
+    return Checked(bound=Scripted(script=[BOMB]))
+
+
+class Native(Scripted):
+    """Takes the schema of its answer."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(**kwargs)
+
+
+class Refusal(BaseCallbackHandler):
+    """Refuses what a model has said."""
+
+    raise_error = True
+
+    def on_llm_end(self, response, **kwargs):
+        refuse_bombs(response.generations[0][0].text)
+
+
+class Deps:
+    """What a node finds in its attributes."""
+
+    def __init__(self, **attributes):
+        self.inner = SimpleNamespace(**attributes)
+
+    @property
+    def agent(self):
+        return self.inner.agent
+
+
+def node_with_deps(**attributes):
+    deps = Deps(**attributes)
+
+    async def speak(state):
+        return {"messages": [await deps.inner.model.ainvoke(state["messages"])]}
+
+    return line(speak)
+
+
+def node_that_asks_others(**attributes):
+    deps = Deps(**attributes)
+
+    async def ask(state):
+        said = await deps.agent.ainvoke(state)
+        return said["messages"][-1:]
+
+    async def speak(state):
+        return {"messages": await ask(state)}
+
+    return adapt(line(speak), stream_nodes=["speak"])
+
+
+def refuse(state):
+    refuse_bombs(state["messages"][-1].text)
+    return END
+
+
+def fail(state):
+    if not state["messages"]:
+        raise ValueError
+    return END
+
+
+def with_edges(route=lambda _: END, before=lambda _: "speak"):
+    builder = StateGraph(MessagesState).add_node("speak", says(BOMB))
+    builder.add_conditional_edges(START, before, ["speak", END])
+    return builder.add_conditional_edges("speak", route, [END]).compile()
+
+
 class Pieces(Scripted):
     """Streams a few characters at a time."""
 
@@ -347,7 +442,7 @@ def finding(*middleware, query="cats"):
     )
 
 
-class Strict(BaseModel):
+class Strict(BaseModel, hide_input_in_errors=True):
     text: str
 
     @field_validator("text")
@@ -502,6 +597,79 @@ PROGRAMS = [
         name="a model of a chain checks whole answers",
         target=lambda: WholeAnswers(script=[BOMB]) | StrOutputParser(),
         bare=called(),
+        blocked=BOMB,
+    ),
+    *(
+        Program(name=name, target=target, bare=bare, blocked=BOMB)
+        for name, target, bare in (
+            ("a class checks what ainvoke returns", checked, called()),
+            (
+                "a class checks what ainvoke returns in a chain",
+                lambda: checked() | StrOutputParser(),
+                called(),
+            ),
+            (
+                "a class checks what ainvoke returns in a node",
+                lambda: line(speaks_with(checked())),
+                invoked(),
+            ),
+            (
+                "a model of an attribute checks whole answers",
+                lambda: node_with_deps(model=WholeAnswers(script=[BOMB])),
+                invoked(),
+            ),
+        )
+    ),
+    *(
+        Program(
+            name=f"{name} refuses the text",
+            target=target,
+            bare=lambda _: _nothing(),
+            state="rejected",
+            blocked=BOMB,
+            is_kept=is_kept,
+        )
+        for name, target, is_kept in (
+            ("a callback of a model", lambda: agent(BOMB, callbacks=[Refusal()]), False),
+            (
+                "a callback of an agent",
+                lambda: agent(BOMB).with_config(callbacks=[Refusal()]),
+                False,
+            ),
+            (
+                "a callback of a chain",
+                lambda: (Scripted(script=[BOMB]) | StrOutputParser()).with_config(
+                    callbacks=[Refusal()]
+                ),
+                False,
+            ),
+            (
+                "a callback of a run",
+                lambda: adapt(Scripted(script=[BOMB]), config=lambda _: {"callbacks": [Refusal()]}),
+                False,
+            ),
+            (
+                "a callback of a graph's run",
+                lambda: adapt(agent(BOMB), config=lambda _: {"callbacks": [Refusal()]}),
+                False,
+            ),
+            (
+                "a function that text passes through",
+                lambda: (
+                    Scripted(script=[BOMB]) | StrOutputParser() | RunnablePassthrough(refuse_bombs)
+                ),
+                False,
+            ),
+            ("an edge", lambda: with_edges(refuse), True),
+        )
+    ),
+    Program(
+        name="a provider's structured output is refused",
+        target=lambda: agent(
+            f'{{"text": "{BOMB}"}}', response_format=ProviderStrategy(Strict), model=Native
+        ),
+        bare=lambda _: _nothing(),
+        state="failed",
         blocked=BOMB,
     ),
     Program(
@@ -742,6 +910,22 @@ def test_only_agents_with_guards_hold_their_text(middleware, holds):
     assert adapt(inside).holds_text is holds
 
 
+@pytest.mark.parametrize(
+    ("edges", "holds"),
+    [({"route": refuse}, True), ({"route": fail}, False), ({"before": refuse}, False)],
+)
+def test_edges_hold_the_text_if_they_reject_it(edges, holds):
+    assert adapt(with_edges(**edges)).holds_text is holds
+
+
+def test_a_graph_that_checks_what_ainvoke_returns_is_refused():
+    graph = line(says("hi"))
+    own = type("Own", (type(graph),), {"ainvoke": lambda self, *args: None})
+    graph.__class__ = own
+    with pytest.raises(TargetError, match="Own overrides how a graph is invoked"):
+        adapt(graph)
+
+
 def two_agents():
     plain, guarded = agent("draft"), agent(BOMB, middleware=[guard_model])
 
@@ -750,6 +934,16 @@ def two_agents():
         return {"messages": (await guarded.ainvoke(state))["messages"][-1:]}
 
     return line(speak)
+
+
+class Callable:
+    """A node."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    async def __call__(self, state):
+        return {"messages": (await self.inner.ainvoke(state))["messages"][-1:]}
 
 
 class Desk:
@@ -797,6 +991,14 @@ def asking_agent():
         workflow_of_two,
         asking_agent,
         lambda: adapt(Desk().graph(), stream_nodes=["speak"]),
+        lambda: adapt(
+            StateGraph(MessagesState)
+            .add_node("speak", Callable(agent(BOMB, middleware=[guard_model])))
+            .add_edge(START, "speak")
+            .compile(),
+            stream_nodes=["speak"],
+        ),
+        lambda: node_that_asks_others(agent=agent(BOMB, middleware=[guard_model])),
         lambda: adapt(
             StateGraph(MessagesState)
             .add_node("a", agent(BOMB, middleware=[guard_model], checkpointer=False))

@@ -31,6 +31,7 @@ from a2a_adapters_langchain.serving.guards import (
     Guards,
     checks_arguments,
     guards_of,
+    has_strict_callbacks,
     waiting_calls,
 )
 from a2a_adapters_langchain.serving.input import graph_input
@@ -39,7 +40,7 @@ from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import FINISHED, RunStart, has_run_nodes, resumed_start
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
-from a2a_adapters_langchain.serving.schema import output_schema
+from a2a_adapters_langchain.serving.schema import checks_whole_answers, output_schema
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch
 
@@ -84,8 +85,8 @@ class GraphAdapter(Adapter):
         fetch: See `Adapter.fetch`.
 
     Raises:
-        TargetError: The graph's checkpointer has no async methods, a node does not exist, or the
-            graph requires a context and `context` is missing.
+        TargetError: The graph's checkpointer has no async methods, a node does not exist, the graph
+            requires a context and `context` is missing, or its class overrides `ainvoke` only.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -103,6 +104,7 @@ class GraphAdapter(Adapter):
         fetch: OutboundPolicy | None = None,
     ) -> None:
         self.fetch = fetch
+        _refuse_unstreamed_checks(graph)
         if context is None:
             _refuse_missing_context(graph)
         self._make_config = config
@@ -119,7 +121,7 @@ class GraphAdapter(Adapter):
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
         self._waits = waiting_calls(graph, self._guards)
         self._shows_arguments = not checks_arguments(graph)
-        self.holds_text = self._is_answer is not None and self._guards is Guards.UNSTREAMED
+        self.holds_text = self._is_answer is not None and self._guards.hold_text
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
@@ -217,8 +219,10 @@ class GraphAdapter(Adapter):
             guards = guards_of(thread.graph, with_tools=self._has_chosen_nodes)
             waits = waiting_calls(thread.graph, guards)
             shows = not checks_arguments(thread.graph)
-            if guards is Guards.WHOLE or (guards is Guards.UNSTREAMED and not self.holds_text):
-                is_answer = None
+        if has_strict_callbacks(thread.config):
+            guards = guards.or_refusing()
+        if guards is Guards.WHOLE or (guards.hold_text and not self.holds_text):
+            is_answer = None
         return GraphRun(
             start,
             is_answer,
@@ -227,7 +231,7 @@ class GraphAdapter(Adapter):
             earlier=TaskSoFar.of(request),
             # The state alone tells which text of an unseen graph its guards have accepted.
             keeps_all=self._has_chosen_nodes and guards is not Guards.UNSTREAMED,
-            is_guarded=guards is not Guards.NONE,
+            is_guarded=guards not in (Guards.NONE, Guards.REFUSING),
             is_checked=guards is Guards.STREAMED and is_answer is not None,
         )
 
@@ -268,6 +272,14 @@ def _forgets(graph: Any) -> bool:
         return False
     bound = next(iter(graph.nodes.values())).bound
     return "previous" not in getattr(bound, "func_accepts", ())
+
+
+def _refuse_unstreamed_checks(graph: Any) -> None:
+    if checks_whole_answers(graph):
+        raise TargetError(
+            f"{type(graph).__name__} overrides how a graph is invoked, but not how it streams, "
+            "which the server uses: check the answer in a node, or override astream, too"
+        )
 
 
 def _refuse_missing_context(graph: Any) -> None:

@@ -2,30 +2,41 @@
 
 That is the middleware of `create_agent` with the hooks `after_model`, `after_agent` and
 `wrap_model_call`. The middleware of LangChain, deepagents and langchain-anthropic does not change
-text, except for `PIIMiddleware`; all other middleware may. So may chat models of your own.
+text, except for `PIIMiddleware`; all other middleware may. So may models and other runnables of
+your own. Callbacks, functions that text passes through, and edges may refuse it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
-from functools import cache, partial
-from types import CodeType, FunctionType, MethodType
-from typing import Any
+from functools import cache
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
+from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables.base import RunnableBindingBase
 
 from a2a_adapters import BlockedError
-from a2a_adapters_langchain.serving.schema import checks_whole_answers, is_graph, is_remote
+from a2a_adapters_langchain.serving.references import (
+    cells_of,
+    is_of_create_agent,
+    is_set,
+    reachable,
+)
+from a2a_adapters_langchain.serving.schema import checks_whole_answers, is_graph
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
 _DECORATED = "langchain.agents.middleware.types"
 """The module of middleware that LangChain's decorators make from functions of the user."""
 
-_MOST_OBJECTS = 10_000
-"""The most objects to look at in search of graphs."""
+_START = "__start__"
+"""The node before the first one."""
 
 _HOOKS = (".after_model", ".after_agent")
 _BEFORE = ".before_model"
@@ -46,10 +57,21 @@ class Guards(Enum):
     """Nothing changes or blocks what a model has written."""
     STREAMED = auto()
     """All of them check text while it is streamed, by their stream transformers."""
+    REFUSING = auto()
+    """Something may refuse complete messages, but changes none."""
     UNSTREAMED = auto()
     """Some of them check complete messages only."""
     WHOLE = auto()
-    """A model of your own checks its answers only if it does not stream."""
+    """A runnable of your own checks its answers only if it does not stream."""
+
+    @property
+    def hold_text(self) -> bool:
+        """Whether text waits for the end of the run."""
+        return self in (Guards.REFUSING, Guards.UNSTREAMED)
+
+    def or_refusing(self) -> Guards:
+        """Return these guardrails, with something that may refuse complete messages."""
+        return {Guards.NONE: Guards.REFUSING, Guards.STREAMED: Guards.UNSTREAMED}.get(self, self)
 
 
 def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
@@ -59,15 +81,65 @@ def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
         graph: The graph.
         with_tools: Whether to look at the graphs that its tools call, too.
     """
-    found = _reachable(graph, with_tools=with_tools)
+    found = reachable(graph, with_tools=with_tools)
     if any(map(checks_whole_answers, found)):
         return Guards.WHOLE
-    own, *inner = map(_guards, found)
+    guards = _of_middleware(filter(is_graph, found))
+    return guards.or_refusing() if any(map(_may_refuse, found)) else guards
+
+
+def _of_middleware(graphs: Iterable[Any]) -> Guards:
+    """Return the guardrails in the middleware of a graph, and of the graphs within it."""
+    own, *inner = map(_guards, graphs)
     if any(inner):
         return Guards.UNSTREAMED  # LangGraph applies the transformers of the outer graph only
     if not own:
         return Guards.NONE
     return Guards.STREAMED if all(map(_checks_stream, own)) else Guards.UNSTREAMED
+
+
+def guards_of_runnable(runnable: Any) -> Guards:
+    """Return the guardrails of a runnable, and of those that it refers to, without graphs."""
+    found = reachable(runnable)
+    if any(map(checks_whole_answers, found)):
+        return Guards.WHOLE
+    return Guards.REFUSING if any(map(_may_refuse, found)) else Guards.NONE
+
+
+def has_strict_callbacks(config: RunnableConfig) -> bool:
+    """Whether exceptions of callbacks in a configuration end the run."""
+    return _are_strict(config.get("callbacks"))
+
+
+def _are_strict(callbacks: Any) -> bool:
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
+    return any(each.raise_error for each in handlers or ())
+
+
+def _may_refuse(value: Any) -> bool:
+    """Whether something may raise when a model has completed a message."""
+    if isinstance(value, BaseLanguageModel):
+        return _are_strict(value.callbacks)
+    if isinstance(value, RunnablePassthrough):
+        return bool(value.func or value.afunc)
+    if not (is_graph(value) or isinstance(value, RunnableBindingBase)):
+        return False
+    strict = _are_strict((value.config or {}).get("callbacks"))
+    return strict or any(map(_names_rejection, _edges(value)))
+
+
+def _edges(graph: Any) -> Iterator[object]:
+    """Yield the functions that choose the successor of a node, after which text may be sent."""
+    branches = getattr(getattr(graph, "builder", None), "branches", {})
+    for node, known in branches.items():
+        if node != _START:
+            yield from (branch.path for branch in known.values())
+
+
+def _names_rejection(edge: object) -> bool:
+    """Whether code names `BlockedError`; other exceptions of edges are failures."""
+    kinds = (each for each in reachable(edge) if isinstance(each, type))
+    return any(issubclass(each, BlockedError) for each in kinds)
 
 
 def waiting_calls(graph: Any, guards: Guards) -> Callable[[tuple[str, ...]], bool]:
@@ -100,7 +172,7 @@ def _changes_results(graph: Any) -> bool:
 
 def checks_arguments(graph: Any) -> bool:
     """Whether hooks around tools may change or refuse the arguments that a model has written."""
-    graphs = filter(is_graph, _reachable(graph, with_tools=False))
+    graphs = filter(is_graph, reachable(graph))
     return any(_wraps_tools(node.bound) for each in graphs for node in each.nodes.values())
 
 
@@ -115,77 +187,14 @@ def blocked(error: BaseException) -> BlockedError | None:
     return BlockedError() if type(error).__name__ in _BLOCKING else None
 
 
-def _reachable(graph: Any, *, with_tools: bool) -> list[Any]:
-    """Return a graph, and all graphs and models with checks that its nodes refer to.
-
-    LangGraph's `get_subgraphs` yields one graph for each node at most.
-    """
-    found: list[Any] = []
-    todo: list[Any] = [graph]
-    seen: dict[int, object] = {}
-    while todo and len(seen) < _MOST_OBJECTS:
-        value = todo.pop(0)
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        if is_graph(value) and not is_remote(value):
-            found.append(value)
-            nodes = (node.bound for node in value.nodes.values())
-            todo += [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
-        elif checks_whole_answers(value):
-            found.append(value)
-        else:
-            todo += _referred(value, with_tools=with_tools)
-    return found
-
-
-def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
-    """Return what a node, or something that it refers to, may call."""
-    if isinstance(value, MethodType):
-        return [value.__func__, *vars(value.__self__).values()] if _has_vars(value) else ()
-    if isinstance(value, FunctionType):
-        if with_tools or not _is_of_create_agent(value):  # which refers to the tools
-            return _captured(value)
-        return [cell.cell_contents for name, cell in _cells(value) if name == "model"]
-    if isinstance(value, partial):
-        return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, Mapping):
-        return list(value.values())
-    if isinstance(value, list | tuple | set | frozenset):
-        return list(value)
-    is_tool = isinstance(value, BaseTool)
-    if isinstance(value, Runnable) and not isinstance(value, BaseLanguageModel):
-        return list(vars(value).values()) if with_tools or not is_tool else ()
-    return ()
-
-
-def _has_vars(method: MethodType) -> bool:
-    return hasattr(method.__self__, "__dict__") and not isinstance(method.__self__, type)
-
-
-def _captured(function: FunctionType) -> list[Any]:
-    """Return the variables of enclosing scopes and of its module that a function names."""
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)]
-    codes = [function.__code__]
-    for code in codes:
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    names = {name for code in codes for name in code.co_names}
-    known = function.__globals__
-    return [*cells, *(known[name] for name in sorted(names) if name in known)]
-
-
 def _guards(graph: Any) -> list[object]:
     """Return the middleware of an agent that may change text; None stands for an unknown one."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
     found = [_middleware_of(bound) for name, bound in nodes.items() if name.endswith(_HOOKS)]
     function = getattr(nodes.get("model"), "afunc", None)
-    if isinstance(function, FunctionType) and _is_of_create_agent(function):
+    if isinstance(function, FunctionType) and is_of_create_agent(function):
         found += _wrapping(function)
     return [each for each in found if _may_change(each)]
-
-
-def _is_of_create_agent(function: FunctionType) -> bool:
-    return function.__module__ == "langchain.agents.factory"
 
 
 def _middleware_of(node: Any) -> object:
@@ -202,7 +211,7 @@ def _wrapping(function: FunctionType) -> Iterator[object]:
     if _MODEL_HANDLER not in function.__code__.co_freevars:
         yield None
         return
-    yield from _composed(dict(_cells(function))[_MODEL_HANDLER].cell_contents, "wrap_model_call")
+    yield from _composed(dict(cells_of(function))[_MODEL_HANDLER].cell_contents, "wrap_model_call")
 
 
 def _composed(hook: object, name: str) -> Iterator[object]:
@@ -219,19 +228,7 @@ def _composed(hook: object, name: str) -> Iterator[object]:
         elif isinstance(value, list | tuple):
             todo += value
         elif isinstance(value, FunctionType):
-            todo += [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]
-
-
-def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Return the names and cells of the variables of enclosing scopes."""
-    return zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-
-
-def _is_set(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
+            todo += [cell.cell_contents for cell in value.__closure__ or () if is_set(cell)]
 
 
 def _checks_stream(middleware: object) -> bool:

@@ -17,6 +17,11 @@ from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
 from a2a_adapters_langchain.serving.config import MakeConfig, run_config
 from a2a_adapters_langchain.serving.content import message_extras, outputs
+from a2a_adapters_langchain.serving.guards import (
+    Guards,
+    guards_of_runnable,
+    has_strict_callbacks,
+)
 from a2a_adapters_langchain.serving.input import runnable_input
 from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
@@ -24,7 +29,6 @@ from a2a_adapters_langchain.serving.schema import (
     all_steps,
     answers_whole,
     blocks_only,
-    checks_whole_answers,
     declared_schema,
     is_graph,
     is_model,
@@ -89,9 +93,11 @@ class RunnableAdapter(Adapter):
         self._make_config = config
         self.blocks = any(blocks_only(step) for step in all_steps(runnable))
         self._schema = declared_schema(runnable)
-        self._is_whole = output is not None or answers_whole(runnable)
-        checks = any(map(checks_whole_answers, all_steps(runnable)))  # `astream_events` streams
-        self._has_progress = not checks and not is_model(runnable)
+        guards = guards_of_runnable(runnable)
+        checks = guards is Guards.WHOLE
+        self._is_whole = output is not None or checks or answers_whole(runnable)
+        self.holds_text = guards is Guards.REFUSING and not self._is_whole
+        self._has_progress = not (checks or is_model(runnable))  # `astream_events` streams
         self._tries_again = tries_again(runnable)
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
@@ -120,9 +126,10 @@ class RunnableAdapter(Adapter):
         chain = self._runnable
         if self.blocks:
             chain = InThreads(chain, request.task_id)
+        is_whole = self._is_whole or (not self.holds_text and has_strict_callbacks(config))
         if request.wants_progress and self._has_progress:
-            return self._run_with_progress(chain, value, config, watch)
-        if self._is_whole:
+            return self._run_with_progress(chain, value, config, watch, is_whole=is_whole)
+        if is_whole:
             return self._run_whole(chain, value, config, watch)
         return self._run(chain, value, config, watch)
 
@@ -155,14 +162,20 @@ class RunnableAdapter(Adapter):
             yield event
 
     async def _run_with_progress(
-        self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
+        self,
+        chain: AnyRunnable,
+        value: object,
+        config: RunnableConfig,
+        watch: RunWatch,
+        *,
+        is_whole: bool,
     ) -> _Events:
         """Run with `astream_events`, which is slower, for clients that follow the progress."""
         answer = Answer()
         result: object = None
         root = ""
         # `astream_events` streams all steps, and graphs stream something else than they return.
-        source = RunnableLambda(chain.ainvoke) if self._is_whole else chain
+        source = RunnableLambda(chain.ainvoke) if is_whole else chain
         events = cast(
             "AsyncGenerator[StreamEvent]",
             source.astream_events(value, config, version="v2"),
@@ -179,9 +192,9 @@ class RunnableAdapter(Adapter):
                         if event["event"].endswith("_end"):
                             result = event["data"].get("output")
                         chunk = event["data"].get("chunk")
-                        if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
+                        if chunk is not None and not is_whole and (text := answer.add(chunk)):
                             yield TextDelta(text)
-                rest = self._whole(result) if self._is_whole else answer.rest(self._schema)
+                rest = self._whole(result) if is_whole else answer.rest(self._schema)
             except Exception:
                 if not self._tries_again:
                     raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, get_type_hints
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel, BaseLLM
@@ -31,6 +31,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from typing_extensions import is_typeddict
 
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.plugin import overrides
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -224,23 +225,26 @@ def is_model(runnable: AnyRunnable) -> bool:
     return isinstance(unwrapped(runnable), BaseLanguageModel)
 
 
+PACKAGES = ("langchain", "langgraph", "deepagents", "a2a_adapters_langchain")
+"""How the names of modules begin that are not the user's."""
+
 _WHOLE_CALLS = ("_generate", "_agenerate", "invoke", "ainvoke")
-_STREAMS = ("_stream", "_astream", "stream", "astream")
+_STREAMS = ("_stream", "_astream", "stream", "astream", "transform", "atransform")
 
 
 def checks_whole_answers(runnable: object) -> bool:
-    """Whether this is a model of your own that changes its answers only if it does not stream."""
-    kind = type(runnable)
-    if not isinstance(runnable, BaseLanguageModel) or kind.__module__.startswith("langchain"):
-        return False
-    whole, streamed = _newest(kind, _WHOLE_CALLS), _newest(kind, _STREAMS)
-    can_stream = streamed not in (BaseChatModel, BaseLLM)
-    return can_stream and whole is not streamed and issubclass(whole, streamed)
+    """Whether a class of your own changes the answers of a runnable only if it does not stream."""
+    return (
+        isinstance(runnable, Runnable)
+        and _streams(type(runnable))
+        and any(overrides(runnable, name, PACKAGES, unless=_STREAMS) for name in _WHOLE_CALLS)
+    )
 
 
-def _newest(kind: type, names: Sequence[str]) -> type:
-    """Return the most derived class that defines one of these methods."""
-    return next(each for each in kind.__mro__ if not vars(each).keys().isdisjoint(names))
+def _streams(kind: type) -> bool:
+    """Whether a class of runnables has a stream that is not just its answer as a whole."""
+    newest = next(each for each in kind.__mro__ if not vars(each).keys().isdisjoint(_STREAMS))
+    return newest not in (BaseChatModel, BaseLLM, Runnable)
 
 
 def blocks_only(runnable: AnyRunnable) -> bool:
@@ -252,11 +256,10 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     """Whether the answer comes as a whole, so that streaming is useless.
 
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
-    updates of their state, which are not what `invoke` returns or passes to the next step. Streams
-    of models that check whole answers are not checked.
+    updates of their state, which are not what `invoke` returns or passes to the next step.
     """
     steps = all_steps(runnable)
-    if any(map(is_graph, steps)) or any(map(checks_whole_answers, steps)):
+    if any(map(is_graph, steps)):
         return True
     last = steps[-1]
     if isinstance(last, RunnableLambda):

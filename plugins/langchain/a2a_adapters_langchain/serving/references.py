@@ -1,0 +1,180 @@
+"""Finds what a runnable, and the code that it runs, refers to.
+
+LangGraph's `get_subgraphs` yields one graph for each node at most. Agents and models are also in
+variables that a function names, in attributes of these, in other functions, lists and mappings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+
+from a2a_adapters_langchain.serving.schema import PACKAGES, is_graph
+
+_MOST_OBJECTS = 10_000
+"""The most objects to look at."""
+
+
+def reachable(value: object, *, with_tools: bool = False) -> list[Any]:
+    """Return a value, and all that it refers to, nearest first.
+
+    Args:
+        value: A runnable, or a function.
+        with_tools: Whether to look at what tools refer to, too.
+    """
+    todo: list[Any] = [value]
+    seen: dict[object, object] = {}
+    for each in todo:  # it grows
+        key = _identity(each)
+        if key not in seen and len(seen) < _MOST_OBJECTS:
+            seen[key] = each
+            todo += _referred(each, with_tools=with_tools)
+    return list(seen.values())
+
+
+def _identity(value: object) -> object:
+    """Return what identifies a value; Python makes bound methods whenever they are read."""
+    if isinstance(value, MethodType):
+        return id(value.__func__), id(value.__self__)
+    return id(value)
+
+
+def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
+    """Return what a node, or something that it refers to, may call."""
+    if isinstance(value, MethodType):
+        return [*_captured(value.__func__, value.__self__), *_attributes(value.__self__)]
+    if isinstance(value, FunctionType):
+        if with_tools or not is_of_create_agent(value):  # which refers to the tools
+            return _captured(value)
+        return [cell.cell_contents for name, cell in cells_of(value) if name == "model"]
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    if isinstance(value, Runnable):
+        return _parts(value, with_tools=with_tools)
+    call = _call_of(value)
+    return [MethodType(call, value)] if call else ()
+
+
+def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:
+    if isinstance(runnable, BaseLanguageModel):
+        return ()
+    if is_graph(runnable):
+        nodes = [node.bound for node in runnable.nodes.values()]
+        return [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
+    return _attributes(runnable) if with_tools or not isinstance(runnable, BaseTool) else ()
+
+
+def _attributes(owner: object) -> Iterable[Any]:
+    """Return the values of an object's attributes."""
+    return () if isinstance(owner, type) else list(getattr(owner, "__dict__", {}).values())
+
+
+def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
+    """Return the variables that a function names, and those of their attributes that it names.
+
+    Of the code that it calls, that of other installed packages is left out.
+
+    Args:
+        function: The function.
+        owner: The object whose method it is.
+    """
+    if not isinstance(function, FunctionType):  # it is written in C
+        return []
+    cells = [cell.cell_contents for _, cell in cells_of(function) if is_set(cell)]
+    known = function.__globals__
+    home = known.get("__name__", "")
+    if home.startswith(PACKAGES):
+        return cells
+    names = sorted(_names_in(function.__code__))
+    found = [owner, *cells, *(function.__defaults__ or ())]
+    found += [*(function.__kwdefaults__ or {}).values()]
+    found += [known[name] for name in names if name in known]
+    seen: set[int] = set()
+    for each in found:  # it grows: `deps.inner.agent`
+        if id(each) not in seen and _has_attributes(each):
+            seen.add(id(each))
+            found += [_attribute(each, name) for name in names]
+    return [*cells, *(each for each in found if not _is_foreign(each, home))]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names of global variables and attributes in a function, and in those within it."""
+    within = (each for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*map(_names_in, within))
+
+
+def _has_attributes(value: object) -> bool:
+    """Whether attributes of a value may be what a function calls."""
+    if isinstance(value, ModuleType):
+        return not _is_installed(_package(value.__name__))
+    is_known = isinstance(value, Runnable | FunctionType | MethodType | partial)
+    return not is_known and type(value).__module__ != "builtins"
+
+
+def _attribute(owner: object, name: str) -> object:
+    """Return an attribute without running code; a method or property as a bound method."""
+    found = inspect.getattr_static(owner, name, None)
+    if isinstance(found, MemberDescriptorType):  # of a class with `__slots__`
+        return getattr(owner, name, None)
+    if isinstance(found, property):
+        found = found.fget
+    is_method = isinstance(found, FunctionType) and not isinstance(owner, ModuleType)
+    return MethodType(found, owner) if is_method else found
+
+
+def _is_foreign(value: object, home: str) -> bool:
+    """Whether a value is code of an installed package, other than that of a module."""
+    code = value if isinstance(value, FunctionType | MethodType) else _call_of(value)
+    if code is None or isinstance(value, Runnable):
+        return False
+    package = _package(code.__module__ or "")
+    return package != _package(home) and _is_installed(package)
+
+
+def _call_of(value: object) -> FunctionType | None:
+    """Return the function that runs if an object is called."""
+    call = inspect.getattr_static(type(value), "__call__", None)
+    return call if isinstance(call, FunctionType) else None
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    if package in sys.stdlib_module_names:
+        return True
+    module = sys.modules.get(package)
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return any("-packages" in place for place in places if place)
+
+
+def is_of_create_agent(function: FunctionType) -> bool:
+    """Whether LangChain has made a function for a node of `create_agent`."""
+    return function.__module__ == "langchain.agents.factory"
+
+
+def cells_of(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the names and cells of the variables of enclosing scopes."""
+    return zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+
+
+def is_set(cell: Any) -> bool:
+    """Whether a cell has a value."""
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
