@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import replace as replaced
 
 import pytest
 from a2a_adapters_pydantic_ai import adapt
 from pydantic import BaseModel
 from pydantic_ai import (
+    Agent,
     BinaryImage,
     DeferredToolRequests,
     FilePart,
     ModelResponse,
     ModelRetry,
+    PartEndEvent,
     RetryModelRequest,
     TextOutput,
     TextPart,
@@ -23,9 +26,11 @@ from pydantic_ai.capabilities import (
     AbstractCapability,
     Hooks,
     ModelFallback,
+    ProcessEventStream,
     RaiseContentFilterError,
     SelectModel,
     WrapperCapability,
+    on_event,
 )
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.models import CompletedStreamedResponse
@@ -156,6 +161,41 @@ class GuardedRuns(WrapperAgent):
         result = await super().run(*args, **options)
         result.output = REFUSAL if BOMB in result.output else result.output
         return result
+
+
+class GuardedIteration(Agent):
+    """Replaces what a run returns where the run is made."""
+
+    @asynccontextmanager
+    async def iter(self, *args, **options):
+        async with super().iter(*args, **options) as run:
+            yield run
+        if BOMB in run.result.output:
+            run.result.output = REFUSAL
+
+
+async def no_bomb_in_events(ctx, event):
+    if isinstance(event, PartEndEvent) and is_blocked(ModelResponse([event.part])):
+        raise BlockedError
+
+
+async def no_bomb_in_stream(ctx, *, stream):
+    async for event in stream:
+        await no_bomb_in_events(ctx, event)
+        yield event
+
+
+async def no_bomb_at_the_end(ctx, stream):
+    async for event in stream:
+        await no_bomb_in_events(ctx, event)
+
+
+class Listening(AbstractCapability):
+    """Blocks what must not be said by a method for events."""
+
+    @on_event
+    async def _check(self, ctx, event: PartEndEvent):
+        await no_bomb_in_events(ctx, event)
 
 
 class GuardOfRuns(AbstractCapability):
@@ -348,6 +388,27 @@ PROGRAMS = [
         bare=nothing,
         state="rejected",
         blocked=BOMB,
+    ),
+    *(
+        Program(
+            name=f"{name} blocks",
+            target=lambda guard=guard: agent(["hm", f"this is {BOMB}"], capabilities=[guard()]),
+            bare=nothing,
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, guard in (
+            ("a hook of events", lambda: Hooks(event=no_bomb_in_events)),
+            ("a hook of streams", lambda: Hooks(run_event_stream=no_bomb_in_stream)),
+            ("a reader of streams", lambda: ProcessEventStream(no_bomb_at_the_end)),
+            ("a method for events", Listening),
+        )
+    ),
+    Program(
+        name="a class replaces where the run is made",
+        target=lambda: GuardedIteration(whole(f"this is {BOMB}")),
+        bare=run,
+        **KEPT,
     ),
     Program(
         name="a capability replaces",

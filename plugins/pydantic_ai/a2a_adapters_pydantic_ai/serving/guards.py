@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic_ai import (
+    AgentStreamEvent,
     FallbackExceptionGroup,
+    FinalResultEvent,
     NativeOutput,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
     PromptedOutput,
     RetryModelRequest,
     TextOutput,
+    TextPart,
+    TextPartDelta,
     ToolOutput,
 )
 from pydantic_ai.agent import AbstractAgent, WrapperAgent
 from pydantic_ai.capabilities import (
     AbstractCapability,
     DynamicCapability,
-    Hooks,
     ModelFallback,
+    ProcessEventStream,
     RaiseContentFilterError,
     WrapperCapability,
 )
@@ -25,6 +32,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, DynamicToolset, WrapperToolset
 
+from a2a_adapters.plugin import overrides
 from a2a_adapters_pydantic_ai.serving.failures import is_of_model
 from a2a_adapters_pydantic_ai.serving.whole import judges, models_in
 
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
 _ON_RESPONSES = (
     "after_model_request", "wrap_model_request", "on_model_request_error",
     "before_node_run", "after_node_run", "wrap_node_run", "on_node_run_error",
+    "wrap_run_event_stream",  # which may raise at its end
 )  # fmt: skip
 _ON_CALLS = (
     "before_tool_validate", "after_tool_validate", "wrap_tool_validate", "on_tool_validate_error",
@@ -45,6 +54,13 @@ _ON_OUTPUT = (
     "wrap_output_process", "on_output_process_error", "after_run", "wrap_run", "on_run_error",
     "for_run",  # returns another capability, which is not known before
 )  # fmt: skip
+_EVENTS_OF_TEXT: tuple[AgentStreamEvent, ...] = (
+    PartStartEvent(index=0, part=TextPart("")),
+    PartDeltaEvent(index=0, delta=TextPartDelta("")),
+    PartEndEvent(index=0, part=TextPart("")),
+    FinalResultEvent(tool_name=None, tool_call_id=None),
+)
+_PACKAGES = ("pydantic_ai.", "a2a_adapters_pydantic_ai.")
 
 
 def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
@@ -56,7 +72,7 @@ def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
 
 def checks_responses(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent may change or refuse each response of its model."""
-    return any(_overrides(each, _ON_RESPONSES) for each in _parts(agent))
+    return any(_overrides(each, _ON_RESPONSES) or _sees_text(each) for each in _parts(agent))
 
 
 def validates_output(agent: AbstractAgent[Any, Any]) -> bool:
@@ -128,38 +144,32 @@ def _toolsets(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractTool
 
 def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
     """Whether a toolset of your own wraps the calls of another, or of its base class."""
-    if isinstance(toolset, DynamicToolset) or "call_tool" in vars(toolset):
-        return True  # a function makes it for each run, or it was set on an object
-    definers = [each for each in type(toolset).__mro__ if "call_tool" in vars(each)]
-    definers.remove(AbstractToolset)
-    return len(definers) > 1 and not definers[0].__module__.startswith("pydantic_ai.")
+    # A function makes a dynamic one for each run.
+    return isinstance(toolset, DynamicToolset) or overrides(
+        toolset, "call_tool", _PACKAGES, interfaces=[AbstractToolset]
+    )
 
 
 def _changes_runs(agent: AbstractAgent[Any, Any]) -> bool:
-    """Whether an agent around another, or of another kind, may change the result of a run."""
-    kind = type(agent)
-    if "run" in vars(agent):  # it may be set on an object, too
-        return True
-    if not kind.__module__.startswith("pydantic_ai."):
-        is_wrapper = isinstance(agent, WrapperAgent)
-        if kind.run is not AbstractAgent.run or (is_wrapper and kind.iter is not WrapperAgent.iter):
-            return True
-    return isinstance(agent, WrapperAgent) and _changes_runs(agent.wrapped)
+    """Whether a class of agents of your own, or an object, may change the result of a run."""
+    return (
+        overrides(agent, "run", _PACKAGES)
+        or overrides(agent, "run_stream_events", _PACKAGES)
+        or overrides(agent, "iter", _PACKAGES, interfaces=[AbstractAgent])
+        or (isinstance(agent, WrapperAgent) and _changes_runs(agent.wrapped))
+    )
+
+
+def _sees_text(capability: AbstractCapability[Any]) -> bool:
+    """Whether a capability gets the events of a text, upon which it may raise."""
+    is_reader = isinstance(capability, ProcessEventStream)
+    return is_reader or any(map(capability.listens_to, _EVENTS_OF_TEXT))
 
 
 def _overrides(capability: AbstractCapability[Any], hooks: tuple[str, ...]) -> bool:
-    kind = type(capability)
-    if kind is RaiseContentFilterError:
-        return hooks is _ON_RESPONSES
-    if kind is DynamicCapability:  # a function makes it for each run
+    if isinstance(capability, RaiseContentFilterError) and hooks is _ON_RESPONSES:
         return True
-    bases = (Hooks, WrapperCapability, AbstractCapability)
-    base = next(base for base in bases if issubclass(kind, base))
-    if base is AbstractCapability and kind.__module__.startswith("pydantic_ai."):
-        return False  # the framework's own only observe, or act before the model
+    if isinstance(capability, DynamicCapability):  # a function makes it for each run
+        return True
     registered = getattr(capability, "_registry", {})  # of `Hooks`, without a public name
-    own = getattr(capability, "__dict__", {})  # hooks may be set on an object, too
-    return any(
-        getattr(kind, hook) is not getattr(base, hook) or hook in registered or hook in own
-        for hook in hooks
-    )
+    return any(hook in registered or overrides(capability, hook, _PACKAGES) for hook in hooks)

@@ -10,6 +10,8 @@ from pydantic_ai.models import CompletedStreamedResponse, Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from a2a_adapters.plugin import overrides
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
@@ -62,12 +64,5 @@ def judges(predicates: Any) -> bool:
 
 
 def _judges_whole(model: Model[Any]) -> bool:
-    kind = type(model)
-    if "request" in vars(model) and "request_stream" not in vars(model):
-        return True  # it was set on an object
-    overrides = _definer(kind, "request_stream") in _definer(kind, "request").__mro__[1:]
-    return overrides or judges(getattr(model, "_predicates", None))
-
-
-def _definer(kind: type, name: str) -> type:
-    return next(each for each in kind.__mro__ if name in vars(each))
+    checks = overrides(model, "request", "pydantic_ai.", unless=["request_stream"])
+    return checks or judges(getattr(model, "_predicates", None))
