@@ -10,7 +10,7 @@ from crewai import Agent, Crew, Task
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
 from crewai.tools import BaseTool
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from a2a_adapters import File, Text
 from tests.plugins.crewai.support import Call, Scripted, agent, openai_model, task, tool_call
@@ -237,6 +237,60 @@ class Decorated(Flow):
         return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
 
 
+class CheckedCrew(Crew):
+    """Replaces what a kickoff returns."""
+
+    def kickoff(self, *args, **kwargs):
+        return redact(super().kickoff(*args, **kwargs))
+
+
+class Desk:
+    """Replaces what a crew returns, and is none."""
+
+    def kickoff(self):
+        return redact(crew(BLOCKED).kickoff(inputs={"topic": "x"}))
+
+    async def akickoff(self):
+        return redact(await crew(BLOCKED).akickoff(inputs={"topic": "x"}))
+
+
+class ByCheckedCrew(Flow):
+    @start()
+    def write(self):
+        writer = speaker(BLOCKED)
+        return CheckedCrew(agents=[writer], tasks=[task(writer)]).kickoff(inputs={"topic": "x"}).raw
+
+
+class ByDesk(Flow):
+    @start()
+    def write(self):
+        return Desk().kickoff().raw
+
+
+class ByAsyncDesk(Flow):
+    @start()
+    async def write(self):
+        return (await Desk().akickoff()).raw
+
+
+class Strict(BaseModel, validate_assignment=True):
+    text: str = ""
+
+    @field_validator("text")
+    @classmethod
+    def check(cls, text):
+        check_text(text)
+        return text
+
+
+class Validated(Flow[Strict]):
+    @start()
+    def write(self):
+        result = crew(BLOCKED).kickoff(inputs={"topic": "x"})
+        self.state.text = result.raw
+        return result.raw
+
+
 class Parts(Flow):
     suppress_flow_events: bool = True
 
@@ -347,6 +401,10 @@ PROGRAMS = [
     program("a decorator that changes a text", lambda: Decorated, **REPLACED),
     program("a class of models", lambda: crew(BLOCKED, model=CheckedModel), **REPLACED),
     program("a class of models in a flow", lambda: ByCheckedModel, **REPLACED),
+    program("a class of crews in a flow", lambda: ByCheckedCrew, **REPLACED),
+    program("a class like a crew in a flow", lambda: ByDesk, **REPLACED),
+    program("an async class like a crew in a flow", lambda: ByAsyncDesk, **REPLACED),
+    program("a validator of a flow's state", lambda: Validated, **REJECTED),
     program("a class of agents", lambda: of_one(checked_agent()), **REPLACED),
     program("a class of agents in a flow", lambda: ByCheckedAgent, **REPLACED),
     program("a class of tasks", lambda: of_one(speaker(BLOCKED), CheckedTask), **REPLACED),

@@ -79,6 +79,7 @@ def is_guarded(part: object) -> bool:
             is_watched = part.after_kickoff_callbacks or part.task_callback or part.step_callback
             return bool(
                 is_watched
+                or _wraps_calls(part)
                 or any(map(is_guarded, part.tasks[-1:]))
                 or _may_change(part.manager_agent)
                 or _wraps_calls(part.manager_llm)

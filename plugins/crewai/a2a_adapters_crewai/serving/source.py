@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import TargetError
+from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
     from crewai import Flow
@@ -83,8 +84,8 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
             self.state.text = result.raw
             return result.raw
     """
-    if _overrides(type(flow)):
-        return frozenset()  # it may change the result
+    if _overrides(type(flow)) or _validates(flow) or _validates(flow.state):
+        return frozenset()  # it may change or refuse the result
     methods = flow.flow_definition().methods
     triggers = {name for method in methods.values() for name in _names(method.listen)}
     return frozenset(
@@ -108,6 +109,13 @@ def _overrides(kind: type[Flow[Any]]) -> bool:
         for name, member in vars(each).items()
         if not name.startswith("__")
     )
+
+
+def _validates(owner: object) -> bool:
+    """Return whether code runs if an attribute is set, such as a validator."""
+    config = getattr(owner, "model_config", {})
+    own_setter = overrides(owner, "__setattr__", ("crewai.", "pydantic."))
+    return own_setter or bool(config.get("validate_assignment"))
 
 
 def _names(condition: object) -> Iterator[str]:

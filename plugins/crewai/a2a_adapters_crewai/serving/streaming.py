@@ -22,7 +22,7 @@ when the next attempt starts. At the end, the answer is corrected to crewai's re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +43,13 @@ from crewai.events.types.llm_events import (
     LLMStreamChunkEvent,
 )
 from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
+from crewai.llms.base_llm import BaseLLM
 from crewai.tasks.conditional_task import ConditionalTask
 from crewai.utilities.i18n import I18N_DEFAULT
 
 from a2a_adapters import AgentEvent, Output, Text, TextDelta
 from a2a_adapters.plugin import AnswerText, ReasoningFilter
+from a2a_adapters_crewai.serving.callers import is_called_by
 from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
 
 _ANSWER = "Final Answer:"
@@ -98,7 +100,8 @@ class AnswerStream:
         self._is_sent = self._is_complete = False
         self._answering: Collection[str] = ()
         self._methods: list[str] = []
-        self._awaits_speaker = False
+        self._awaited_by: Callable[..., Any] | None = None
+        """The method of a flow whose first speaker has the answer, until it speaks."""
 
     def follow_crew(self, crew: Crew) -> None:
         """Stream the answer of a crew's last task, if that is safe."""
@@ -176,19 +179,26 @@ class AnswerStream:
         match event:
             case MethodExecutionStartedEvent(method_name=name) if not is_internal(source):
                 self._methods.append(name)
-                self._awaits_speaker = self._methods == [name] and name in self._answering
+                is_alone = self._methods == [name] and name in self._answering
+                self._awaited_by = getattr(type(source), name) if is_alone else None
                 self._speaker = None
             case MethodExecutionFinishedEvent(method_name=name) if name in self._methods:
                 self._methods.remove(name)
-                self._awaits_speaker, self._speaker = False, None
-            case CrewKickoffStartedEvent() if self._awaits_speaker:
-                self._awaits_speaker = False
+                self._awaited_by, self._speaker = None, None
+            case (
+                CrewKickoffStartedEvent() | LiteAgentExecutionStartedEvent() | LLMCallStartedEvent()
+            ) if self._awaited_by:
+                method, self._awaited_by = self._awaited_by, None
+                if is_called_by(method, source):
+                    self._follow_speaker(source)
+
+    def _follow_speaker(self, source: object) -> None:
+        match source:
+            case Crew():
                 self.follow_crew(source)
-            case LiteAgentExecutionStartedEvent() if self._awaits_speaker:
-                self._awaits_speaker = False
+            case Agent():
                 self.follow_agent(source)
-            case LLMCallStartedEvent() if self._awaits_speaker:
-                self._awaits_speaker = False
+            case BaseLLM():
                 self._speaker = _Speaker(is_model=True)
 
     def _add(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
