@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
@@ -113,6 +114,16 @@ class Strict(LlmAgent):
         async for event in super()._run_async_impl(ctx):
             if not event.partial and "bomb" in text_of(event):
                 event.content = model(Part(text=REFUSAL))
+            yield event
+
+
+class Manager(BaseAgent):
+    """Runs an agent that is not its sub-agent."""
+
+    inner: LlmAgent
+
+    async def _run_async_impl(self, ctx):
+        async for event in self.inner.run_async(ctx):
             yield event
 
 
@@ -296,6 +307,10 @@ PROGRAMS = [
         for name, target in (
             ("a callback changes a call", lambda: writer(before_tool_callback=change)),
             ("a callback answers a call", lambda: writer(before_tool_callback=answer_call)),
+            (
+                "a callback of an agent in an attribute changes a call",
+                lambda: Manager(name="manager", inner=writer(before_tool_callback=change)),
+            ),
             (
                 "a callback replaces the result of an agent for a single turn",
                 lambda: agent(

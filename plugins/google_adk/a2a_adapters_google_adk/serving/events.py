@@ -153,7 +153,7 @@ class RunEvents:
         unconfirmed = event.actions.requested_tool_confirmations
         for part in parts:
             if (call := part.function_call) and call.name not in ASKING:
-                arguments = None if changes_calls(self._runner) else call.args
+                arguments = None if changes_calls(self._runner, event.author) else call.args
                 yield from self._tools.started(call.id or "", call.name or "", arguments)
             if (result := part.function_response) and result.id not in unconfirmed:
                 response = result.response or {}

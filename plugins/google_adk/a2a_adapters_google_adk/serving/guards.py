@@ -39,10 +39,19 @@ def is_guarded(target: Target) -> bool:
     return _has_plugins(target, _ON_TEXT) or any(map(_changes_text, _nodes(root_of(target))))
 
 
-def changes_calls(target: Target) -> bool:
-    """Return whether callbacks may change the arguments of tools, or answer in their place."""
-    return _has_plugins(target, _ON_CALLS) or any(
-        isinstance(each, LlmAgent) and each.before_tool_callback for each in _nodes(root_of(target))
+def changes_calls(target: Target, author: str) -> bool:
+    """Return whether callbacks may change the arguments of tools, or answer in their place.
+
+    Args:
+        target: The target.
+        author: The agent that calls the tool. One that is not part of the target, such as in an
+            attribute of an agent, has unknown callbacks.
+    """
+    nodes = list(_nodes(root_of(target)))
+    return (
+        _has_plugins(target, _ON_CALLS)
+        or any(isinstance(each, LlmAgent) and each.before_tool_callback for each in nodes)
+        or all(getattr(each, "name", "") != author for each in nodes)
     )
 
 
