@@ -21,7 +21,7 @@ from autogen_agentchat.messages import (
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import Image, InMemoryStore
-from autogen_core.models import ChatCompletionClient, CreateResult
+from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
 from autogen_ext.models.cache import ChatCompletionCache
 from autogen_ext.models.replay import ReplayChatCompletionClient
 from PIL import Image as Picture
@@ -157,6 +157,15 @@ def guarded(kind=Guarded, client=None, name="helper"):
     return kind(name, client or model(f"this is {BOMB}"), model_client_stream=True)
 
 
+def thinking():
+    """Return a model that thinks of what must not be said."""
+    usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
+    said = CreateResult(
+        finish_reason="stop", content="a text", thought=BOMB, usage=usage, cached=False
+    )
+    return model(said)
+
+
 def no_weapons(messages):
     """Block the last message of a team."""
     if any(BOMB in message.to_text() for message in messages):
@@ -233,6 +242,7 @@ REJECTED = {"bare": returns(None), "state": "rejected", "blocked": BOMB}
 
 PROGRAMS = [
     program("a class of agents replaces", guarded, **KEPT),
+    program("a class of agents thinks", lambda: guarded(client=thinking()), **KEPT),
     program(
         "a class of agents replaces in a team",
         lambda: round_robin(agent("a draft", name="one"), guarded(name="two")),

@@ -149,6 +149,11 @@ PROGRAMS = [
         Program(name=name, target=target, bare=bare, blocked=BOMB, is_kept=is_kept)
         for name, target, is_kept in (
             ("an agent replaces its answer", lambda: guarded(Guarded, BOMB), True),
+            (
+                "an agent thinks",
+                lambda: guarded(Guarded, [{"thought": f"I know {BOMB}"}, "It rains."]),
+                False,
+            ),
             ("an agent asks its model again", lambda: guarded(Repeating, BOMB, REFUSAL), True),
             ("a member replaces its answer", lambda: team(guarded(Guarded, BOMB)), True),
             ("a step replaces a draft", lambda: Checked(BOMB, refuse), False),

@@ -257,13 +257,15 @@ class AutoGenAdapter(Adapter):
         ending = None
         if self._final == "last" and isinstance(runner, Team):
             ending = Ending(runner, known.start_state, seen=(*said, *messages))
+        is_checked = changes_messages(runner)
         turn.translator = Translator(
             runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
             wants_progress=turn.request.wants_progress,
             ending=ending,
-            streams=self.holds_text or not changes_messages(runner),
+            is_checked=is_checked,
+            streams=self.holds_text or not is_checked,
             usage=question.usage if question else (0, 0),
         )
         turn.translator.catch_up(said)

@@ -109,6 +109,8 @@ class Translator:
         final: The messages of a team that are its answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
+        is_checked: Whether something may change or block messages. Thoughts, which it does not see
+            in the form of a message, are then not reported.
         ending: Predicts the last message of a team, if that is the answer.
         streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
@@ -121,6 +123,7 @@ class Translator:
         final: Final,
         strip_terminate: bool,
         wants_progress: bool,
+        is_checked: bool = False,
         ending: Ending | None = None,
         streams: bool = True,
         usage: tuple[int, int] = (0, 0),
@@ -131,6 +134,7 @@ class Translator:
         self._inner = inner_names(runner)
         self._users = {m.name for m in runners_in(runner) if isinstance(m, UserProxyAgent)}
         self._wants_progress = wants_progress
+        self._is_checked = is_checked
         self._ending = ending
         self._streams = streams
         is_team = isinstance(runner, Team)
@@ -223,7 +227,8 @@ class Translator:
             return
         if isinstance(event, ToolCallRequestEvent):
             yield from self._before_call(event.source)
-        if self._wants_progress:
+        is_hidden = self._is_checked and isinstance(event, ThoughtEvent)
+        if self._wants_progress and not is_hidden:
             yield from progress_events(event)
 
     def _before_call(self, source: str) -> Iterator[AgentEvent]:

@@ -25,6 +25,7 @@ from a2a_adapters_llama_index.serving.targets import (
     changes_text,
     copied,
     describe,
+    has_own_agents,
     is_agent,
     last_steps,
 )
@@ -128,6 +129,7 @@ class LlamaIndexAdapter(Adapter):
         events = RunEvents(
             wants_progress=request.wants_progress,
             streaming=self._streaming(workflow),
+            shows_thoughts=not has_own_agents(workflow),
             tools=tools,
         )
         try:

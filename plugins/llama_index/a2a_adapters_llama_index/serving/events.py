@@ -40,6 +40,7 @@ class RunEvents:
         wants_progress: Whether the client follows the progress.
         streaming: The names of the steps whose text is streamed; None for agents, whose steps are
             not reported.
+        shows_thoughts: Whether thoughts of agents are reported.
         tools: Those that an earlier run reported.
     """
 
@@ -48,10 +49,12 @@ class RunEvents:
         *,
         wants_progress: bool,
         streaming: Collection[str] | None,
+        shows_thoughts: bool,
         tools: Mapping[str, str],
     ) -> None:
         self._wants_progress = wants_progress
         self._streaming = streaming
+        self._shows_thoughts = wants_progress and shows_thoughts
         self._calls = ToolCalls(tools)
         self.tools = dict(tools)
         self._working: set[tuple[str, str]] = set()
@@ -138,7 +141,7 @@ class RunEvents:
             yield TextDelta(text)
 
     def _thought(self, text: str | None) -> Iterator[AgentEvent]:
-        if text and self._wants_progress:
+        if text and self._shows_thoughts:
             yield Progress(text, {"kind": "thought"})
 
     def _reported(self, events: list[Any]) -> Iterator[AgentEvent]:

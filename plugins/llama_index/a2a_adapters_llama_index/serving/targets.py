@@ -49,6 +49,14 @@ def changes_text(workflow: Workflow) -> bool:
     return any(type(each) not in known for each in (*agents, *([workflow] if agents else [])))
 
 
+def has_own_agents(workflow: Workflow) -> bool:
+    """Whether a class derived from an agent of LlamaIndex may check what its model has said."""
+    kinds = map(type, (workflow, *agents_of(workflow)))
+    return is_agent(workflow) and any(
+        not each.__module__.startswith("llama_index.") for each in kinds
+    )
+
+
 def last_steps(workflow: Workflow) -> frozenset[str]:
     """Return the names of the steps after which no other runs."""
     # There is no public name for the events that a step returns.
