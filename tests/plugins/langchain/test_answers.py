@@ -34,7 +34,12 @@ from langchain_core.messages import (
 )
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import RunnableBinding, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import (
+    RunnableBinding,
+    RunnableBranch,
+    RunnableLambda,
+    RunnablePassthrough,
+)
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
@@ -528,6 +533,13 @@ def retries():
     return model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
 
 
+AS_MESSAGES = RunnableLambda(lambda text: {"messages": [("user", text)]})
+
+
+def chosen_by_a_function(chosen):
+    return RunnableLambda(lambda _: chosen)
+
+
 async def _last_text(chain):
     return (await chain.ainvoke("hello"))["messages"][-1].text
 
@@ -842,6 +854,16 @@ PROGRAMS = [
         ),
         bare=_last_text,
         blocked=BOMB,
+    ),
+    *(
+        Program(name=f"{name} chooses an agent", target=target, bare=_last_text)
+        for name, target in (
+            ("a function", lambda: AS_MESSAGES | chosen_by_a_function(agent("Yes."))),
+            (
+                "a branch",
+                lambda: AS_MESSAGES | RunnableBranch((bool, agent("Yes.")), RunnableLambda(str)),
+            ),
+        )
     ),
     Program(
         name="an agent is a step before others",

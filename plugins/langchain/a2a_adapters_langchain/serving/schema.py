@@ -230,6 +230,7 @@ PACKAGES = ("langchain", "langgraph", "deepagents", "a2a_adapters_langchain")
 
 _WHOLE_CALLS = ("_generate", "_agenerate", "invoke", "ainvoke")
 _STREAMS = ("_stream", "_astream", "stream", "astream", "transform", "atransform")
+_CALLS = {"invoke", "ainvoke", "batch", "abatch", "stream", "astream"}
 
 
 def checks_whole_answers(runnable: object) -> bool:
@@ -258,15 +259,36 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
     updates of their state, which are not what `invoke` returns or passes to the next step.
     """
-    steps = all_steps(runnable)
-    if any(map(is_graph, steps)):
+    if _has_graph(runnable):
         return True
-    last = steps[-1]
+    last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
         return not _can_stream(last)
     if isinstance(last, BaseOutputParser):
         return type(last) is not StrOutputParser  # a subclass may check the whole text
     return isinstance(last, _WHOLE)
+
+
+def _has_graph(value: object) -> bool:
+    """Whether a part of a runnable is a graph, or a function that chooses one."""
+    match value:
+        case BaseLanguageModel() | BaseTool():
+            return False
+        case RunnableLambda(deps=deps):
+            return any(map(is_graph, deps)) and not _calls(value)
+        case Runnable():
+            return is_graph(value) or any(map(_has_graph, vars(value).values()))
+        case Mapping():
+            return any(map(_has_graph, value.values()))
+        case list() | tuple():
+            return any(map(_has_graph, value))
+    return False
+
+
+def _calls(step: RunnableLambda[Any, Any]) -> bool:
+    """Whether a function calls a runnable itself, rather than to return it as the next one."""
+    code = getattr(getattr(step, "func", None) or step.afunc, "__code__", None)
+    return code is not None and not _CALLS.isdisjoint(code.co_names)
 
 
 def _can_stream(step: RunnableLambda[Any, Any]) -> bool:
