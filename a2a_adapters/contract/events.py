@@ -18,7 +18,7 @@ An adapter reports failure by raising. If it ends normally, its task is complete
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,10 @@ PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 
 HELD_TEXT_EXTENSION = "urn:a2a-adapters:extension:held-text:v1"
 """URI of the A2A extension by which a card says that text arrives once a guardrail accepted it."""
+
+
+HoldText: TypeAlias = Literal["guarded", "always", "never"]
+"""Which text a server holds back until the framework has accepted it; see `ServerOptions`."""
 
 
 A2UI_EXTENSION = "https://a2ui.org/a2a-extension/a2ui/v0.9.1"

@@ -53,12 +53,15 @@ if TYPE_CHECKING:
     from a2a.server.events import EventQueue
 
     from a2a_adapters.contract.adapter import StateStorage
+    from a2a_adapters.contract.events import HoldText
     from a2a_adapters.contract.parts import Part
 
 __all__ = ["AdapterExecutor", "Redact"]
 
 Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
+
+_ANSWER = (TextDelta, AnswerText, Output, Reply)
 
 _STOP_SECONDS = 1.0
 """Time that a stopped agent has to end before its task ends without it."""
@@ -80,7 +83,7 @@ class AdapterExecutor(AgentExecutor):
         redact: Changes or drops progress events before they are sent.
         extensions: URIs of further extensions beside those of the adapter.
         store: Stores large files.
-        holds_text: Whether to hold the text back of adapters that ask for it.
+        hold_text: Which text to hold back, as in `ServerOptions`.
     """
 
     def __init__(
@@ -91,10 +94,11 @@ class AdapterExecutor(AgentExecutor):
         extensions: Sequence[str] = (),
         store: FileService | None = None,
         *,
-        holds_text: bool = True,
+        hold_text: HoldText = "guarded",
     ) -> None:
         self.adapter = adapter
-        self._holds = holds_text
+        self._holds_guarded = hold_text != "never"
+        self._holds_all = hold_text == "always"
         self.name = ""  # unless the card has another one than the adapter
         self._extensions = extensions
         self._limits = limits or Limits()
@@ -233,7 +237,7 @@ class AdapterExecutor(AgentExecutor):
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
-        holds = self._holds and self.adapter.holds_text
+        holds = self._holds_guarded and self.adapter.holds_text
         writer = TaskWriter(
             queue,
             *names,
@@ -324,7 +328,7 @@ class AdapterExecutor(AgentExecutor):
             clock.last = now()
             if cancelled.is_set:
                 return
-            if type(event) is TextDelta and writer.announced:
+            if type(event) is TextDelta and writer.announced and not self._holds_all:
                 await writer.text(event.text)
             elif await self._write(run, event):
                 return
@@ -336,6 +340,7 @@ class AdapterExecutor(AgentExecutor):
         writer = run.writer
         if not writer.announced:
             await writer.announce(run.request.message, states.WORKING)
+        await self._release(run)
         if writer.holds:
             await writer.release()
         if self.adapter.uses_history:
@@ -360,6 +365,7 @@ class AdapterExecutor(AgentExecutor):
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         if isinstance(event, InputRequired):
+            await self._release(run)
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
                 self._parked.park(run)
@@ -369,8 +375,17 @@ class AdapterExecutor(AgentExecutor):
             await self._remember(run)
             await run.writer.finish(states.REJECTED, event.reason)
             return True
-        await self._write_content(run, event)
+        if self._holds_all and isinstance(event, _ANSWER):
+            run.held.append(event)
+        else:
+            await self._write_content(run, event)
         return False
+
+    async def _release(self, run: Run) -> None:
+        """Write the answer that was held back until the run ended, or asked."""
+        held, run.held = run.held, []
+        for event in held:
+            await self._write_content(run, event)
 
     async def _write_content(self, run: Run, event: AgentEvent) -> None:
         match event:

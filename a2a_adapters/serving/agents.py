@@ -79,7 +79,7 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
         options.redact,
         extensions,
         options.files,
-        holds_text=options.hold_text,
+        hold_text=options.hold_text,
     )
 
 
@@ -109,8 +109,8 @@ class ServedAgent:
         card = _card_of(named)
         if isinstance(self.executor, AdapterExecutor):
             self.executor.name = card.name or ""
-            if self.executor.adapter.holds_text:
-                extensions.append(_HELD if options.hold_text else _UNCHECKED)
+            if options.hold_text == "always" or self.executor.adapter.holds_text:
+                extensions.append(_UNCHECKED if options.hold_text == "never" else _HELD)
         self.about = _describe(self.executor, card, extensions)
         self.address = address
         self._options = options

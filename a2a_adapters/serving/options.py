@@ -15,6 +15,7 @@ from a2a_adapters.contract.checking import (
     checked_options,
 )
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.events import HoldText
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.observability.logs import LogFormat
 from a2a_adapters.security import Authenticator
@@ -79,9 +80,9 @@ class ServerOptions:
         task_store: An a2a-sdk store for the tasks, in place of `storage` and without its
             guarantees.
         redact: Changes or drops events of the progress extension before they are sent.
-        hold_text: Whether text that a guardrail or a hook of the target may still change or block
-            is held back until it is accepted. If false, it is streamed at once and corrected later,
-            so that clients see what is blocked.
+        hold_text: Which text is held back: `"guarded"`, what a guardrail or a hook of the target
+            may still change or block, until it is accepted; `"always"`, every answer, until the run
+            has ended or asks; `"never"`, none, so that clients see what is corrected later.
         trust_forwarded: Whether the card's address follows `X-Forwarded-Proto`, `-Host`, `-Port`
             and `-Prefix`, and else `Forwarded`. Set it only behind a proxy that sets them.
         root_path: The path at which a proxy offers the server, such as `/team`. Requests may have
@@ -128,7 +129,7 @@ class ServerOptions:
     files: FileService | None = None
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
-    hold_text: bool = True
+    hold_text: HoldText = "guarded"
     trust_forwarded: bool = False
     root_path: str = ""
     health_paths: Sequence[str] = ()
@@ -160,6 +161,7 @@ class ServerOptions:
 
             check_type("ServerOptions.push", self.push, PushOptions, "PushOptions(...)")
         check_choice("ServerOptions.trust_traces", self.trust_traces, get_args(TrustTraces))
+        check_choice("ServerOptions.hold_text", self.hold_text, get_args(HoldText))
         check_choice("ServerOptions.log_format", self.log_format, get_args(LogFormat))
         if self.grpc_port is not None:
             check_port(self.grpc_port, "ServerOptions.grpc_port")

@@ -214,23 +214,63 @@ async def test_holding_can_be_turned_off(serving):
         yield TextDelta("raw")
         yield AnswerText("checked")
 
-    async with serving(Scripted(script, holds_text=True), hold_text=False) as client:
+    async with serving(Scripted(script, holds_text=True), hold_text="never") as client:
         events, _, task = await ask(client)
     assert sent_text(events) == [(False, "raw"), (False, "checked")]
     assert texts(task) == ["checked"]
 
 
-@pytest.mark.parametrize("hold_text", [True, False])
-async def test_the_card_says_whether_text_is_held(hold_text):
+async def test_every_answer_can_be_held_until_the_run_ends_or_asks(serving):
+    is_read = asyncio.Event()
+
+    async def script(request):
+        yield TextDelta("which ")
+        yield AnswerText("which city")
+        await is_read.wait()
+        answer = yield InputRequired("?")
+        yield TextDelta(f"to {answer.text}")
+        yield Output([Text("a map")])
+        yield AnswerText(f"to {answer.text} by train")
+
+    async with serving(Scripted(script), hold_text="always") as client:
+        events = []
+        async for event in client.send_message(user_message("go")):
+            events.append(event)
+            if not is_read.is_set():
+                assert "which" not in str(events)
+                is_read.set()
+        task_id = events[0].task.id
+        events += await stream(client, user_message("Rome", task_id=task_id))
+        task = await client.get_task(GetTaskRequest(id=task_id))
+    assert texts(task) == ["which city", "to Rome by train", "a map"]
+
+
+async def test_a_failed_run_says_nothing_where_every_answer_is_held(serving):
+    async def script(request):
+        yield TextDelta("raw")
+        yield AnswerText("raw, and")
+        raise ValueError
+
+    async with serving(Scripted(script), hold_text="always") as client:
+        events, status, task = await ask(client)
+    assert status.state == TaskState.TASK_STATE_FAILED
+    assert "raw" not in f"{events}{task}"
+
+
+@pytest.mark.parametrize(
+    ("hold_text", "is_guarded", "held"),
+    [("guarded", True, True), ("never", True, False), ("always", False, True)],
+)
+async def test_the_card_says_whether_text_is_held(hold_text, is_guarded, held):
     async def script(request):
         yield AnswerText("")
 
     options = ServerOptions(hold_text=hold_text)
-    app = build_app(Scripted(script, holds_text=True), options=options)
+    app = build_app(Scripted(script, holds_text=is_guarded), options=options)
     async with running(app) as url, httpx.AsyncClient() as http:
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
     extensions = {each["uri"]: each for each in card["capabilities"]["extensions"]}
-    assert extensions[HELD_TEXT_EXTENSION]["params"] == {"held": hold_text}
+    assert extensions[HELD_TEXT_EXTENSION]["params"] == {"held": held}
 
 
 async def test_a_blocked_run_is_rejected_without_its_text(serving):

@@ -258,7 +258,7 @@ class AnswerContract(_Served, ABC):
     async def test_replaced_text_is_corrected_where_it_is_not_held_back(self) -> None:
         if (target := self.guarded()) is None:
             return
-        async with self.client(target, ServerOptions(hold_text=False)) as client:
+        async with self.client(target, ServerOptions(hold_text="never")) as client:
             events = await stream(client, user_message("hello"))
             task = await client.get_task(GetTaskRequest(id=events[0].task.id))
         assert _folded(events) == [answer_of(task)] == ["I cannot help."]

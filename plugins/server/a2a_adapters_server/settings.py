@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from a2a_adapters.cli.targets import load_target
 from a2a_adapters.contract.card import Card, Extension, Provider, Skill
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.events import HoldText
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push import PushOptions
@@ -141,7 +142,7 @@ class ServerSettings(Table):
     operators: list[str] = Field(default_factory=list)
     trust_traces: Literal["authenticated", "all", "none"] = "authenticated"
     extensions: list[str] = Field(default_factory=list)
-    hold_text: bool = True
+    hold_text: HoldText = "guarded"
     trust_forwarded: bool = False
     root_path: str = ""
     health_paths: list[str] = Field(default_factory=list)

@@ -62,7 +62,8 @@ async def test_ours(app, send):
 
 @pytest.mark.parametrize("holds", [True, False])
 async def test_one_with_guardrails(holds):
-    async with running(build_app(Guardrails(), options=ServerOptions(hold_text=holds))) as url:
+    options = ServerOptions(hold_text="guarded" if holds else "never")
+    async with running(build_app(Guardrails(), options=options)) as url:
         report = await check(url)
     assert ids(report) == NOTHING, report
     assert report.holds_text is holds
