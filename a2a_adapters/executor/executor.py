@@ -384,7 +384,7 @@ class AdapterExecutor(AgentExecutor):
     async def _release(self, run: Run) -> None:
         """Write the answer that was held back until the run ended, or asked."""
         held, run.held = run.held, []
-        for event in held:
+        for event in _accepted(held):
             await self._write_content(run, event)
 
     async def _write_content(self, run: Run, event: AgentEvent) -> None:
@@ -460,3 +460,14 @@ class AdapterExecutor(AgentExecutor):
         await run.fail_calls(self._progress)
         run.writer.add_metadata({"error": {"category": failure.category, "id": error_id}})
         await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")
+
+
+def _accepted(held: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
+    """Return the events of an answer without the texts that the last `AnswerText` replaces."""
+    accepted = [n for n, each in enumerate(held) if isinstance(each, AnswerText)][-1:]
+    if not accepted:
+        return held
+    texts = [n for n, each in enumerate(held) if isinstance(each, TextDelta | AnswerText)]
+    first, *replaced = [n for n in texts if n <= accepted[0]]
+    after = [each for n, each in enumerate(held) if n > first and n not in replaced]
+    return [*held[:first], held[accepted[0]], *after]

@@ -245,6 +245,22 @@ async def test_every_answer_can_be_held_until_the_run_ends_or_asks(serving):
     assert texts(task) == ["which city", "to Rome by train", "a map"]
 
 
+@pytest.mark.parametrize("accepted", ["I cannot.", ""])
+async def test_text_that_was_replaced_is_never_sent_where_every_answer_is_held(serving, accepted):
+    async def script(request):
+        yield TextDelta("raw ")
+        yield AnswerText("raw draft")
+        yield Output([Text("a map")])
+        yield TextDelta(" raw")
+        yield AnswerText(accepted)
+        yield TextDelta(" Bye.")
+
+    async with serving(Scripted(script), hold_text="always") as client:
+        events, _, task = await ask(client)
+    assert "raw" not in f"{events}{task}"
+    assert "".join(texts(task)).replace("a map", "") == f"{accepted} Bye."
+
+
 async def test_a_failed_run_says_nothing_where_every_answer_is_held(serving):
     async def script(request):
         yield TextDelta("raw")
