@@ -35,10 +35,12 @@ from langchain_core.messages import (
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import (
+    Runnable,
     RunnableBinding,
     RunnableBranch,
     RunnableLambda,
     RunnablePassthrough,
+    RunnablePick,
 )
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -329,6 +331,24 @@ class Refusal(BaseCallbackHandler):
 
     def on_llm_end(self, response, **kwargs):
         refuse_bombs(response.generations[0][0].text)
+
+
+def beside_the_answer():
+    answer = (
+        RunnableLambda(lambda said: said["asked"]) | Scripted(script=[BOMB]) | StrOutputParser()
+    )
+    is_fine = RunnableLambda(lambda said: refuse_bombs(said["answer"]))
+    answering = RunnablePassthrough.assign(answer=answer)
+    checking = RunnablePassthrough.assign(is_fine=is_fine)
+    asked = RunnableLambda(lambda text: {"asked": text})
+    return asked | answering | checking | RunnablePick("answer")
+
+
+class OfOnesOwn(Runnable):
+    """Reports no run to callbacks."""
+
+    def invoke(self, text, config=None, **kwargs):
+        return f"{text}, too"
 
 
 class Deps:
@@ -673,8 +693,21 @@ PROGRAMS = [
                 False,
             ),
             ("an edge", lambda: with_edges(refuse), True),
+            (
+                "a callback of a model that takes over",
+                lambda: agent(
+                    "half an …",
+                    model=Unsteady,
+                    middleware=[
+                        ModelFallbackMiddleware(Scripted(script=[BOMB], callbacks=[Refusal()]))
+                    ],
+                ),
+                False,
+            ),
+            ("a function beside the answer", beside_the_answer, False),
         )
     ),
+    Program(name="a class of one's own", target=OfOnesOwn, bare=called()),
     Program(
         name="a provider's structured output is refused",
         target=lambda: agent(

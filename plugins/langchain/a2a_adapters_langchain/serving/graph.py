@@ -232,6 +232,7 @@ class GraphAdapter(Adapter):
             # The state alone tells which text of an unseen graph its guards have accepted.
             keeps_all=self._has_chosen_nodes and guards is not Guards.UNSTREAMED,
             is_guarded=guards not in (Guards.NONE, Guards.REFUSING),
+            is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
         )
 

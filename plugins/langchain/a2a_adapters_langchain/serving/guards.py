@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.passthrough import RunnableAssign
 
 from a2a_adapters import BlockedError
 from a2a_adapters_langchain.serving.references import (
@@ -26,7 +27,7 @@ from a2a_adapters_langchain.serving.references import (
     is_set,
     reachable,
 )
-from a2a_adapters_langchain.serving.schema import checks_whole_answers, is_graph
+from a2a_adapters_langchain.serving.schema import all_steps, checks_whole_answers, is_graph
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -103,7 +104,21 @@ def guards_of_runnable(runnable: Any) -> Guards:
     found = reachable(runnable)
     if any(map(checks_whole_answers, found)):
         return Guards.WHOLE
-    return Guards.REFUSING if any(map(_may_refuse, found)) else Guards.NONE
+    refuses = any(map(_may_refuse, found)) or _checks_beside(runnable)
+    return Guards.REFUSING if refuses else Guards.NONE
+
+
+def _checks_beside(runnable: Any) -> bool:
+    """Whether functions get the text of an earlier step beside the one that passes it on."""
+    steps = all_steps(runnable)
+    speaking = (n for n, step in enumerate(steps) if _has(step, BaseLanguageModel))
+    later = steps[next(speaking, len(steps)) + 1 :]
+    branching = (step for step in later if isinstance(step, RunnableParallel | RunnableAssign))
+    return any(_has(step, RunnableLambda) for step in branching)
+
+
+def _has(step: Any, kind: type) -> bool:
+    return any(isinstance(each, kind) for each in reachable(step))
 
 
 def has_strict_callbacks(config: RunnableConfig) -> bool:

@@ -54,7 +54,7 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
     if isinstance(value, FunctionType):
         if with_tools or not is_of_create_agent(value):  # which refers to the tools
             return _captured(value)
-        return [cell.cell_contents for name, cell in cells_of(value) if name == "model"]
+        return [each for name, each in _variables(value) if name == "model" or _is_code(each)]
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, Mapping):
@@ -92,7 +92,7 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     """
     if not isinstance(function, FunctionType):  # it is written in C
         return []
-    cells = [cell.cell_contents for _, cell in cells_of(function) if is_set(cell)]
+    cells = [each for _, each in _variables(function)]
     known = function.__globals__
     home = known.get("__name__", "")
     if home.startswith(PACKAGES):
@@ -107,6 +107,15 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
             seen.add(id(each))
             found += [_attribute(each, name) for name in names]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
+
+
+def _variables(function: FunctionType) -> Iterator[tuple[str, object]]:
+    return ((name, cell.cell_contents) for name, cell in cells_of(function) if is_set(cell))
+
+
+def _is_code(value: object) -> bool:
+    """Whether it is a function: so `create_agent` keeps the middleware around a model's calls."""
+    return isinstance(value, FunctionType | MethodType)
 
 
 def _names_in(code: CodeType) -> set[str]:

@@ -52,6 +52,7 @@ class GraphRun:
         earlier: The earlier runs of the task.
         keeps_all: Whether all that is streamed is part of the answer, see `Transcript`.
         is_guarded: Whether guardrails may have refused messages, see `Transcript`.
+        is_held: Whether text waits for the end of the run.
         is_checked: Whether the graph's middleware checks its stream.
 
     Attributes:
@@ -62,7 +63,7 @@ class GraphRun:
         complaint: The problem of a reply that the graph refused.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a choice each
         self,
         start: RunStart,
         is_answer: IsAnswer | None,
@@ -72,11 +73,14 @@ class GraphRun:
         earlier: TaskSoFar | None = None,
         keeps_all: bool = False,
         is_guarded: bool = False,
+        is_held: bool = False,
         is_checked: bool = False,
     ) -> None:
         self._is_checked = is_checked
         self.earlier = earlier or TaskSoFar()
-        self.transcript = Transcript(self.earlier, keeps_all=keeps_all, is_guarded=is_guarded)
+        self.transcript = Transcript(
+            self.earlier, keeps_all=keeps_all, is_guarded=is_guarded, is_held=is_held
+        )
         self.values = start.values
         self.first_values = start.first_values
         self.is_paused = False

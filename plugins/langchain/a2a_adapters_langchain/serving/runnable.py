@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableGenerator, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
@@ -25,6 +25,7 @@ from a2a_adapters_langchain.serving.guards import (
 from a2a_adapters_langchain.serving.input import runnable_input
 from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
+    PACKAGES,
     AnyRunnable,
     all_steps,
     answers_whole,
@@ -175,7 +176,7 @@ class RunnableAdapter(Adapter):
         result: object = None
         root = ""
         # `astream_events` streams all steps, and graphs stream something else than they return.
-        source = RunnableLambda(chain.ainvoke) if is_whole else chain
+        source = RunnableLambda(chain.ainvoke) if is_whole else _traced(chain)
         events = cast(
             "AsyncGenerator[StreamEvent]",
             source.astream_events(value, config, version="v2"),
@@ -213,6 +214,12 @@ class RunnableAdapter(Adapter):
         if self._output:
             return outputs(self._output(result))
         return outputs(result, self._schema)
+
+
+def _traced(chain: AnyRunnable) -> AnyRunnable:
+    """Return a runnable that reports its run, which classes of your own need not do."""
+    is_own = not type(chain).__module__.startswith(PACKAGES)
+    return RunnableGenerator(chain.atransform) if is_own else chain
 
 
 def _remembers(runnable: AnyRunnable) -> bool:

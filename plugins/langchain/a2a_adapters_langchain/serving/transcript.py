@@ -67,11 +67,18 @@ class Transcript:
         earlier: The earlier runs of the task.
         keeps_all: Whether messages that the final state lacks remain part of the answer.
         is_guarded: Whether guardrails may have refused messages that the final state has.
+        is_held: Whether text waits for the end of the run, before which it is not accepted.
     """
 
     def __init__(
-        self, earlier: TaskSoFar, *, keeps_all: bool = False, is_guarded: bool = False
+        self,
+        earlier: TaskSoFar,
+        *,
+        keeps_all: bool = False,
+        is_guarded: bool = False,
+        is_held: bool = False,
     ) -> None:
+        self._is_held = is_held
         self._earlier = earlier
         self._keeps_all = keeps_all
         self._is_guarded = is_guarded
@@ -109,7 +116,7 @@ class Transcript:
         if is_last:
             del self._writing[task]
             text += self._speech.end(message_id)
-        if has_failed and not self._is_guarded:
+        if has_failed and not self._is_held:
             return [AnswerText(said + text)]
         anew: list[AgentEvent] = [AnswerText("")] if has_failed else []
         return [*anew, *([TextDelta(said + text)] if said + text else [])]
