@@ -226,3 +226,12 @@ def test_only_workflows_are_served():
     assert build_app(desk)
     with pytest.raises(TargetError):
         adapt(flows.Booking)
+
+
+def test_a_class_that_changes_what_a_run_returns_is_refused():
+    class Checked(flows.Booking):
+        def run(self, *args, **kwargs):
+            return super().run(*args, **kwargs)
+
+    with pytest.raises(TargetError, match="overrides run"):
+        build_app(Checked())

@@ -14,7 +14,7 @@ from workflows import Workflow
 from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Rejected, TargetError
 from a2a_adapters.concurrency import PerLoop
 from a2a_adapters.conversing import AskingRun, StoredTurn, StoredTurns, json_turns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory
+from a2a_adapters.plugin import Adapter, AgentDescription, Factory, overrides
 from a2a_adapters_llama_index.serving.events import RunEvents
 from a2a_adapters_llama_index.serving.failures import failure
 from a2a_adapters_llama_index.serving.input import start_event
@@ -57,7 +57,7 @@ class LlamaIndexAdapter(Adapter):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not a workflow.
+        TargetError: The target is not a workflow, or its class overrides `run`.
     """
 
     def __init__(
@@ -71,6 +71,11 @@ class LlamaIndexAdapter(Adapter):
         example = workflow.example if isinstance(workflow, Factory) else workflow
         if not isinstance(example, Workflow):
             raise TargetError(f"{type(example).__name__} is not a workflow of LlamaIndex")
+        if overrides(example, "run", ("llama_index.", "workflows.")):
+            raise TargetError(
+                f"{type(example).__name__} overrides run, which cannot change the answer of a run "
+                "that is streamed: check it in the last step instead"
+            )
         self.fetch = fetch
         self.holds_text = changes_text(example)
         self._example = example
