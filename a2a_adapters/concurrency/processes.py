@@ -10,8 +10,8 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -135,6 +135,20 @@ class ProcessTree:
             self._log.append(chunk)
 
 
+@asynccontextmanager
+async def ending_with() -> AsyncGenerator[dict[str, str]]:
+    """Yield a variable for the environment of processes, and kill at the end those that have it.
+
+    For processes that a library starts, which may leave their descendants behind. They are killed
+    if this process dies, too. Systems without `/proc` do not find them.
+    """
+    mark = f"{_server_mark()}-{uuid4().hex}"
+    try:
+        yield {_MARK: mark}
+    finally:
+        await asyncio.shield(asyncio.to_thread(_kill_marked, f"{_MARK}={mark}".encode()))
+
+
 @cache
 def _server_mark() -> str:
     """Return a mark of this process's children; a watcher kills them when this process dies."""
@@ -153,10 +167,14 @@ def _server_mark() -> str:
 def _kill_orphans(mark: bytes) -> None:
     """Wait for the end of standard input, and kill the processes with a mark."""
     sys.stdin.read()
+    _kill_marked(mark)
+
+
+def _kill_marked(mark: bytes) -> None:
     for _ in range(_ROUNDS):
-        if not (orphans := _members(mark, {}, None)):
+        if not (members := _members(mark, {}, None)):
             return
-        _kill(orphans)
+        _kill(members)
         time.sleep(_SETTLE_SECONDS)
 
 
