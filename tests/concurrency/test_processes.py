@@ -88,9 +88,9 @@ async def test_what_the_process_of_a_library_leaves_behind_is_killed():
             *python(code), env=basic_environment() | mark, stdout=asyncio.subprocess.PIPE
         )
         pid = int(await process.stdout.readline())
-        await process.wait()
         assert is_running(pid)
     assert not is_running(pid)
+    await process.wait()
 
 
 async def test_a_process_may_exit_by_itself():
