@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
-from autogen_agentchat.base import Response
+from autogen_agentchat.base import Response, TaskResult
 from autogen_agentchat.conditions import (
     FunctionalTermination,
     TextMentionTermination,
@@ -78,6 +78,21 @@ class GuardedWithoutStream(AssistantAgent):
         return Response(chat_message=TextMessage(content=REFUSAL, source=self.name))
 
 
+class GuardedRun:
+    """Replaces what must not be said in the result of a run."""
+
+    async def run_stream(self, **options):
+        async for event in super().run_stream(**options):
+            await asyncio.sleep(0)
+            yield refused(event) if isinstance(event, TaskResult) else event
+
+
+class GuardedAgentRun(GuardedRun, AssistantAgent): ...
+
+
+class GuardedTeamRun(GuardedRun, RoundRobinGroupChat): ...
+
+
 class GuardedClient(ReplayChatCompletionClient):
     """Replaces what must not be said at the end of its stream."""
 
@@ -113,6 +128,24 @@ class ClientAround(ChatCompletionClient):
     def remaining_tokens(self, messages, **options): ...
 
 
+class ClientAroundSome(ClientAround):
+    """Replaces what the first of several clients says."""
+
+    _inner = property(lambda self: next(iter(self._clients)))
+
+    def __init__(self, *clients):
+        self._clients = clients
+
+
+class ClientAroundNamed(ClientAround):
+    """Replaces what one of several clients says."""
+
+    _inner = property(lambda self: self._clients["first"])
+
+    def __init__(self, **clients):
+        self._clients = clients
+
+
 class AgentAround(Custom):
     """Replaces what another agent of its name says."""
 
@@ -126,6 +159,11 @@ class AgentAround(Custom):
             if not isinstance(event, Response):
                 yield event
         yield await self.on_messages(messages, cancellation_token)
+
+
+def refused(result):
+    message = TextMessage(content=REFUSAL, source=result.messages[-1].source)
+    return TaskResult(messages=[*result.messages[:-1], message])
 
 
 def replaced(said):
@@ -248,6 +286,18 @@ PROGRAMS = [
         lambda: round_robin(agent("a draft", name="one"), guarded(name="two")),
         **KEPT,
     ),
+    program(
+        "a class of agents replaces its streamed result",
+        partial(guarded, GuardedAgentRun),
+        differs=REFUSAL,
+        because="the run is streamed, and the class checks only those",
+        **KEPT,
+    ),
+    program(
+        "a class of teams replaces its result",
+        lambda: GuardedTeamRun([agent(f"this is {BOMB}")], max_turns=1),
+        **KEPT,
+    ),
     program("a class of agents blocks", partial(guarded, Blocking), **REJECTED),
     program(
         "a class of agents blocks in a team", lambda: round_robin(guarded(Blocking)), **REJECTED
@@ -262,6 +312,8 @@ PROGRAMS = [
         program(name, lambda make=make: guarded(AssistantAgent, make()), blocked=BOMB)
         for name, make in (
             ("a client around another replaces", lambda: ClientAround(model(f"this is {BOMB}"))),
+            ("a client around several", lambda: ClientAroundSome(model(f"this is {BOMB}"))),
+            ("a client by name", lambda: ClientAroundNamed(first=model(f"this is {BOMB}"))),
             ("a client of an object replaces", patched_client),
             ("a client in a cache replaces", cached),
         )

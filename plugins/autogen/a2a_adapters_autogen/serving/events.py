@@ -161,6 +161,7 @@ class Translator:
         """Yield the adapter events for an event of AutoGen."""
         if isinstance(event, TaskResult):
             self._stop_reason = event.stop_reason or ""
+            self._result(event)
             return
         self._count(event)
         if isinstance(event, BaseChatMessage):
@@ -260,13 +261,25 @@ class Translator:
         else:
             self._last = message
 
+    def _result(self, result: TaskResult) -> None:
+        """Answer with the last message of the result, which your own `run_stream` may change."""
+        last = result.messages[-1] if result.messages else None
+        if not isinstance(last, BaseChatMessage) or isinstance(last, HandoffMessage):
+            return
+        is_said = self._last is None and self._filtered(last) == self._whole
+        if not is_said and last.source not in self._users:
+            self._last, self.handoff = last, None
+
     def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self._source = message.source
-        text, ended = text_of(message), self._new_filter()
-        self._whole = ended.add(text) + ended.rest()
-        yield from _delta(self._speech.end(message.source, text))
+        self._whole = self._filtered(message)
+        yield from _delta(self._speech.end(message.source, text_of(message)))
         if output := output_of(message):
             yield output
+
+    def _filtered(self, message: BaseChatMessage) -> str:
+        ended = self._new_filter()
+        return ended.add(text_of(message)) + ended.rest()
 
     def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         if self._wants_progress:

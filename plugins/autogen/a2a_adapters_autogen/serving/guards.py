@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from autogen_agentchat.agents import BaseChatAgent
@@ -13,7 +14,7 @@ from a2a_adapters.plugin import overrides
 from a2a_adapters_autogen.serving.runners import conditions_of, model_clients, runners_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from a2a_adapters_autogen.serving.runners import Runner
 
@@ -50,7 +51,7 @@ def _changes_stream(client: ChatCompletionClient) -> bool:
     return (
         _wraps(client, "create_stream")
         or _wraps_another(client, ChatCompletionClient)
-        or any(map(_changes_stream, _attributes(client, ChatCompletionClient)))
+        or any(map(_changes_stream, _held(client, ChatCompletionClient)))
     )
 
 
@@ -62,11 +63,20 @@ def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
 
 
 def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
-    return not _is_of_framework(type(owner)) and any(_attributes(owner, kind))
+    return not _is_of_framework(type(owner)) and any(_held(owner, kind))
 
 
-def _attributes(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
-    return (value for value in vars(owner).values() if isinstance(value, kind))
+def _held(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
+    """Yield what an object has in its attributes, and in lists and mappings there."""
+    for name, value in vars(owner).items():
+        if name != "_participants":  # the members of a team are checked one by one
+            yield from (each for each in _members(value) if isinstance(each, kind))
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else (value,)
 
 
 def _is_of_framework(kind: type) -> bool:
