@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from a2a_adapters_agent_framework import adapt
 from agent_framework import (
@@ -150,6 +152,17 @@ class AddingByMethod(ContextProvider):
         context.extend_middleware(self.source_id, self._middleware)
 
 
+class AddingByFunction(ContextProvider):
+    """Adds middleware to each run by a function."""
+
+    async def before_run(self, *, agent, session, context, state):
+        add_guard(context)
+
+
+def add_guard(context):
+    context.extend_middleware("guard", [ReplaceResponses()])
+
+
 class AgentAround(BaseAgent):
     """Replaces what another agent says, except in streams."""
 
@@ -177,6 +190,16 @@ class AgentAroundSeveral(AgentAround):
     def run(self, *args, stream=False, **options):
         run = self._agents[0].run(*args, stream=stream, **options)
         return run if stream else self._checked(run)
+
+
+class AgentFarAround(AgentAround):
+    """Replaces what an agent of another object says."""
+
+    _inner = property(lambda self: self._deps.inner)
+
+    def __init__(self, inner):
+        BaseAgent.__init__(self, name="around")
+        self._deps = SimpleNamespace(inner=inner)
 
 
 class GuardedAgent(Agent):
@@ -321,6 +344,18 @@ PROGRAMS = [
         name="a context provider adds middleware by a method",
         target=lambda: agent(BOMB, context_providers=[AddingByMethod(ReplaceResponses())]),
         bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="a context provider adds middleware by a function",
+        target=lambda: agent(BOMB, context_providers=[AddingByFunction("guard")]),
+        bare=run,
+        blocked=BOMB,
+    ),
+    Program(
+        name="an agent around a distant one in a workflow replaces",
+        target=lambda: workflow(lambda: AgentFarAround(agent(BOMB))),
+        bare=run_workflow,
         blocked=BOMB,
     ),
     Program(

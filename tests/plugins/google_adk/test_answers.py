@@ -10,16 +10,17 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_response import LlmResponse
+from google.adk.planners.built_in_planner import BuiltInPlanner
 from google.adk.plugins import ReflectAndRetryModelPlugin
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.workflow import RetryConfig, Workflow
-from google.genai.types import Blob, FinishReason, Part
+from google.genai.types import Blob, FinishReason, Part, ThinkingConfig
 from pydantic import BaseModel
 
-from a2a_adapters import BlockedError, Data, File, Text
+from a2a_adapters import BlockedError, Data, File, TargetError, Text
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.google_adk.support import adapt, agent, calling, composed, model, script
 from tests.support.answers import Program, check, in_each_way
@@ -105,6 +106,22 @@ class Calls(BasePlugin):
 
     async def before_tool_callback(self, *, tool_args, **_):
         change(None, tool_args, None)
+
+
+class StrictPlanner(BuiltInPlanner):
+    """Replaces what a model has said."""
+
+    def process_planning_response(self, callback_context, response_parts):
+        return [Part(text=REFUSAL)]
+
+
+class StrictRunner(InMemoryRunner):
+    """Replaces the events of its runs."""
+
+    async def run_async(self, **options):
+        async for event in super().run_async(**options):
+            event.content = model(Part(text=REFUSAL))
+            yield event
 
 
 class Strict(LlmAgent):
@@ -407,6 +424,12 @@ PROGRAMS = [
         bare=bare,
     ),
     Program(
+        name="a planner of one's own",
+        target=lambda: agent(BOMB, planner=StrictPlanner(thinking_config=ThinkingConfig())),
+        bare=bare,
+        blocked=BOMB,
+    ),
+    Program(
         name="a workflow",
         target=lambda: Workflow(
             name="flow", edges=[("START", agent("hello", name="greeter"), flow)]
@@ -451,3 +474,8 @@ def test_text_is_held_where_it_may_change():
     free.append(writer(before_tool_callback=change))
     found = [adapt(target).holds_text for target in (*held, *free)]
     assert found == [True, True, False, False, False]
+
+
+def test_a_runner_of_a_class_that_checks_runs_is_refused():
+    with pytest.raises(TargetError, match="in a plugin"):
+        adapt(StrictRunner(agent("x")))

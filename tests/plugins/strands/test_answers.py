@@ -29,7 +29,7 @@ from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
 
-from a2a_adapters import BlockedError, Data, File, Progress, TargetError, TextDelta
+from a2a_adapters import BlockedError, Data, File, Progress, TargetError, TextDelta, build_app
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.strands.support import adapt, agent, calling, script, team
@@ -180,6 +180,13 @@ class OfCalls(Agent):
         result = super().__call__(*args, **options)
         rewrite_result(AfterInvocationEvent(self, result=result))
         return result
+
+
+class SwarmOfCalls(Swarm):
+    """May replace the results of calls."""
+
+    def __call__(self, *args, **options):
+        return super().__call__(*args, **options)
 
 
 def own(kind):
@@ -557,6 +564,8 @@ def test_text_is_held_where_it_may_change():
 def test_a_class_that_checks_only_calls_is_refused():
     with pytest.raises(TargetError, match="invoke_async"):
         adapt(own(OfCalls))
+    with pytest.raises(TargetError, match="override stream_async"):
+        build_app(lambda: SwarmOfCalls([agent("x")]))
 
 
 async def test_agents_that_are_made_with_hooks_later_stream_nothing_unchecked():

@@ -19,7 +19,8 @@ from agent_framework import (
 from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from types import FunctionType
 
 
 def changes_answers(agent: Any) -> bool:
@@ -44,8 +45,8 @@ def changes_answers(agent: Any) -> bool:
 
 
 def changes_outputs(workflow: Workflow) -> bool:
-    """Whether something of an agent in a workflow may."""
-    return any(map(changes_answers, _agents(workflow)))
+    """Whether something of an agent in a workflow may, or it is an agent of a class of your own."""
+    return any(changes_answers(each) or _runs_itself(each) for each in _agents(workflow))
 
 
 def changes_calls(agent: Any) -> bool:
@@ -90,13 +91,40 @@ def _adds_middleware(provider: ContextProvider) -> bool:
     """Whether a provider's class adds middleware, which is only known once a run has begun."""
     own = (each for each in type(provider).__mro__ if each is not ContextProvider)
     members = chain.from_iterable(vars(each).values() for each in own)
-    functions = filter(inspect.isfunction, map(inspect.unwrap, filter(callable, members)))
+    functions = _with_named(filter(callable, members))
     return any("extend_middleware" in each.__code__.co_names for each in functions)
+
+
+def _with_named(candidates: Iterable[Any]) -> Iterator[FunctionType]:
+    """Yield functions, and those that they name and that are in the same package."""
+    waiting, seen = list(candidates), set()
+    for each in waiting:  # which grows
+        function = inspect.unwrap(each)
+        if not inspect.isfunction(function) or function in seen:
+            continue
+        seen.add(function)
+        yield function
+        named = (function.__globals__.get(name) for name in function.__code__.co_names)
+        waiting += (other for other in named if callable(other) and _are_near(function, other))
+
+
+def _are_near(function: object, other: object) -> bool:
+    return _package(function) == _package(other)
+
+
+def _package(code: object) -> str:
+    return (getattr(code, "__module__", None) or "").partition(".")[0]
 
 
 def _wraps(target: object, name: str) -> bool:
     """Whether a class of your own overrides a method of a class that does the whole work."""
     return overrides(target, name, "agent_framework", interfaces=[BaseChatClient])
+
+
+def _runs_itself(agent: object) -> bool:
+    """Whether an agent is of a class of your own with a `run` that may check other agents."""
+    method = getattr(type(agent), "run", None)
+    return method is not None and not _is_of_framework(method)
 
 
 def _holds_another(owner: object, method: str) -> bool:
@@ -114,7 +142,7 @@ def _members(value: object) -> Iterable[object]:
     return value if isinstance(value, list | tuple | set) else (value,)
 
 
-def _is_of_framework(kind: type) -> bool:
+def _is_of_framework(kind: type | Callable[..., Any]) -> bool:
     return kind.__module__.startswith("agent_framework")
 
 

@@ -85,6 +85,7 @@ def _changes_text(node: object) -> bool:
         node.after_model_callback
         or node.on_model_error_callback
         or not isinstance(node.planner, BuiltInPlanner | None)
+        or overrides(node.planner, "process_planning_response", "google.adk.")
     ):
         return True
     return isinstance(node, BaseAgent) and any(

@@ -15,6 +15,7 @@ from google.adk.runners import Runner
 from google.adk.workflow import Workflow
 
 from a2a_adapters import TargetError
+from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,11 @@ def root_of(target: object) -> Root:
     """
     root: object = target
     if isinstance(target, Runner):
+        if overrides(target, "run_async", "google.adk.") or overrides(target, "run", "google.adk."):
+            raise TargetError(
+                f"{type(target).__name__} overrides run or run_async, which the server does not "
+                "use: check the answers in a plugin or an after_model_callback"
+            )
         root = target.agent
     elif isinstance(target, App):
         root = target.root_agent

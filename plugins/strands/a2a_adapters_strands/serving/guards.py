@@ -108,8 +108,8 @@ def checks_invocations(agent: Agent | MultiAgentBase) -> bool:
     return overrides(agent, "invoke_async", "strands.", unless=["stream_async"])
 
 
-def checks_calls_only(agent: Agent) -> bool:
-    """Return whether a class of your own may check only what a call of the agent returns."""
+def checks_calls_only(agent: Agent | MultiAgentBase) -> bool:
+    """Return whether a class of your own may check only what a call returns."""
     return overrides(agent, "__call__", "strands.", unless=["invoke_async", "stream_async"])
 
 

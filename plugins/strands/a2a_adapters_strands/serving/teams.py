@@ -28,7 +28,7 @@ from a2a_adapters.conversing import StoredTurns
 from a2a_adapters.plugin import Adapter, AgentDescription, Factory, dialogue
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
-from a2a_adapters_strands.serving.guards import checks_invocations, guards_of
+from a2a_adapters_strands.serving.guards import checks_calls_only, checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
 from a2a_adapters_strands.serving.memory import TEAM_KIND
 from a2a_adapters_strands.serving.questions import Paused, question, responses
@@ -55,7 +55,8 @@ class TeamAdapter(Adapter):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not a function that makes one, or it has a session manager.
+        TargetError: The target is not a function that makes one, has a session manager, or is of a
+            class that overrides `__call__` or `invoke_async`, but not `stream_async`.
     """
 
     uses_history = True
@@ -69,10 +70,12 @@ class TeamAdapter(Adapter):
     ) -> None:
         if not isinstance(team.example, MultiAgentBase):
             raise TargetError(f"{type(team.example).__name__} is not a graph or a swarm")
-        if isinstance(team.example, Graph | Swarm) and checks_invocations(team.example):
+        if isinstance(team.example, Graph | Swarm) and (
+            checks_invocations(team.example) or checks_calls_only(team.example)
+        ):
             raise TargetError(
-                f"{type(team.example).__name__} overrides invoke_async, which the server does not "
-                "use: override stream_async"
+                f"{type(team.example).__name__} overrides __call__ or invoke_async, which the "
+                "server does not use: override stream_async"
             )
         if getattr(team.example, "session_manager", None) is not None:
             raise TargetError(
