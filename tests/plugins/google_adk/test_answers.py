@@ -112,7 +112,8 @@ class StrictPlanner(BuiltInPlanner):
     """Replaces what a model has said."""
 
     def process_planning_response(self, callback_context, response_parts):
-        return [Part(text=REFUSAL)]
+        said = LlmResponse(content=model(*response_parts))
+        return [Part(text=REFUSAL)] if BOMB in text_of(said) else response_parts
 
 
 class StrictRunner(InMemoryRunner):
