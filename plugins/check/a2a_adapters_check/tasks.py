@@ -102,12 +102,14 @@ async def cancel(subject: Subject) -> AsyncIterator[Fault]:
     if found is None or found.cancelled is None or not found.is_running:
         return
     reply, each = found.cancelled, found.interface
-    if reply.code == _NOT_CANCELLABLE:
-        note = f"a task of {each.name} could not be cancelled: {reply.summary}"
+    state = state_of(reply.result)
+    if state == "TASK_STATE_CANCELED":
+        return
+    answer = f"a task in {state}" if state else reply.summary
+    if reply.code == _NOT_CANCELLABLE or state in ENDED:  # it may have ended in the meantime
+        note = f"a task of {each.name} could not be cancelled: {answer}"
         yield Fault(note, each.where, Severity.NOTE)
-    elif state_of(reply.result) != "TASK_STATE_CANCELED":
-        state = state_of(reply.result)
-        answer = f"a task in {state}" if state else reply.summary
+    else:
         yield Fault(f"{each.name} answers CancelTask with {answer}", each.where)
 
 

@@ -12,6 +12,7 @@ from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_events, on_method, result
 from tests.plugins.check.card_seeds import interface, say, signed
 from tests.plugins.check.seeds import put
+from tests.plugins.check.sending_seeds import on_task
 from tests.plugins.check.support import plain
 
 
@@ -87,3 +88,12 @@ ENDLESS = ";a=" + '"x";a=' * 2_000 + " !"
 async def test_texts_by_which_patterns_look_back_for_hours(edit, found):
     reports = await found_in(edit)
     assert found in reports if found else not reports
+
+
+async def test_a_task_that_ends_while_it_is_cancelled_is_noted():
+    edit = on_task("CancelTask", lambda task: task["status"].update(state="TASK_STATE_COMPLETED"))
+    async with running(Broken(plain(), edit)) as url:
+        report = await check(url, send=True)
+    (finding,) = [each for each in report.findings if each.id == "task.cancel"]
+    assert finding.severity == "note"
+    assert "a task in TASK_STATE_COMPLETED" in finding.message
