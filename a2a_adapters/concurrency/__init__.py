@@ -11,7 +11,7 @@ from a2a_adapters.concurrency.background import (
     shielded,
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
-from a2a_adapters.concurrency.processes import ProcessTree, basic_environment, ending_with
+from a2a_adapters.concurrency.processes import ProcessTree, basic_environment, reaping
 from a2a_adapters.concurrency.producing import produced, until
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import PerLoop, within
@@ -23,11 +23,11 @@ __all__ = [
     "ProcessTree",
     "basic_environment",
     "end_if_cancelled",
-    "ending_with",
     "finished",
     "in_background",
     "let_fail",
     "produced",
+    "reaping",
     "run_in_thread",
     "shielded",
     "until",

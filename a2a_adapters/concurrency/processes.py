@@ -136,7 +136,7 @@ class ProcessTree:
 
 
 @asynccontextmanager
-async def ending_with() -> AsyncGenerator[dict[str, str]]:
+async def reaping() -> AsyncGenerator[dict[str, str]]:
     """Yield a variable for the environment of processes, and kill at the end those that have it.
 
     For processes that a library starts, which may leave their descendants behind. They are killed

@@ -7,6 +7,7 @@ import logging
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.agent_execution import AgentExecutor, RequestContext
@@ -48,7 +49,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_request, is_durable_question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from a2a.server.events import EventQueue
 
@@ -61,7 +62,8 @@ __all__ = ["AdapterExecutor", "Redact"]
 Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
 
-_ANSWER = (TextDelta, AnswerText, Output, Reply)
+_TEXT = (TextDelta, AnswerText)
+_ANSWER = (*_TEXT, Output, Reply)
 
 _STOP_SECONDS = 1.0
 """Time that a stopped agent has to end before its task ends without it."""
@@ -462,12 +464,15 @@ class AdapterExecutor(AgentExecutor):
         await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")
 
 
-def _accepted(held: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
-    """Return the events of an answer without the texts that the last `AnswerText` replaces."""
-    accepted = [n for n, each in enumerate(held) if isinstance(each, AnswerText)][-1:]
-    if not accepted:
-        return held
-    texts = [n for n, each in enumerate(held) if isinstance(each, TextDelta | AnswerText)]
-    first, *replaced = [n for n in texts if n <= accepted[0]]
-    after = [each for n, each in enumerate(held) if n > first and n not in replaced]
-    return [*held[:first], held[accepted[0]], *after]
+def _accepted(held: Sequence[AgentEvent]) -> Iterator[AgentEvent]:
+    """Yield the events of an answer, without the texts that the last `AnswerText` replaces."""
+    last = max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
+    kept = [each for n, each in enumerate(held) if n > last or not isinstance(each, _TEXT)]
+    if last >= 0:
+        first = next(n for n, each in enumerate(held) if isinstance(each, _TEXT))
+        kept.insert(first, held[last])
+    for kind, events in groupby(kept, type):
+        if kind is TextDelta:
+            yield TextDelta("".join(each.text for each in events if isinstance(each, TextDelta)))
+        else:
+            yield from events

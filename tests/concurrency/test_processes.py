@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_adapters.concurrency import ProcessTree, basic_environment, ending_with
+from a2a_adapters.concurrency import ProcessTree, basic_environment, reaping
 
 SLEEPER = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 DETACHING = """
@@ -83,7 +83,7 @@ async def test_detached_descendants_are_killed(env, rest):
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds processes in /proc")
 async def test_what_the_process_of_a_library_leaves_behind_is_killed():
     code = DETACHING.format(sleeper=SLEEPER, env="None", rest="os._exit(0)")
-    async with ending_with() as mark:
+    async with reaping() as mark:
         process = await asyncio.create_subprocess_exec(
             *python(code), env=basic_environment() | mark, stdout=asyncio.subprocess.PIPE
         )

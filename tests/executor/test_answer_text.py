@@ -188,7 +188,8 @@ async def test_held_text_is_sent_when_it_is_accepted(serving, end, state, answer
     assert list(folded(events).values()) == texts(task) == answer
 
 
-async def test_held_text_does_not_come_out_with_a_cancellation(serving):
+@pytest.mark.parametrize(("hold_text", "is_guarded"), [("guarded", True), ("always", False)])
+async def test_held_text_does_not_come_out_with_a_cancellation(serving, hold_text, is_guarded):
     waiting = asyncio.get_running_loop().create_future()
 
     async def script(request):
@@ -196,7 +197,7 @@ async def test_held_text_does_not_come_out_with_a_cancellation(serving):
         waiting.set_result(request.task_id)
         await asyncio.Event().wait()
 
-    async with serving(Scripted(script, holds_text=True)) as client:
+    async with serving(Scripted(script, holds_text=is_guarded), hold_text=hold_text) as client:
         reading = asyncio.create_task(stream(client, user_message("go")))
         task_id = await waiting
         late = client.subscribe(SubscribeToTaskRequest(id=task_id))

@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 
 from a2a_adapters import BlockedError
-from a2a_adapters.concurrency import PerLoop, ending_with, produced, shielded
+from a2a_adapters.concurrency import PerLoop, produced, reaping, shielded
 from a2a_adapters.conversing import refused_call
 from a2a_adapters.dialects import quote
 from a2a_adapters.plugin import AgentFailedError
@@ -184,7 +184,7 @@ class Run:
 
     async def _produce(self, put: Callable[[Message | Asked], Awaitable[None]]) -> None:
         self._put, self._task = put, cast("asyncio.Task[None]", asyncio.current_task())
-        async with self._places.taken(), ending_with() as mark:  # it may leave commands behind
+        async with self._places.taken(), reaping() as mark:  # it may leave commands behind
             options = replace(self._options, env={**self._options.env, **mark})
             client = ClaudeSDKClient(options)
             try:

@@ -121,7 +121,7 @@ class GraphAdapter(Adapter):
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
         self._waits = waiting_calls(graph, self._guards)
         self._shows_arguments = not checks_arguments(graph)
-        self.holds_text = self._is_answer is not None and self._guards.hold_text
+        self.holds_text = self._is_answer is not None and self._guards.holds_text
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
@@ -221,7 +221,7 @@ class GraphAdapter(Adapter):
             shows = not checks_arguments(thread.graph)
         if has_strict_callbacks(thread.config):
             guards = guards.or_refusing()
-        if guards is Guards.WHOLE or (guards.hold_text and not self.holds_text):
+        if guards is Guards.WHOLE or (guards.holds_text and not self.holds_text):
             is_answer = None
         return GraphRun(
             start,

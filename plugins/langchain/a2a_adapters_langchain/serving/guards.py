@@ -66,7 +66,7 @@ class Guards(Enum):
     """A runnable of your own checks its answers only if it does not stream."""
 
     @property
-    def hold_text(self) -> bool:
+    def holds_text(self) -> bool:
         """Whether text waits for the end of the run."""
         return self in (Guards.REFUSING, Guards.UNSTREAMED)
 
