@@ -32,7 +32,7 @@ from servers import TOKEN_SECONDS
 TOKENS = 400
 SPREAD_SECONDS = 2
 CLIENTS = 2
-MOST = {"sdk": 300, "a2a-adapter": 300, "fasta2a": 300}
+MOST = {"sdk": 300, "a2a-adapter": 300}
 """The number of streams beyond which a server would take minutes."""
 
 _SAID = re.compile(rb"<([\d.]+)>")
