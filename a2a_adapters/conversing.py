@@ -1,20 +1,29 @@
-"""Building blocks for adapters of frameworks that keep no conversations by themselves.
+"""The frame for adapters of frameworks that keep no conversations by themselves.
 
-`StoredTurns` keeps conversations, and runs that wait for answers, in the storage; its `TurnKind`
-says how they are encoded and asked about. `json_turns` is the kind for frameworks whose state is
-JSON; its runs that wait are `AskingRun`s. The functions are for questions of several parts.
+An adapter derives from `ConversingAdapter`: it describes its target, converts a message, and runs
+the framework. Conversations, and runs that wait for answers, are in the storage; a `TurnKind` says
+how they are encoded and asked about. `json_turns` is the kind for frameworks whose state is JSON;
+its runs that wait are `AskingRun`s. The functions are for questions of several parts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from a2a_adapters.contract.adapter import Adapter, AgentRequest
 from a2a_adapters.contract.errors import InvalidInputError, ResumeError
-from a2a_adapters.contract.events import ANOTHER_TASK_WAITS, QUESTION_CLOSED, InputRequired
+from a2a_adapters.contract.events import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
+    AgentEvent,
+    InputRequired,
+    Rejected,
+)
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.parts import Data
 from a2a_adapters.contract.text import as_decision, as_json, as_text
@@ -23,14 +32,16 @@ from a2a_adapters.storage.states import ConversationState, ProcessStates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_adapters.contract.adapter import AgentRequest, StateStorage
-    from a2a_adapters.contract.events import Rejected
+    from a2a_adapters.contract.adapter import FetchPolicy, StateStorage
     from a2a_adapters.contract.parts import JSON, Part
 
 __all__ = [
-    "APPROVAL_CHOICES", "AskingRun", "PausedRun", "Remembered", "StoredTurn", "StoredTurns",
-    "TurnKind", "approval", "json_turns", "numbered", "refused_call", "replies",
+    "APPROVAL_CHOICES", "AskingRun", "ConversingAdapter", "Events", "PausedRun", "Remembered",
+    "StoredTurn", "TurnKind", "approval", "json_turns", "numbered", "refused_call", "replies",
 ]  # fmt: skip
+
+Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+"""The answer of an adapter. `yield` returns the reply to a question that is not durable."""
 
 APPROVAL_CHOICES = "Please reply with approve, or with reject and an alternative."
 """What a caller can reply to a tool call that waits for an approval."""
@@ -51,6 +62,7 @@ class PausedRun(Protocol):
 
 State = TypeVar("State")
 Paused = TypeVar("Paused", bound=PausedRun)
+Prompt = TypeVar("Prompt")
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,26 @@ class TurnKind(Generic[State, Paused]):
     decode: Callable[[bytes], Remembered[State, Paused]]
     question: Callable[[Paused, str], InputRequired]
     answered: Callable[[Paused, Sequence[Part]], Paused]
+
+    @classmethod
+    def of_json(
+        cls,
+        name: str,
+        paused: Callable[..., Paused],
+        question: Callable[[Paused, str], InputRequired],
+        answered: Callable[[Paused, Sequence[Part]], Paused],
+    ) -> TurnKind[State, Paused]:
+        """Return the kind for states that are JSON, and for a dataclass of runs that wait."""
+
+        def decode(body: bytes) -> Remembered[State, Paused]:
+            stored = json.loads(body)
+            waits = stored["paused"]
+            return Remembered(stored["state"], paused(**waits) if waits else None)
+
+        def encode(known: Remembered[State, Paused]) -> bytes:
+            return json.dumps(asdict(known)).encode()
+
+        return cls(name, encode, decode, question, answered)
 
 
 class StoredTurn(Generic[State, Paused]):
@@ -120,35 +152,89 @@ class StoredTurn(Generic[State, Paused]):
         await self._state.write(self._encode(known))
 
 
-class StoredTurns(Generic[State, Paused]):
-    """Begins the turns of an adapter: its conversations, and runs that wait, are in the storage.
+class ConversingAdapter(Adapter, Generic[State, Paused, Prompt]):
+    """An adapter of a framework that keeps no conversations by itself.
 
-    A question is answered in one or several replies, and the run continues with the last answer.
-    A run that fails, is cancelled or is abandoned leaves its conversation unchanged.
+    A derived class implements `describe`, `prompt` and `run`. Conversations are kept per caller, in
+    the server's storage if it is durable. A question is answered in one or several replies, and the
+    run continues with the last one. A run that fails, is cancelled or is abandoned leaves its
+    conversation unchanged.
 
     Args:
-        kind: The kind of conversations.
+        kind: How conversations are stored and asked about.
         limits: Bounds the in-memory conversations of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
     """
 
-    def __init__(self, kind: TurnKind[State, Paused], limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        kind: TurnKind[State, Paused],
+        *,
+        limits: Limits | None = None,
+        fetch: FetchPolicy | None = None,
+    ) -> None:
+        self.fetch = fetch
         self._kind = kind
         self._storage: StateStorage = ProcessStates(limits or Limits())
 
-    def open(self, storage: StateStorage) -> None:
-        """Use the server's storage, if it is durable (call from `Adapter.open`)."""
+    @abstractmethod
+    def prompt(self, request: AgentRequest) -> Prompt:
+        """Return the message, which is not empty, as the framework takes it.
+
+        Raises:
+            InvalidInputError: The message cannot be used. The caller receives the text.
+        """
+
+    @abstractmethod
+    def run(
+        self, request: AgentRequest, turn: StoredTurn[State, Paused], prompt: Prompt | None
+    ) -> Events:
+        """Run the framework: yield the answer, and complete the turn or pause it with a question.
+
+        Args:
+            request: The message.
+            turn: The turn of the conversation, whose `before` has the framework's state.
+            prompt: The message as the framework takes it; None if the run in `turn.before.paused`
+                continues with its answers.
+        """
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep conversations, and questions, in the server's storage."""
         if storage.is_durable:
             self._storage = storage
 
+    def stream(self, request: AgentRequest) -> Events:
+        """Run the framework, or continue after its question.
+
+        Raises:
+            InvalidInputError: The message is empty, or the framework cannot use it.
+        """
+        if request.resuming:
+            return self._answer(request, None)
+        if not as_text(request.parts).strip():
+            raise InvalidInputError("the message is empty")
+        return self._answer(request, self.prompt(request))
+
     async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question (`Adapter.abandon`)."""
+        """Restore the conversation from before the task of the question."""
         turn, _ = await self._recall(request)
         paused = turn.before.paused
         if paused is not None and paused.task_id == request.task_id:
             with suppress(ResumeError):  # it was abandoned already
                 await turn.pause(None)
 
-    async def begin(
+    async def _answer(self, request: AgentRequest, prompt: Prompt | None) -> Events:
+        turn = await self._begin(request)
+        if isinstance(turn, Rejected | InputRequired):
+            yield turn
+            return
+        async with aclosing(self.run(request, turn, prompt)) as events:
+            reply = None
+            with suppress(StopAsyncIteration):
+                while True:
+                    reply = yield await events.asend(reply)
+
+    async def _begin(
         self, request: AgentRequest
     ) -> StoredTurn[State, Paused] | Rejected | InputRequired:
         """Begin a turn; return the answer instead if there is nothing to run yet."""
@@ -254,7 +340,7 @@ class AskingRun:
 
 
 def json_turns(
-    name: str, check: Callable[[Mapping[str, Any], JSON], object]
+    name: str, check: Callable[[Mapping[str, Any], JSON], object] = lambda _question, _answer: None
 ) -> TurnKind[Any, AskingRun]:
     """Return the kind of conversations whose state is JSON.
 
@@ -262,18 +348,8 @@ def json_turns(
         name: The kind of state in the storage, unique for the framework.
         check: Raises `InvalidInputError` if a question cannot be answered with a value.
     """
-
-    def decode(body: bytes) -> Remembered[Any, AskingRun]:
-        stored = json.loads(body)
-        paused = stored["paused"]
-        return Remembered(stored["state"], AskingRun(**paused) if paused else None)
-
-    return TurnKind(
-        name,
-        encode=lambda known: json.dumps(asdict(known)).encode(),
-        decode=decode,
-        question=AskingRun.question,
-        answered=lambda paused, parts: paused.answered(parts, check),
+    return TurnKind.of_json(
+        name, AskingRun, AskingRun.question, lambda paused, parts: paused.answered(parts, check)
     )
 
 

@@ -18,7 +18,7 @@ from a2a_adapters.contract.adapter import (
     StateStorage,
     Turn,
 )
-from a2a_adapters.contract.card import AgentDescription, Extension
+from a2a_adapters.contract.card import ANY_MODES, AgentDescription, Extension
 from a2a_adapters.contract.checking import check_arguments, check_fields
 from a2a_adapters.contract.errors import (
     AgentFailedError,
@@ -36,7 +36,7 @@ from a2a_adapters.contract.events import (
     AnswerText,
     ProgressEvent,
 )
-from a2a_adapters.contract.factory import Factory, adapt_made
+from a2a_adapters.contract.factory import Factory, adapt_made, example_of, per_request
 from a2a_adapters.contract.hooks import hookimpl, lazy_names
 from a2a_adapters.contract.parts import JSON, dialogue
 from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
@@ -75,17 +75,18 @@ if TYPE_CHECKING:
     from a2a_adapters.storage.states import ConversationState, ProcessStates
 
 __all__ = [
-    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "HELD_TEXT_EXTENSION", "JSON", "PROGRESS_EXTENSION",
-    "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "Adapter", "AdapterExecutor", "AgentDescription",
-    "AgentFailedError", "AgentOptions", "AnswerText", "AnyFleet", "CancelFlag", "CheckedSpeech",
-    "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory", "FleetMember",
-    "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus", "Plugins",
-    "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError", "Speech",
-    "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
+    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "ANY_MODES", "HELD_TEXT_EXTENSION", "JSON",
+    "PROGRESS_EXTENSION", "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "Adapter", "AdapterExecutor",
+    "AgentDescription", "AgentFailedError", "AgentOptions", "AnswerText", "AnyFleet", "CancelFlag",
+    "CheckedSpeech", "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory",
+    "FleetMember", "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus",
+    "Plugins", "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError",
+    "Speech", "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
     "ToolDescription", "ToolFactory", "ToolInput", "Toolkit", "Turn", "adapt_made", "as_decision",
     "as_json", "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue",
-    "hookimpl", "installed_plugins", "lazy_names", "model_failure", "overrides", "remote_llm",
-    "remote_tool", "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
+    "example_of", "hookimpl", "installed_plugins", "lazy_names", "model_failure", "overrides",
+    "per_request", "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
+    "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.

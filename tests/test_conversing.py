@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 import pytest
 from a2a.types import Message
 
-from a2a_adapters import AgentRequest, Data, InputRequired, InvalidInputError, Limits, Text
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Text,
+    TextDelta,
+)
 from a2a_adapters.conversing import (
     APPROVAL_CHOICES,
     AskingRun,
+    ConversingAdapter,
     Remembered,
-    StoredTurns,
     TurnKind,
     approval,
     json_turns,
@@ -21,7 +29,13 @@ from a2a_adapters.conversing import (
     refused_call,
     replies,
 )
-from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, ProcessStates, ResumeError
+from a2a_adapters.plugin import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
+    AgentDescription,
+    ProcessStates,
+    ResumeError,
+)
 
 
 @dataclass(frozen=True)
@@ -35,16 +49,6 @@ class Paused:
         return [each for each in self.asked if each not in self.answers]
 
 
-def encode(known):
-    return json.dumps(asdict(known)).encode()
-
-
-def decode(body):
-    stored = json.loads(body)
-    paused = stored["paused"]
-    return Remembered(stored["state"], Paused(**paused) if paused else None)
-
-
 def question(paused, hint):
     return InputRequired(numbered(paused.waiting, hint), durable=True)
 
@@ -56,7 +60,26 @@ def answered(paused, parts):
     return replace(paused, answers={**paused.answers, **given})
 
 
-KIND = TurnKind("test", encode, decode, question, answered)
+KIND = TurnKind.of_json("test", Paused, question, answered)
+
+
+class Framework(ConversingAdapter):
+    """Hands the turn of each run to the test, in place of an answer."""
+
+    def describe(self):
+        return AgentDescription(name="Framework", description="Remembers.")
+
+    def prompt(self, request):
+        return request.text
+
+    async def run(self, request, turn, prompt):
+        yield turn
+
+
+async def begin(adapter, request):
+    """Return the turn of a request, or the answer if there is nothing to run."""
+    async with aclosing(adapter.stream(request)) as events:
+        return await anext(events)
 
 
 class Durable(ProcessStates):
@@ -64,9 +87,9 @@ class Durable(ProcessStates):
 
 
 @pytest.fixture
-def turns():
-    made = StoredTurns(KIND)
-    made.open(Durable(Limits()))
+async def turns():
+    made = Framework(KIND)
+    await made.open(Durable(Limits()))
     return made
 
 
@@ -80,33 +103,33 @@ def reply(text, task="1"):
 
 
 async def ask(turns, *questions):
-    turn = await turns.begin(request())
+    turn = await begin(turns, request())
     await turn.pause(Paused("1", list(questions)))
 
 
 async def test_completed_runs_are_the_state_of_the_next():
-    turns = StoredTurns(KIND)
-    turns.open(ProcessStates(Limits()))  # not durable: its own is kept
-    turn = await turns.begin(request())
+    turns = Framework(KIND)
+    await turns.open(ProcessStates(Limits()))  # not durable: its own is kept
+    turn = await begin(turns, request())
     assert turn.before == Remembered(None, None)
     await turn.complete("one")
-    assert (await turns.begin(request())).before.state == "one"
+    assert (await begin(turns, request())).before.state == "one"
 
 
 async def test_a_run_continues_with_the_last_answer(turns):
     await ask(turns, "a?", "b?")
-    again = await turns.begin(reply("yes"))
+    again = await begin(turns, reply("yes"))
     assert again.prompt == "b?"
-    turn = await turns.begin(reply("no"))
+    turn = await begin(turns, reply("no"))
     assert turn.before.paused.answers == {"a?": "yes", "b?": "no"}
-    assert await turns.begin(reply("yes")) is QUESTION_CLOSED  # although the run may fail
+    assert await begin(turns, reply("yes")) is QUESTION_CLOSED  # although the run may fail
     await turn.complete("done")
-    assert (await turns.begin(request())).before == Remembered("done", None)
+    assert (await begin(turns, request())).before == Remembered("done", None)
 
 
 async def test_answers_may_name_their_questions(turns):
     await ask(turns, "a?", "b?")
-    turn = await turns.begin(reply(Data({"b?": 1, "a?": 2})))
+    turn = await begin(turns, reply(Data({"b?": 1, "a?": 2})))
     assert turn.before.paused.answers == {"a?": 2, "b?": 1}
 
 
@@ -115,7 +138,7 @@ async def test_answers_may_name_their_questions(turns):
 )
 async def test_unclear_replies_are_asked_again(turns, given, fault):
     await ask(turns, "a?")
-    again = await turns.begin(reply(given))
+    again = await begin(turns, reply(given))
     assert again.prompt.startswith(fault)
     assert again.prompt.endswith("a?")
 
@@ -130,9 +153,9 @@ async def test_another_task_waits_for_an_open_question(turns):
         return False
 
     other = request(task="2", others_wait=waits)
-    assert await turns.begin(other) is ANOTHER_TASK_WAITS
-    assert await turns.begin(reply("yes", task="2")) is QUESTION_CLOSED
-    turn = await turns.begin(request(task="2", others_wait=is_gone))
+    assert await begin(turns, other) is ANOTHER_TASK_WAITS
+    assert await begin(turns, reply("yes", task="2")) is QUESTION_CLOSED
+    turn = await begin(turns, request(task="2", others_wait=is_gone))
     assert turn.before == Remembered(None, None)
 
 
@@ -140,14 +163,49 @@ async def test_abandoned_questions_are_forgotten(turns):
     await ask(turns, "a?")
     await turns.abandon(request(task="2"))  # another task's question stays
     await turns.abandon(request())
-    assert await turns.begin(reply("yes")) is QUESTION_CLOSED
+    assert await begin(turns, reply("yes")) is QUESTION_CLOSED
 
 
 async def test_of_two_turns_at_once_the_later_wins(turns):
-    first, second = await turns.begin(request()), await turns.begin(request())
+    first, second = await begin(turns, request()), await begin(turns, request())
     await second.complete("second")
     with pytest.raises(ResumeError):
         await first.complete("first")
+
+
+async def test_empty_messages_are_refused():
+    with pytest.raises(InvalidInputError, match="the message is empty"):
+        Framework(KIND).stream(request(" "))
+
+
+class Talking(Framework):
+    """Says what it got, asks, and says the reply; notes that it was closed."""
+
+    closed = 0
+
+    async def run(self, request, turn, prompt):
+        try:
+            yield TextDelta(prompt)
+            answer = yield InputRequired("Where to?")
+            yield TextDelta(answer.text)
+        finally:
+            self.closed += 1
+
+
+async def test_replies_to_questions_of_a_run_that_goes_on_reach_it():
+    adapter = Talking(KIND)
+    events = adapter.stream(request("Book."))
+    assert await anext(events) == TextDelta("Book.")
+    assert (await anext(events)).prompt == "Where to?"
+    assert await events.asend(reply("Rome")) == TextDelta("Rome")
+    assert [each async for each in events] == []
+    assert adapter.closed == 1
+
+
+async def test_closing_a_stream_closes_its_run():
+    adapter = Talking(KIND)
+    await begin(adapter, request("Book."))
+    assert adapter.closed == 1
 
 
 def test_questions_in_words():
@@ -221,6 +279,6 @@ def test_replies_are_checked_and_answer_by_id_or_in_turn():
 
 
 def test_json_turns_are_restored():
-    kind = json_turns("test", lambda question, value: None)
+    kind = json_turns("test")
     for known in (Remembered({"messages": []}), Remembered(None, asking(city="Rome"))):
         assert kind.decode(kind.encode(known)) == known

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _Target = TypeVar("_Target")
 
 _MODES = ("text/plain", "application/json")
+ANY_MODES = (*_MODES, "*/*")
+"""The media types of an agent that takes and returns text, data and any files."""
 _ATTRIBUTE = "a2a_card"
 """The attribute of a target that holds its card."""
 _LISTS = ("skills", "tags", "examples", "input_modes", "output_modes")
@@ -36,6 +38,11 @@ class Skill:
     examples: Sequence[str] = ()
     input_schema: Mapping[str, JSON] | None = None
     output_schema: Mapping[str, JSON] | None = None
+
+    @classmethod
+    def of(cls, name: str, description: str | None, tag: str = "tool") -> Skill:
+        """Return the skill of a tool or a member; its name describes it if nothing else does."""
+        return cls(id=name, name=name, description=description or name, tags=(tag,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,18 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar
 
 from a2a_adapters.contract.adapter import Adapter, AgentRequest
 from a2a_adapters.contract.errors import ConfigurationError, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable
 
     from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.contract.events import AgentEvent
+
+_Target = TypeVar("_Target")
 
 _MESSAGE_NAMES = frozenset({"text", "request"})
 
@@ -35,6 +37,35 @@ class Factory:
     def __call__(self) -> Any:
         """Create another target."""
         return self.make()
+
+
+def example_of(target: _Target | Factory) -> _Target:
+    """Return the first target that a factory has made, or the target itself."""
+    example: _Target = target.example if isinstance(target, Factory) else target
+    return example
+
+
+def per_request(
+    target: _Target | Factory,
+    choose: Callable[[AgentRequest], _Target | Awaitable[_Target]] | None = None,
+) -> Callable[[AgentRequest], Awaitable[_Target]]:
+    """Return a function that returns the target of a request.
+
+    Args:
+        target: The target of all requests, or a factory that makes one for each.
+        choose: Returns another one for a request; may be async.
+    """
+
+    async def chosen(request: AgentRequest) -> _Target:
+        made: Any = target
+        if choose is not None:
+            made = choose(request)
+        elif isinstance(target, Factory):
+            made = target()
+        found: _Target = await made if inspect.isawaitable(made) else made
+        return found
+
+    return chosen
 
 
 class ClosedAdapter(Adapter):

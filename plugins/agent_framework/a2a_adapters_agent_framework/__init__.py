@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import Factory, example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
@@ -53,7 +53,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     Raises:
         TargetError: It is a workflow itself.
     """
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     # The framework loads its modules on first use, so that an agent can only exist with this one.
     agents = sys.modules.get("agent_framework._agents")
     if agents is not None and isinstance(example, agents.Agent):

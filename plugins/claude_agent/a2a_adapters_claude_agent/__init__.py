@@ -17,7 +17,7 @@ import warnings
 from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
@@ -54,7 +54,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     framework = sys.modules.get("claude_agent_sdk")
     if framework is None:
         return None
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     if isinstance(example, framework.ClaudeSDKClient):
         raise TargetError("a ClaudeSDKClient holds one conversation: serve its options")
     if isinstance(example, framework.ClaudeAgentOptions):

@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
@@ -63,7 +63,7 @@ def a2a_adapt(target: object) -> Adapter | None:
         return None
     if _is_workflow(target):
         return cast("Adapter", __getattr__("adapt")(target))
-    agent = target.example if isinstance(target, Factory) else target
+    agent = example_of(target)
     if _is_durable_agent(agent):
         raise TargetError(
             f"the agent {getattr(agent, 'name', '')!r} is durable only inside a workflow of DBOS. "

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
@@ -55,7 +55,7 @@ __getattr__ = lazy_names(
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
     """Wrap an agent, a workflow, an app or a runner, or a function that makes one for every run."""
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     bases = {(base.__module__, base.__qualname__) for base in type(example).__mro__}
     return None if bases.isdisjoint(_SERVED) else cast("Adapter", __getattr__("adapt")(target))
 

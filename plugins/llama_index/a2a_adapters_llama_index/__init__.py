@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
@@ -47,7 +47,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     """Wrap a workflow or an agent, or a function that makes one for every run."""
     # A workflow can only exist if the framework is imported already.
     framework = sys.modules.get("workflows.workflow")
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     if framework is None or not isinstance(example, framework.Workflow):
         return None
     return cast("Adapter", __getattr__("adapt")(target))

@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import Factory, example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
@@ -56,7 +56,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     framework = sys.modules.get("strands.agent.agent")
     if framework is None:
         return None
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     if isinstance(example, framework.Agent):
         return cast("Adapter", __getattr__("adapt")(target))
     multiagent = sys.modules.get("strands.multiagent.base")

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import Factory, hookimpl, lazy_names
+from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters_temporal.activity import A2AActivity, emitting
@@ -59,7 +59,7 @@ def a2a_adapt(target: object) -> None:
     """
     if "temporalio" not in sys.modules:
         return
-    target = target.example if isinstance(target, Factory) else target
+    target = example_of(target)
     if hasattr(target, _WORKFLOW) or hasattr(target, _RUN):
         name = getattr(target, "__qualname__", "Agent").removesuffix(".run")
         raise TargetError(

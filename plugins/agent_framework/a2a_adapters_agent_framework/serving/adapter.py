@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from agent_framework import Agent, AgentResponse, AgentSession, Message
+from agent_framework import Agent, AgentResponse, AgentSession, FunctionTool, Message
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentRequest,
-    BlockedError,
-    InputRequired,
-    Limits,
-    Rejected,
-    TargetError,
-)
+from a2a_adapters import AgentRequest, BlockedError, Limits, Rejected, Skill, TargetError
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory
-from a2a_adapters_agent_framework.serving.card import describe_agent
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import (
+    ANY_MODES,
+    AgentDescription,
+    Factory,
+    example_of,
+    per_request,
+)
 from a2a_adapters_agent_framework.serving.events import RunEvents, RunItem
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -38,22 +34,25 @@ from a2a_adapters_agent_framework.serving.guards import (
     changes_calls,
 )
 from a2a_adapters_agent_framework.serving.input import as_message
-from a2a_adapters_agent_framework.serving.memory import KIND, AnyTurn
-from a2a_adapters_agent_framework.serving.questions import Paused, question, rejections, responses
+from a2a_adapters_agent_framework.serving.questions import (
+    KIND,
+    AnyTurn,
+    Paused,
+    question,
+    rejections,
+    responses,
+)
 from a2a_adapters_agent_framework.serving.tools import ToolWatch
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
-
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 REQUEST_KEY = "a2a"
 """The key of the `AgentRequest` in the `kwargs` of a tool's `FunctionInvocationContext`."""
 _APPROVAL = "function_approval_request"
 
 
-class AgentFrameworkAdapter(Adapter):
+class AgentFrameworkAdapter(ConversingAdapter[Mapping[str, Any], Paused, Message]):
     """Serves an `Agent` of Agent Framework.
 
     One agent answers all callers in parallel, each with a session of its own. A failed or
@@ -78,13 +77,12 @@ class AgentFrameworkAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        example = agent.example if isinstance(agent, Factory) else agent
+        super().__init__(KIND, limits=limits, fetch=fetch)
+        example = example_of(agent)
         if not isinstance(example, Agent):
             raise TargetError(f"{type(example).__name__} is not an Agent of Agent Framework")
-        self.fetch = fetch
         self._example = example
-        self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
-        self._turns = StoredTurns(KIND, limits)
+        self._agent_for = per_request(agent, agent_for)
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]  # middleware may be added later
@@ -93,31 +91,32 @@ class AgentFrameworkAdapter(Adapter):
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
-        return describe_agent(self._example)
+        agent = self._example
+        name = agent.name or "agent"
+        tools = agent.default_options.get("tools") or ()
+        return AgentDescription(
+            name=name,
+            description=agent.description or f"The agent {name}.",
+            skills=[
+                Skill.of(each.name, each.description)
+                for each in tools
+                if isinstance(each, FunctionTool)
+            ],
+            input_modes=ANY_MODES,
+            output_modes=ANY_MODES,
+        )
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or continue after its question.
+    def prompt(self, request: AgentRequest) -> Message:
+        """Return the message as a user's message.
 
         Raises:
-            InvalidInputError: The message is empty, or names a file by its address.
+            InvalidInputError: It names a file by its address.
         """
-        return self._answer(request, None if request.resuming else as_message(request))
+        return as_message(request)
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, message: Message | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made = self._agent_for(request)
-        agent = await made if inspect.isawaitable(made) else made
+    async def run(self, request: AgentRequest, turn: AnyTurn, prompt: Message | None) -> Events:
+        """Run the agent; keep its session, or ask for the approvals that it needs."""
+        agent = await self._agent_for(request)
         session = _session(request, turn)
         events = RunEvents(
             agent.default_options.get("response_format"),
@@ -126,7 +125,7 @@ class AgentFrameworkAdapter(Adapter):
         )
         is_whole = changes_answers(agent)
         try:
-            async with aclosing(_run(agent, message, request, turn, session)) as run:
+            async with aclosing(_run(agent, prompt, request, turn, session)) as run:
                 async for item in run:
                     for each in events.take(item):
                         yield each
@@ -147,7 +146,7 @@ class AgentFrameworkAdapter(Adapter):
         turn: AnyTurn,
         session: AgentSession,
         events: RunEvents,
-    ) -> _Events:
+    ) -> Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         for event in events.end():
             yield event

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_message(request: AgentRequest) -> Message:
-    """Return the request as a user's message; data parts become JSON text.
-
-    Raises:
-        InvalidInputError: The message is empty.
-    """
-    if not as_text(request.parts).strip():
-        raise InvalidInputError("the message is empty")
+    """Return the request as a user's message; data parts become JSON text."""
     return Message("user", [_content(part) for part in request.parts])
 
 

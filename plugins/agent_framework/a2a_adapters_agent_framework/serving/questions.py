@@ -1,4 +1,4 @@
-"""Asks the caller to approve tool calls, and reads the replies.
+"""Asks the caller to approve tool calls, reads the replies, and stores the run meanwhile.
 
 The question has a data part for each call, and one with the JSON schema of a reply: an object with
 the decisions by the ids of the calls. A text decides about the first call, and the others are asked
@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_framework import Content, Message
 
 from a2a_adapters import Data, InputRequired, InvalidInputError
-from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters.conversing import (
+    APPROVAL_CHOICES,
+    StoredTurn,
+    TurnKind,
+    approval,
+    numbered,
+    refused_call,
+    replies,
+)
 from a2a_adapters.plugin import as_json, as_text, tool_arguments
 
 if TYPE_CHECKING:
@@ -128,3 +136,11 @@ def _call(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _arguments(call: Mapping[str, Any]) -> JSON:
     return tool_arguments(call.get("arguments") or {})  # JSON of the framework omits None
+
+
+AnyTurn: TypeAlias = "StoredTurn[Mapping[str, Any], Paused]"
+"""A turn; the state is the session as JSON."""
+KIND: TurnKind[Mapping[str, Any], Paused] = TurnKind.of_json(
+    "agent-framework", Paused, question, answered
+)
+"""How conversations of the framework are stored and asked about."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -31,8 +28,8 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import Remembered, StoredTurn, StoredTurns, TurnKind
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory
+from a2a_adapters.conversing import ConversingAdapter, Events, StoredTurn, TurnKind
+from a2a_adapters.plugin import AgentDescription, Factory, per_request
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -56,14 +53,17 @@ if TYPE_CHECKING:
     from agent_framework import CheckpointStorage, WorkflowCheckpoint
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
 
 REQUEST_KEY = "a2a"
 """The key of the ids of the request in the `kwargs` of a tool's `FunctionInvocationContext`."""
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+_Turn: TypeAlias = StoredTurn[str, PausedWorkflow]
+
+_KIND: TurnKind[str, PausedWorkflow] = TurnKind.of_json(
+    "agent-framework-workflow", PausedWorkflow, question, answered
+)
 
 
-class WorkflowAdapter(Adapter):
+class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
     """Serves a `Workflow` of Agent Framework.
 
     A workflow keeps the messages of its last run, and runs once at a time, so that a function makes
@@ -91,54 +91,41 @@ class WorkflowAdapter(Adapter):
     ) -> None:
         if not isinstance(workflow.example, Workflow):
             raise TargetError(f"{type(workflow.example).__name__} is not a Workflow")
-        self.fetch = fetch
-        self._make = workflow
-        self._turns = StoredTurns(_KIND, limits)
+        super().__init__(_KIND, limits=limits, fetch=fetch)
+        self._example: Workflow = workflow.example
+        self._name = getattr(workflow.make, "__name__", "workflow").strip("<>")
+        self._make: Callable[[AgentRequest], Awaitable[Workflow]] = per_request(workflow)
         register_types(workflow.example)
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]  # middleware may be added later
         """Whether middleware of an agent may change its answer, which is then not streamed."""
-        return changes_outputs(self._make.example)
+        return changes_outputs(self._example)
 
     def describe(self) -> AgentDescription:
         """Describe the workflow by its name and its description."""
-        name = self._make.example.name
+        name = self._example.name
         if name.startswith("WorkflowBuilder-"):  # and a random id
-            name = getattr(self._make.make, "__name__", "workflow").strip("<>")
-        description = self._make.example.description or f"The workflow {name}."
+            name = self._name
+        description = self._example.description or f"The workflow {name}."
         return AgentDescription(name=name, description=description)
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep questions in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the workflow, or continue after its question.
+    def prompt(self, request: AgentRequest) -> object:
+        """Return the message as the first executor of the workflow takes it.
 
         Raises:
-            InvalidInputError: The message is empty, names a file by its address, or is not what
-                the workflow takes.
+            InvalidInputError: It names a file by its address, or is not what the workflow takes.
         """
-        message = None if request.resuming else _input(self._make.example, request)
-        return self._answer(request, message)
+        return _input(self._example, request)
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Forget the question of the task."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, message: object) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made, paused = self._make(), turn.before.paused
-        workflow = await made if inspect.isawaitable(made) else made
+    async def run(self, request: AgentRequest, turn: _Turn, prompt: object) -> Events:
+        """Run the workflow, and ask what its executors request."""
+        workflow = await self._make(request)
         checkpoints = InMemoryCheckpointStorage()
         events = WorkflowEvents(
             wants_progress=request.wants_progress, checks_calls=changes_calls_in(workflow)
         )
-        run = _run(workflow, message, request, paused, checkpoints)
+        run = _run(workflow, prompt, request, turn.before.paused, checkpoints)
         try:
             async with aclosing(run) as items:
                 async for item in items:
@@ -163,7 +150,7 @@ class WorkflowAdapter(Adapter):
     async def _asking(
         self,
         request: AgentRequest,
-        turn: StoredTurn[str, PausedWorkflow],
+        turn: _Turn,
         checkpoint: WorkflowCheckpoint,
         events: WorkflowEvents,
     ) -> InputRequired:
@@ -178,7 +165,7 @@ class WorkflowAdapter(Adapter):
         Raises:
             TargetError: Each workflow that the function makes is another graph.
         """
-        if checkpoint.graph_signature_hash != self._make.example.graph_signature_hash:
+        if checkpoint.graph_signature_hash != self._example.graph_signature_hash:
             raise TargetError(
                 "the workflow asks, but each one that its function makes is another graph: give "
                 "agents names, and executors ids"
@@ -276,16 +263,3 @@ def _ids(request: AgentRequest) -> dict[str, str]:
         "task_id": request.task_id,
         "context_id": request.context_id,
     }
-
-
-def _encoded(known: Remembered[str, PausedWorkflow]) -> bytes:
-    return json.dumps(asdict(known)).encode()
-
-
-def _decoded(body: bytes) -> Remembered[str, PausedWorkflow]:
-    stored = json.loads(body)
-    paused = stored["paused"]
-    return Remembered(stored["state"], PausedWorkflow(**paused) if paused else None)
-
-
-_KIND = TurnKind("agent-framework-workflow", _encoded, _decoded, question, answered)

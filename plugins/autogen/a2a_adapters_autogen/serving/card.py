@@ -6,11 +6,10 @@ from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent
 
 from a2a_adapters import Skill
-from a2a_adapters.plugin import AgentDescription
+from a2a_adapters.plugin import ANY_MODES, AgentDescription
 from a2a_adapters_autogen.serving.runners import Runner, accepts_images, participants, tools
 
 _MODES = ("text/plain", "application/json")
-_ANY_MODES = (*_MODES, "*/*")
 _DEFAULT_TEAM = "A team of agents."
 
 
@@ -18,21 +17,17 @@ def describe_runner(runner: Runner) -> AgentDescription:
     """Describe an agent by its tools, a team by its participants."""
     if isinstance(runner, ChatAgent):
         description = runner.description
-        skills = [_skill(tool.name, tool.description, "tool") for tool in tools(runner)]
+        skills = [Skill.of(tool.name, tool.description) for tool in tools(runner)]
     else:
         members = [m for m in participants(runner) if not isinstance(m, UserProxyAgent)]
         names = ", ".join(member.name for member in members)
         is_default = runner.description == _DEFAULT_TEAM
         description = f"A team of {names}." if is_default and names else runner.description
-        skills = [_skill(member.name, member.description, "agent") for member in members]
+        skills = [Skill.of(member.name, member.description, "agent") for member in members]
     return AgentDescription(
         name=runner.name,
         description=description or f"The agent {runner.name}.",
         skills=skills,
-        input_modes=_ANY_MODES if accepts_images(runner) else _MODES,
-        output_modes=_ANY_MODES,
+        input_modes=ANY_MODES if accepts_images(runner) else _MODES,
+        output_modes=ANY_MODES,
     )
-
-
-def _skill(name: str, description: str, tag: str) -> Skill:
-    return Skill(id=name, name=name, description=description or name, tags=(tag,))

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError, Rejected
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory, check_arguments
+from a2a_adapters import AgentRequest, InvalidInputError, Skill
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import (
+    AgentDescription,
+    Factory,
+    check_arguments,
+    example_of,
+    per_request,
+)
 from a2a_adapters_claude_agent.serving import options as options_of
-from a2a_adapters_claude_agent.serving.card import describe_agent
 from a2a_adapters_claude_agent.serving.events import RunEvents
 from a2a_adapters_claude_agent.serving.failures import check
 from a2a_adapters_claude_agent.serving.input import as_prompt
-from a2a_adapters_claude_agent.serving.memory import KIND, AnyTurn
-from a2a_adapters_claude_agent.serving.questions import Paused, answered, called, question
+from a2a_adapters_claude_agent.serving.questions import (
+    KIND,
+    AnyTurn,
+    Paused,
+    answered,
+    called,
+    question,
+)
 from a2a_adapters_claude_agent.serving.run import Asked, Places, Run
-from a2a_adapters_claude_agent.serving.session import Session
+from a2a_adapters_claude_agent.serving.session import Session, Transcripts
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions
 
     from a2a_adapters import Limits, OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
 
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+_INPUT = ("text/plain", "application/json", "application/pdf", "image/*", "text/*")
 
 _CHECKING = "Stop"
 """The hook that may refuse a finished answer."""
 
 
-class ClaudeAgentAdapter(Adapter):
+class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, Any]]]):
     """Serves an agent of the Claude Agent SDK.
 
     Each run has a process of Claude Code. The session of a conversation is kept in the server's
@@ -74,47 +83,43 @@ class ClaudeAgentAdapter(Adapter):
         fetch: OutboundPolicy | None = None,
     ) -> None:
         check_arguments(ClaudeAgentAdapter, locals(), {"processes"})
-        made = options.example if isinstance(options, Factory) else options
-        self.fetch = fetch
-        self._example = options_of.check(made)
-        self._make = options_for or (lambda _: options() if isinstance(options, Factory) else made)
+        super().__init__(KIND, limits=limits, fetch=fetch)
+        self._example = options_of.check(example_of(options))
+        self._make = per_request(options, options_for)
         self._asks = ask
         self._expands = expand_prompts
         self._places = Places(processes)
-        self._turns = StoredTurns(KIND, limits)
         self.holds_text = _CHECKING in (self._example.hooks or {})
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its subagents."""
-        return describe_agent(self._example)
+        subagents = (self._example.agents or {}).items()
+        has_output = self._example.output_format is not None
+        return AgentDescription(
+            name="Claude",
+            description="An agent of the Claude Agent SDK.",
+            skills=[Skill.of(name, each.description, "subagent") for name, each in subagents],
+            input_modes=_INPUT,
+            output_modes=("text/plain", *(["application/json"] if has_output else [])),
+        )
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep sessions, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or continue after its question.
+    def prompt(self, request: AgentRequest) -> list[dict[str, Any]]:
+        """Return the message as content blocks.
 
         Raises:
-            InvalidInputError: The message is empty, or has a file that models do not support.
+            InvalidInputError: It has a file that models do not support.
         """
-        return self._answer(request, [] if request.resuming else as_prompt(request))
+        return as_prompt(request)
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the session from before the task of the question."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, prompt: list[dict[str, Any]]) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made = self._make(request)
-        options = options_of.check(await made if inspect.isawaitable(made) else made)
+    async def run(
+        self, request: AgentRequest, turn: AnyTurn, prompt: list[dict[str, Any]] | None
+    ) -> Events:
+        """Run the agent, ask about its tools, and keep its session."""
+        options = options_of.check(await self._make(request))
         folder = str(options_of.folders(options)[0])
         paused = turn.before.paused
         while True:
-            run = self._run(options, turn, prompt, paused)
+            run = self._process(options, turn, prompt or [], paused)
             paused = None
             streams = self.holds_text or _CHECKING not in (options.hooks or {})
             events = RunEvents(
@@ -146,7 +151,7 @@ class ClaudeAgentAdapter(Adapter):
             yield event
         await turn.complete(run.session.transcripts)
 
-    def _run(
+    def _process(
         self,
         options: ClaudeAgentOptions,
         turn: AnyTurn,

@@ -18,11 +18,8 @@ def as_prompt(request: AgentRequest) -> list[dict[str, Any]]:
     """Return the request as content blocks; data parts become JSON text.
 
     Raises:
-        InvalidInputError: The message is empty, or has a file that models do not support.
+        InvalidInputError: It has a file that models do not support.
     """
-    has_files = any(isinstance(part, File) for part in request.parts)
-    if not has_files and not as_text(request.parts).strip():
-        raise InvalidInputError("the message is empty")
     return [_block(part) for part in request.parts]
 
 

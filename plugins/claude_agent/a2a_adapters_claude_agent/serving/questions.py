@@ -1,4 +1,4 @@
-"""Asks the caller about tools of the agent and about its questions, and reads the replies.
+"""Asks the caller about tools of the agent and its questions, and stores the run meanwhile.
 
 A permission is given with yes, or always for the rest of the answer, and refused with no and a
 reason. The agent's own questions, of the tool `AskUserQuestion`, are answered by text in turn, or
@@ -11,15 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a_adapters import Data, InputRequired, InvalidInputError
-from a2a_adapters.conversing import numbered, replies
+from a2a_adapters.conversing import StoredTurn, TurnKind, numbered, replies
 from a2a_adapters.plugin import JSON, as_decision, as_json
 from a2a_adapters_claude_agent.serving.texts import relative, shown
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
+    from a2a_adapters_claude_agent.serving.session import Transcripts
 
 ASKING_TOOL = "AskUserQuestion"
 _PERMISSION = "permission"
@@ -176,3 +177,9 @@ def _decision(reply: object, paused: Paused) -> JSON:
     if decision is None:
         raise InvalidInputError(_UNCLEAR)
     return "yes" if decision[0] else f"no {decision[1]}".strip()
+
+
+AnyTurn: TypeAlias = "StoredTurn[Transcripts, Paused]"
+"""A turn; the state is the session of Claude Code."""
+KIND: TurnKind[Transcripts, Paused] = TurnKind.of_json("claude-agent", Paused, question, answered)
+"""How conversations are stored and asked about."""

@@ -9,7 +9,7 @@ from crewai import Crew, Flow
 from crewai.agents.agent_builder.base_agent import BaseAgent
 
 import a2a_adapters
-from a2a_adapters.plugin import Adapter, Factory, adapt_made
+from a2a_adapters.plugin import Adapter, adapt_made, example_of
 from a2a_adapters_crewai.serving.agent import AgentAdapter
 from a2a_adapters_crewai.serving.base import MAX_ASKING, MAX_RUNS, Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter
@@ -73,7 +73,7 @@ def adapt(  # noqa: PLR0913 - a choice each
 
 def adapt_if_ours(target: object) -> Adapter | None:
     """Wrap an object, class or factory of crewai; pass on anything else."""
-    example = target.example if isinstance(target, Factory) else target
+    example = example_of(target)
     is_object = isinstance(example, Crew | Flow | BaseAgent)
     is_ours = is_object or is_crew_base(example) or is_flow_class(example)
     return adapt(target) if is_ours else None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from google.adk.agents._streaming_mode import StreamingMode
 from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
 from google.adk.runners import Runner
+from google.genai.types import Content
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Output, Rejected
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory
-from a2a_adapters_google_adk.serving.card import describe_root
+from a2a_adapters import AgentEvent, AgentRequest, Limits, Output, Rejected
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import AgentDescription, Factory, example_of, per_request
 from a2a_adapters_google_adk.serving.events import RunEvents, as_file
 from a2a_adapters_google_adk.serving.failures import (
     check_blocked,
@@ -26,30 +25,34 @@ from a2a_adapters_google_adk.serving.guards import is_guarded
 from a2a_adapters_google_adk.serving.input import as_message
 from a2a_adapters_google_adk.serving.questions import (
     CREDENTIAL,
+    KIND,
+    AnyTurn,
     Paused,
     question,
     refusals,
     responses,
     tool_names,
 )
-from a2a_adapters_google_adk.serving.sessions import KIND, AnyTurn, RunSession
-from a2a_adapters_google_adk.serving.targets import APP_NAME, Target, root_of, runner_of
+from a2a_adapters_google_adk.serving.sessions import RunSession
+from a2a_adapters_google_adk.serving.targets import (
+    APP_NAME,
+    Target,
+    describe,
+    root_of,
+    runner_of,
+)
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
-    from google.genai.types import Content
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
-
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 REQUEST_KEY = "temp:a2a"
 """The key of the `AgentRequest` in the session's state; the framework stores no `temp:` keys."""
 _NEEDS_LOGIN = "The agent needs to log in to a service, which it cannot ask for here."
 
 
-class GoogleAdkAdapter(Adapter):
+class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
     """Serves an agent, a `Workflow`, an `App` or a `Runner` of ADK.
 
     One agent answers all callers in parallel, each with a session of its own: the user is the
@@ -81,10 +84,11 @@ class GoogleAdkAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        self.fetch = fetch
-        self._root = root_of(target.example if isinstance(target, Factory) else target)
-        self._target_for = target_for or (
-            lambda _: cast("Target", target() if isinstance(target, Factory) else target)
+        super().__init__(KIND, limits=limits, fetch=fetch)
+        example = cast("Target", example_of(target))
+        self._root = root_of(example)
+        self._target_for: Callable[[AgentRequest], Awaitable[Target]] = per_request(
+            target, target_for
         )
         # Without threads, a sync tool would stop the server while it runs.
         config = run_config or RunConfig(
@@ -93,41 +97,26 @@ class GoogleAdkAdapter(Adapter):
         if "streaming_mode" not in config.model_fields_set:
             config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
         self._config = config
-        self._turns = StoredTurns(KIND, limits)
-        self.holds_text = self._config.streaming_mode is StreamingMode.SSE and is_guarded(
-            target.example if isinstance(target, Factory) else target
-        )
+        self.holds_text = config.streaming_mode is StreamingMode.SSE and is_guarded(example)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description, its tools and its sub-agents."""
-        return describe_root(self._root)
+        return describe(self._root)
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or continue after its question.
+    def prompt(self, request: AgentRequest) -> Content:
+        """Return the message as a user's message.
 
         Raises:
-            InvalidInputError: The message is empty, or names a file by its address.
+            InvalidInputError: It names a file by its address.
         """
-        return self._answer(request, None if request.resuming else as_message(request))
+        return as_message(request)
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, message: Content | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made = self._target_for(request)
-        target = await made if inspect.isawaitable(made) else made
+    async def run(self, request: AgentRequest, turn: AnyTurn, prompt: Content | None) -> Events:
+        """Run the agent; keep its session, or ask about the calls that wait."""
+        target = await self._target_for(request)
         run = _Run(target, self._config, request, turn, is_held=self.holds_text)
         try:
-            async with aclosing(run.events(message)) as events:
+            async with aclosing(run.events(prompt)) as events:
                 async for event in events:
                     yield event
         except Exception as error:

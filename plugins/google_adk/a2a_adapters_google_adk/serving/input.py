@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from google.genai.types import Blob, Content
 from google.genai.types import Part as GenaiPart
 
-from a2a_adapters import AgentRequest, File, InvalidInputError
+from a2a_adapters import AgentRequest, File
 from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_message(request: AgentRequest) -> Content:
-    """Return the request as a user's message; data parts become JSON text.
-
-    Raises:
-        InvalidInputError: The message is empty.
-    """
-    if not as_text(request.parts).strip():
-        raise InvalidInputError("the message is empty")
+    """Return the request as a user's message; data parts become JSON text."""
     return Content(role="user", parts=[_part(part) for part in request.parts])
 
 

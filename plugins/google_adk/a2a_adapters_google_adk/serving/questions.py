@@ -1,4 +1,4 @@
-"""Asks the caller what a run waits for, and reads the replies.
+"""Asks the caller what a run waits for, reads the replies, and stores the run meanwhile.
 
 A run waits for confirmations of tool calls, for the input of workflows, and for the results of
 long-running tools (https://adk.dev/tools-custom/confirmation/). The question has a data part for
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai.types import Content, FunctionCall, FunctionResponse
@@ -19,7 +19,15 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 
 from a2a_adapters import Data, InputRequired, InvalidInputError
-from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
+from a2a_adapters.conversing import (
+    APPROVAL_CHOICES,
+    StoredTurn,
+    TurnKind,
+    approval,
+    numbered,
+    refused_call,
+    replies,
+)
 from a2a_adapters.plugin import as_json, as_text
 
 if TYPE_CHECKING:
@@ -226,3 +234,9 @@ def _confirmed(call: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the call that a confirmation is about."""
     original: Mapping[str, Any] = call["args"]["originalFunctionCall"]
     return original
+
+
+AnyTurn: TypeAlias = "StoredTurn[str, Paused]"
+"""A turn; the state is the session as JSON, empty for a runner, which has sessions of its own."""
+KIND: TurnKind[str, Paused] = TurnKind.of_json("google-adk", Paused, question, answered)
+"""How conversations of the framework are stored and asked about."""

@@ -1,21 +1,12 @@
-"""The session of a run, and the stored data of a conversation."""
+"""The session of a run."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import Any
 
 from google.adk.sessions.base_session_service import BaseSessionService, ListSessionsResponse
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
-
-from a2a_adapters.conversing import Remembered, StoredTurn, TurnKind
-from a2a_adapters_google_adk.serving.questions import Paused, answered, question
-
-_Known: TypeAlias = "Remembered[str, Paused]"
-AnyTurn: TypeAlias = "StoredTurn[str, Paused]"
-"""A turn; the state is the session as JSON, empty for a runner, which has sessions of its own."""
 
 
 class RunSession(BaseSessionService):
@@ -60,17 +51,3 @@ class RunSession(BaseSessionService):
 
     async def delete_session(self, **_: Any) -> None:
         """Keep the session, which ends with the run."""
-
-
-def _encoded(known: _Known) -> bytes:
-    return json.dumps(asdict(known)).encode()
-
-
-def _decoded(body: bytes) -> _Known:
-    stored = json.loads(body)
-    paused = stored["paused"]
-    return Remembered(stored["state"], Paused(**paused) if paused else None)
-
-
-KIND = TurnKind("google-adk", _encoded, _decoded, question, answered)
-"""How conversations of the framework are stored and asked about."""

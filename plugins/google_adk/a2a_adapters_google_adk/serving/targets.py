@@ -1,4 +1,4 @@
-"""The objects of ADK that can be served, and the runners that run them."""
+"""The objects of ADK that can be served, their descriptions, and the runners that run them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App, ResumabilityConfig
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.runners import Runner
+from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow import Workflow
 
-from a2a_adapters import TargetError
-from a2a_adapters.plugin import overrides
+from a2a_adapters import Skill, TargetError
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.sessions.base_session_service import BaseSessionService
@@ -56,6 +57,30 @@ def root_of(target: object) -> Root:
             f"{type(target).__name__} is not an agent, a workflow, an app or a runner of ADK"
         )
     return root
+
+
+def describe(root: Root) -> AgentDescription:
+    """Describe an agent or a workflow by its name, its description, its tools and sub-agents."""
+    return AgentDescription(
+        name=root.name,
+        description=root.description or f"The agent {root.name}.",
+        skills=[*_tools(root), *_agents(root)],
+        input_modes=ANY_MODES,
+        output_modes=ANY_MODES,
+    )
+
+
+def _tools(root: Root) -> Iterator[Skill]:
+    for tool in root.tools if isinstance(root, LlmAgent) else ():
+        if isinstance(tool, BaseTool):
+            yield Skill.of(tool.name, tool.description)
+        elif callable(tool):
+            yield Skill.of(tool.__name__, (tool.__doc__ or "").strip().partition("\n")[0])
+
+
+def _agents(root: Root) -> Iterator[Skill]:
+    for agent in root.sub_agents if isinstance(root, BaseAgent) else ():
+        yield Skill.of(agent.name, agent.description, "agent")
 
 
 def runner_of(target: Target, sessions: BaseSessionService, plugins: list[BasePlugin]) -> Runner:

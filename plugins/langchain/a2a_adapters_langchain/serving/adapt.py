@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from langchain_core.runnables import Runnable
 
 from a2a_adapters import AgentRequest, Limits, TargetError
-from a2a_adapters.plugin import Adapter, Factory, adapt_made
+from a2a_adapters.plugin import Adapter, adapt_made, example_of
 from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def adapt(  # noqa: PLR0913 - a choice each
     """
 
     def wrap(target: Any) -> Adapter:
-        made: Any = target.example if isinstance(target, Factory) else target
+        made: Any = example_of(target)
         make = made if makes_graphs(made) else None
         served = _example(make) if make else made
         _check(served)

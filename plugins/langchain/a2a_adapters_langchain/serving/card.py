@@ -14,7 +14,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import Skill
-from a2a_adapters.plugin import AgentDescription
+from a2a_adapters.plugin import ANY_MODES, AgentDescription
 from a2a_adapters_langchain.serving.input import KeysInput, MessagesInput, ReadInput, ValueInput
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
@@ -24,7 +24,6 @@ from a2a_adapters_langchain.serving.schema import (
 )
 
 _DATA_MODES = ("text/plain", "application/json")
-_ANY_MODES = (*_DATA_MODES, "*/*")
 
 
 def describe_runnable(runnable: AnyRunnable, read: ReadInput) -> AgentDescription:
@@ -55,11 +54,11 @@ def _graph_name(graph: Any) -> str:
 def _describe(
     name: str, description: str, tools: list[BaseTool], read: ReadInput
 ) -> AgentDescription:
-    modes = _ANY_MODES if _takes_files(read) else _DATA_MODES
+    modes = ANY_MODES if _takes_files(read) else _DATA_MODES
     return AgentDescription(
         name=name,
         description=description or f"{name}: {_usage(read)}",
-        skills=[_skill(tool) for tool in tools],
+        skills=[Skill.of(tool.name, tool.description) for tool in tools],
         input_modes=modes,
         output_modes=modes,
     )
@@ -77,10 +76,6 @@ def _usage(read: ReadInput) -> str:
     if isinstance(read, KeysInput):
         return f"takes {', '.join(read.names)}."
     return "answers one message at a time."
-
-
-def _skill(tool: BaseTool) -> Skill:
-    return Skill(id=tool.name, name=tool.name, description=tool.description, tags=("tool",))
 
 
 def _given_name(runnable: AnyRunnable) -> str:

@@ -238,12 +238,18 @@ def _composed(hook: object, name: str) -> Iterator[object]:
             continue
         seen.add(id(value))
         if isinstance(value, MethodType):
-            if name in value.__func__.__qualname__:
+            if name in value.__func__.__qualname__ or _is_hook(value, name):
                 yield value.__self__
         elif isinstance(value, list | tuple):
             todo += value
         elif isinstance(value, FunctionType):
             todo += [cell.cell_contents for cell in value.__closure__ or () if is_set(cell)]
+
+
+def _is_hook(method: MethodType, name: str) -> bool:
+    """Whether a method is a hook of this name, which a decorator or an assignment has renamed."""
+    hooks = (getattr(method.__self__, prefix + name, None) for prefix in ("", "a"))
+    return any(isinstance(hook, MethodType) and hook == method for hook in hooks)
 
 
 def _checks_stream(middleware: object) -> bool:

@@ -202,7 +202,7 @@ class _Texts:
     Args:
         values: The state.
         is_guarded: Whether messages count only if they call a tool, or if the model was not asked
-            for another one.
+            for another one; what others have said proves nothing then.
     """
 
     def __init__(self, values: object, *, is_guarded: bool) -> None:
@@ -221,12 +221,14 @@ class _Texts:
 
     def _read(self, value: object) -> None:
         match value:
-            case str():
+            case str() if not self._is_guarded:
                 self._note(value)
             case BaseMessage():
-                text = self._note(str(value.text))
+                text = without_reasoning(str(value.text))
                 if value.id is not None:
                     self._by_id[value.id] = text
+                if isinstance(value, AIMessage) or not self._is_guarded:
+                    self._note(text)
             case Mapping():
                 for each in value.values():
                     self._read(each)
@@ -234,10 +236,9 @@ class _Texts:
                 for each in _accepted(value) if self._is_guarded else value:
                     self._read(each)
 
-    def _note(self, text: str) -> str:
+    def _note(self, text: str) -> None:
         text = without_reasoning(text)
         self._by_digest.setdefault(_digest(text), text)
-        return text
 
 
 def _accepted(messages: Sequence[object]) -> list[object]:

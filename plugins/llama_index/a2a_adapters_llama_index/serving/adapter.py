@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workflows import Workflow
+from workflows.events import StartEvent
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Rejected, TargetError
+from a2a_adapters import AgentRequest, Limits, Rejected, TargetError
 from a2a_adapters.concurrency import PerLoop
-from a2a_adapters.conversing import AskingRun, StoredTurn, StoredTurns, json_turns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory, overrides
+from a2a_adapters.conversing import AskingRun, ConversingAdapter, Events, StoredTurn, json_turns
+from a2a_adapters.plugin import (
+    AgentDescription,
+    Factory,
+    example_of,
+    overrides,
+    per_request,
+)
 from a2a_adapters_llama_index.serving.events import RunEvents
 from a2a_adapters_llama_index.serving.failures import failure
 from a2a_adapters_llama_index.serving.input import start_event
@@ -31,18 +36,17 @@ from a2a_adapters_llama_index.serving.targets import (
 )
 
 if TYPE_CHECKING:
-    from workflows.events import Event, StartEvent
+    from workflows.events import Event
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import JSON, StateStorage
+    from a2a_adapters.plugin import JSON
 
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _Turn: TypeAlias = StoredTurn[Any, AskingRun]
 
 _REFUSED = Rejected("The agent did not wait for this reply; please start a new task.")
 
 
-class LlamaIndexAdapter(Adapter):
+class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
     """Serves a LlamaIndex `Workflow`: one of your own, a `FunctionAgent` or an `AgentWorkflow`.
 
     Each run has a copy of the workflow and of the conversation's `Context`, which is kept per
@@ -68,7 +72,8 @@ class LlamaIndexAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        example = workflow.example if isinstance(workflow, Factory) else workflow
+        super().__init__(json_turns("llama-index", self._response), limits=limits, fetch=fetch)
+        example = example_of(workflow)
         if not isinstance(example, Workflow):
             raise TargetError(f"{type(example).__name__} is not a workflow of LlamaIndex")
         if overrides(example, "run", ("llama_index.", "workflows.")):
@@ -76,13 +81,12 @@ class LlamaIndexAdapter(Adapter):
                 f"{type(example).__name__} overrides run, which cannot change the answer of a run "
                 "that is streamed: check it in the last step instead"
             )
-        self.fetch = fetch
         self.holds_text = changes_text(example)
         self._example = example
-        self._make = workflow if isinstance(workflow, Factory) else partial(copied, workflow)
+        is_made = isinstance(workflow, Factory)
+        self._make = per_request(workflow, None if is_made else lambda _: copied(example))
         self._keeps_context = keep_context
         self._serializer = ContextSerializer(example)
-        self._turns = StoredTurns(json_turns("llama-index", self._response), limits)
         runs = example._num_concurrent_runs  # noqa: SLF001 - copies would not be counted
         self._room: Callable[[], AbstractAsyncContextManager[Any]] = (
             PerLoop(lambda: asyncio.Semaphore(runs)) if runs else nullcontext
@@ -92,22 +96,13 @@ class LlamaIndexAdapter(Adapter):
         """Describe the workflow by its name, its description and its tools."""
         return describe(self._example)
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the workflow, or continue after its question.
+    def prompt(self, request: AgentRequest) -> StartEvent:
+        """Return the message as the event that starts the workflow.
 
         Raises:
-            InvalidInputError: The message is empty, or not what the workflow takes.
+            InvalidInputError: It is not what the workflow takes.
         """
-        start = None if request.resuming else start_event(self._example, request)
-        return self._answer(request, start)
-
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question."""
-        await self._turns.abandon(request)
+        return start_event(self._example, request)
 
     def _response(self, asked: Mapping[str, Any], reply: JSON) -> Event:
         return response(self._serializer, asked, reply)
@@ -119,13 +114,9 @@ class LlamaIndexAdapter(Adapter):
         # An agent that a function makes may differ from the one that was served.
         return () if changes_text(workflow) and not self.holds_text else None
 
-    async def _answer(self, request: AgentRequest, start: StartEvent | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made, paused = self._make(), turn.before.paused
-        workflow: Workflow = await made if inspect.isawaitable(made) else made
+    async def run(self, request: AgentRequest, turn: _Turn, prompt: StartEvent | None) -> Events:
+        """Run the workflow; keep its context, or ask what its steps wait for."""
+        workflow, paused = await self._make(request), turn.before.paused
         state, tools, responses = turn.before.state, {}, []
         if paused:
             state, tools = paused.state["context"], paused.state["tools"]
@@ -138,7 +129,7 @@ class LlamaIndexAdapter(Adapter):
             tools=tools,
         )
         try:
-            run = Run(workflow, state, start, responses)
+            run = Run(workflow, state, prompt, responses)
             async with self._room(), aclosing(run.events()) as items:
                 async for item in items:
                     for each in events.take(item):
@@ -152,7 +143,7 @@ class LlamaIndexAdapter(Adapter):
 
     async def _ending(
         self, request: AgentRequest, turn: _Turn, run: Run, events: RunEvents
-    ) -> _Events:
+    ) -> Events:
         """Yield the result and keep the conversation, or yield the run's question."""
         if run.refused:
             yield _REFUSED

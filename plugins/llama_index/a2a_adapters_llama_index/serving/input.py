@@ -23,10 +23,8 @@ def start_event(workflow: Workflow, request: AgentRequest) -> StartEvent:
     """Return the event for a message.
 
     Raises:
-        InvalidInputError: The message is empty, or not what the workflow takes.
+        InvalidInputError: The message is not what the workflow takes.
     """
-    if not request.parts or (not request.files and not as_text(request.parts).strip()):
-        raise InvalidInputError("the message is empty")
     if is_agent(workflow):
         kind: Any = workflow.start_event_class
         return cast("StartEvent", kind(user_msg=_chat_message(request)))

@@ -11,14 +11,14 @@ from workflows.events import StopEvent
 from workflows.resource import ResourceManager
 
 from a2a_adapters import Skill
-from a2a_adapters.plugin import AgentDescription
+from a2a_adapters.plugin import ANY_MODES, AgentDescription
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from workflows import Workflow
 
-_MODES = ("text/plain", "application/json", "*/*")
+_MODES = ("text/plain", "application/json")
 _AGENTS = "llama_index.core.agent.workflow"
 
 
@@ -85,16 +85,12 @@ def describe(workflow: Workflow) -> AgentDescription:
     about = agents[0] if len(agents) == 1 else None
     name = about.name if about else type(workflow).__name__
     own = about.description if about else inspect.cleandoc(type(workflow).__doc__ or "")
-    skills = [_skill(tool.metadata) for each in agents for tool in each.tools or ()]
+    tools = [tool.metadata for each in agents for tool in each.tools or ()]
+    skills = [Skill.of(tool.get_name(), tool.description) for tool in tools]
     return AgentDescription(
         name=name,
         description=own or f"The workflow {name}.",
         skills=list({skill.id: skill for skill in skills}.values()),
-        input_modes=_MODES if agents else _MODES[:2],
-        output_modes=_MODES if agents else _MODES[:2],
+        input_modes=ANY_MODES if agents else _MODES,
+        output_modes=ANY_MODES if agents else _MODES,
     )
-
-
-def _skill(tool: Any) -> Skill:
-    name = tool.get_name()
-    return Skill(id=name, name=name, description=tool.description or name, tags=("tool",))

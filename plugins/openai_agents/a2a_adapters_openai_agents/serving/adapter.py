@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agents import (
     Agent,
     AgentUpdatedStreamEvent,
+    FunctionTool,
+    Handoff,
     MaxTurnsExceeded,
     ModelRefusalError,
     RunConfig,
@@ -27,11 +29,13 @@ from a2a_adapters import (
     InvalidInputError,
     Limits,
     Rejected,
+    Skill,
     TargetError,
     TaskMetadata,
 )
 from a2a_adapters.plugin import (
     ANOTHER_TASK_WAITS,
+    ANY_MODES,
     QUESTION_CLOSED,
     Adapter,
     AgentDescription,
@@ -41,7 +45,6 @@ from a2a_adapters.plugin import (
     check_arguments,
 )
 from a2a_adapters_openai_agents.serving.approvals import asking, decide, question
-from a2a_adapters_openai_agents.serving.card import describe_agent
 from a2a_adapters_openai_agents.serving.events import RunEvents
 from a2a_adapters_openai_agents.serving.failures import blocked, failed, mark_failures
 from a2a_adapters_openai_agents.serving.guards import sees_responses
@@ -65,12 +68,11 @@ from a2a_adapters_openai_agents.serving.session import (
 )
 
 if TYPE_CHECKING:
-    from agents import RunResultStreaming
+    from agents import RunResultStreaming, Tool
 
     from a2a_adapters import OutboundPolicy
+    from a2a_adapters.conversing import Events
     from a2a_adapters.plugin import StateStorage
-
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _MAX_TURNS = 10
 _CHANGED = Rejected("The agent has changed since it asked; please start a new task.")
@@ -154,14 +156,21 @@ class OpenAIAgentsAdapter(Adapter):
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `handoff_description`, its tools and handoffs."""
-        return describe_agent(self._agent)
+        agent = self._agent
+        return AgentDescription(
+            name=agent.name,
+            description=agent.handoff_description or f"The agent {agent.name}.",
+            skills=[*map(_tool_skill, agent.tools), *map(_handoff_skill, agent.handoffs)],
+            input_modes=ANY_MODES,
+            output_modes=ANY_MODES,
+        )
 
     async def open(self, storage: StateStorage) -> None:
         """Keep conversations, and questions, in the server's storage."""
         if storage.is_durable:
             self._storage = storage
 
-    def stream(self, request: AgentRequest) -> _Events:
+    def stream(self, request: AgentRequest) -> Events:
         """Run the agent, or continue after its question.
 
         Raises:
@@ -170,7 +179,7 @@ class OpenAIAgentsAdapter(Adapter):
         message = as_message(request)
         return self._answering(request, lambda: self._begin(request, message))
 
-    def resume(self, request: AgentRequest) -> _Events:
+    def resume(self, request: AgentRequest) -> Events:
         """Resume after the last finished turn.
 
         Raises:
@@ -190,7 +199,7 @@ class OpenAIAgentsAdapter(Adapter):
         self,
         request: AgentRequest,
         beginning: Callable[[], Awaitable[_Begin | Sequence[AgentEvent]]],
-    ) -> _Events:
+    ) -> Events:
         begin = await beginning()
         if not isinstance(begin, _Begin):
             for event in begin:
@@ -304,7 +313,7 @@ class OpenAIAgentsAdapter(Adapter):
             return StoredSession(request, conversation, agent, items, begins)
         return RunSession(request, items)
 
-    async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
+    async def _run(self, request: AgentRequest, begin: _Begin) -> Events:
         mark_failures(reachable(self._agent))
         result = Runner.run_streamed(
             begin.agent,
@@ -353,7 +362,7 @@ class OpenAIAgentsAdapter(Adapter):
 
     async def _ending(
         self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, answer: RunEvents
-    ) -> _Events:
+    ) -> Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         conversation, items = begin.conversation, begin.session.items
         agent = result.last_agent.name
@@ -375,6 +384,16 @@ class OpenAIAgentsAdapter(Adapter):
             asked = Question(*ids, state, items, begin.begins)
         await conversation.keep(replace(conversation.known.settled(), question=asked))
         yield asking(asked) if asked.asked else question(result.interruptions)
+
+
+def _tool_skill(tool: Tool) -> Skill:
+    return Skill.of(tool.name, tool.description if isinstance(tool, FunctionTool) else "")
+
+
+def _handoff_skill(handoff: Agent[Any] | Handoff[Any, Any]) -> Skill:
+    if isinstance(handoff, Handoff):
+        return Skill.of(handoff.agent_name, handoff.tool_description, "agent")
+    return Skill.of(handoff.name, handoff.handoff_description, "agent")
 
 
 def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -14,25 +13,25 @@ from pydantic_ai import (
     AgentRunResultEvent,
     AgentStreamEvent,
     DeferredToolRequests,
+    FunctionToolset,
+    ModelMessage,
     RunUsage,
     capture_run_messages,
 )
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.exceptions import ContentFilterError
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentRequest,
-    InputRequired,
-    Limits,
-    Rejected,
-    TargetError,
-    TaskMetadata,
-)
+from a2a_adapters import AgentRequest, Limits, Skill, TargetError, TaskMetadata
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory, ThreadPool
-from a2a_adapters_pydantic_ai.serving.card import describe_agent
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import (
+    ANY_MODES,
+    AgentDescription,
+    Factory,
+    ThreadPool,
+    example_of,
+    per_request,
+)
 from a2a_adapters_pydantic_ai.serving.events import RunEvents
 from a2a_adapters_pydantic_ai.serving.failures import blocked, failure, rejection
 from a2a_adapters_pydantic_ai.serving.guards import (
@@ -41,21 +40,18 @@ from a2a_adapters_pydantic_ai.serving.guards import (
     judges_whole_responses,
     tries_again,
 )
-from a2a_adapters_pydantic_ai.serving.input import as_prompt
-from a2a_adapters_pydantic_ai.serving.memory import KIND, AnyTurn
-from a2a_adapters_pydantic_ai.serving.output import asking_output_type
-from a2a_adapters_pydantic_ai.serving.questions import Paused, question, results
-from a2a_adapters_pydantic_ai.serving.responses import unanswered
+from a2a_adapters_pydantic_ai.serving.input import Prompt, as_prompt
+from a2a_adapters_pydantic_ai.serving.output import asking_output_type, unanswered
+from a2a_adapters_pydantic_ai.serving.questions import KIND, AnyTurn, Paused, question, results
 from a2a_adapters_pydantic_ai.serving.whole import WholeResponses
 
 if TYPE_CHECKING:
-    from pydantic_ai import DeferredToolResults, ModelMessage, UsageLimits
+    from collections.abc import Iterator
+
+    from pydantic_ai import DeferredToolResults, UsageLimits
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
-    from a2a_adapters_pydantic_ai.serving.input import Prompt
 
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _AnyAgent: TypeAlias = AbstractAgent[Any, Any]
 _Event: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
 
@@ -83,7 +79,7 @@ class _Start:
         return cls(paused.messages, None, results(paused), paused.usage, names)
 
 
-class PydanticAIAdapter(Adapter):
+class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
     """Serves a Pydantic AI agent: an `Agent`, a `WrapperAgent` or any other `AbstractAgent`.
 
     One agent answers all callers in parallel. Conversations are kept per caller; a failed or
@@ -113,17 +109,16 @@ class PydanticAIAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        example = agent.example if isinstance(agent, Factory) else agent
+        super().__init__(KIND, limits=limits, fetch=fetch)
+        example = example_of(agent)
         if not isinstance(example, AbstractAgent):
             raise TargetError(f"{type(example).__name__} is not an agent of Pydantic AI")
-        self.fetch = fetch
         self._example = example
         self._deps = deps or _default_deps(example)
-        self._agent_for = agent_for or (lambda _: agent() if isinstance(agent, Factory) else agent)
+        self._agent_for = per_request(agent, agent_for)
         self._usage_limits = usage_limits
         self._make_threads = partial(ThreadPool, (limits or Limits()).threads)
         self._threads = self._make_threads()
-        self._turns = StoredTurns(KIND, limits)
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]  # hooks may be added later
@@ -132,37 +127,32 @@ class PydanticAIAdapter(Adapter):
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its `description` and its function tools."""
-        return describe_agent(self._example)
+        name = self._example.name or "agent"
+        return AgentDescription(
+            name=name,
+            description=self._example.description or f"The agent {name}.",
+            skills=list(_skills(self._example)),
+            input_modes=ANY_MODES,
+            output_modes=ANY_MODES,
+        )
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or continue after its question.
+    def prompt(self, request: AgentRequest) -> Prompt:
+        """Return the message as a user prompt.
 
         Raises:
-            InvalidInputError: The message is empty, or names a file by its address.
+            InvalidInputError: It names a file by its address.
         """
-        return self._answer(request, None if request.resuming else as_prompt(request.parts))
-
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question."""
-        await self._turns.abandon(request)
+        return as_prompt(request.parts)
 
     async def aclose(self) -> None:
         """End the threads; another start uses new ones."""
         self._threads.shutdown()
         self._threads = self._make_threads()
 
-    async def _answer(self, request: AgentRequest, prompt: Prompt | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
+    async def run(self, request: AgentRequest, turn: AnyTurn, prompt: Prompt | None) -> Events:
+        """Run the agent; keep its messages, or ask about the calls that wait."""
         start = _Start.of(turn, request, prompt)
-        made = self._agent_for(request)
-        agent = await made if inspect.isawaitable(made) else made
+        agent = await self._agent_for(request)
         answer = RunEvents(
             agent,
             holds=self.holds_text,
@@ -192,7 +182,7 @@ class PydanticAIAdapter(Adapter):
 
     async def _events(
         self, agent: _AnyAgent, request: AgentRequest, start: _Start, answer: RunEvents
-    ) -> _Events:
+    ) -> Events:
         """Run the agent, and once more without streaming where only that can try again."""
         run = self._whole if judges_whole_responses(agent) else self._streamed
         options = self._options(agent, request, start)
@@ -264,7 +254,7 @@ class PydanticAIAdapter(Adapter):
 
         return produced(produce)
 
-    async def _ending(self, request: AgentRequest, turn: AnyTurn, answer: RunEvents) -> _Events:
+    async def _ending(self, request: AgentRequest, turn: AnyTurn, answer: RunEvents) -> Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         output, messages = answer.result.output, answer.result.all_messages()
         for event in answer.end():
@@ -284,6 +274,13 @@ class PydanticAIAdapter(Adapter):
         )
         await turn.pause(paused)
         yield question(paused)
+
+
+def _skills(agent: _AnyAgent) -> Iterator[Skill]:
+    for toolset in agent.toolsets:
+        if isinstance(toolset, FunctionToolset):
+            for name, tool in toolset.tools.items():
+                yield Skill.of(name, tool.description)
 
 
 def _default_deps(agent: _AnyAgent) -> Callable[[AgentRequest], Any]:

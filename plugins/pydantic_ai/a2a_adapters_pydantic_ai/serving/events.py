@@ -31,12 +31,14 @@ from a2a_adapters_pydantic_ai.serving.guards import (
     checks_responses,
 )
 from a2a_adapters_pydantic_ai.serving.output import (
+    accepted,
     answers_text,
     as_file,
     final_output,
     metadata_of,
+    refuses,
+    text_of,
 )
-from a2a_adapters_pydantic_ai.serving.responses import accepted, refuses, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -111,6 +113,11 @@ class RunEvents:
         """Whether a tool is running."""
         return bool(self._running)
 
+    @property
+    def _is_refused(self) -> bool:
+        """Whether the agent asks for another response in place of the last one."""
+        return refuses(*[None, None, *self.messages][-2:])
+
     def take(self, event: AgentStreamEvent | AgentRunResultEvent[Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
         match event:
@@ -172,7 +179,7 @@ class RunEvents:
         yield metadata_of(self.result.usage)
 
     def _begin_response(self) -> Iterator[AgentEvent]:
-        if self._response and (self._waits or refuses(self.messages[-1])):
+        if self._response and (self._waits or self._is_refused):
             yield from self._accept()
         else:
             yield from self._delta(self._speech.end(self._response))
@@ -181,7 +188,7 @@ class RunEvents:
 
     def _accept(self) -> Iterator[AgentEvent]:
         """Yield the text that is accepted so far, and what else has waited for that."""
-        if self._is_accepted and not refuses(self.messages[-1]):
+        if self._is_accepted and not self._is_refused:
             return
         self._is_accepted = True
         responses = accepted(self.messages, self._before)

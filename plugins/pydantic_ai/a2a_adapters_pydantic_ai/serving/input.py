@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic_ai import BinaryContent
 
-from a2a_adapters import File, InvalidInputError
+from a2a_adapters import File
 from a2a_adapters.plugin import as_text
 
 if TYPE_CHECKING:
@@ -21,13 +21,10 @@ def as_prompt(parts: Sequence[Part]) -> Prompt:
     """Return the parts of a message as a user prompt; data parts become JSON text.
 
     Raises:
-        InvalidInputError: The message is empty, or has a file given by URL.
+        InvalidInputError: It has a file given by URL.
     """
-    text = as_text(parts)
-    if not text.strip():
-        raise InvalidInputError("the message is empty")
     if not any(isinstance(part, File) for part in parts):
-        return text
+        return as_text(parts)
     return [_content(part) for part in parts]
 
 

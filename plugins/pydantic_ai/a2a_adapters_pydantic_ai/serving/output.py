@@ -1,4 +1,4 @@
-"""Converts outputs of a run: data, files and token usage."""
+"""What a run has said: the responses that the agent has accepted, its output and its usage."""
 
 from __future__ import annotations
 
@@ -6,17 +6,69 @@ from collections.abc import Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
-from pydantic_ai import BinaryContent, DeferredToolRequests
+from pydantic_ai import (
+    BinaryContent,
+    DeferredToolRequests,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+)
+from pydantic_ai.messages import RetryFeedbackPart
 
 from a2a_adapters import File, Output, TaskMetadata, TokenUsage
 from a2a_adapters.plugin import as_output
+from a2a_adapters_pydantic_ai.calling.messages import is_question
 from a2a_adapters_pydantic_ai.serving.guards import validates_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from pydantic_ai import RunUsage
+    from pydantic_ai import ModelMessage, RunUsage
     from pydantic_ai.agent import AbstractAgent
+
+
+def accepted(
+    messages: Sequence[ModelMessage], before: Collection[str | None]
+) -> list[ModelResponse]:
+    """Return the responses to which the agent did not ask the model for another.
+
+    Args:
+        messages: The messages of the conversation so far.
+        before: The ids of the runs before.
+    """
+    return [
+        message
+        for message, following in zip(messages, [*messages[1:], None], strict=True)
+        if isinstance(message, ModelResponse)
+        and message.run_id not in before
+        and message.state != "interrupted"
+        and not refuses(message, following)
+    ]
+
+
+def refuses(said: ModelMessage | None, following: ModelMessage | None) -> bool:
+    """Whether a message asks the model for another response in place of its last one.
+
+    A response without tool calls ends a run, unless the agent or a hook asks for another.
+    """
+    if not isinstance(following, ModelRequest):
+        return False
+    if any(isinstance(part, RetryFeedbackPart) for part in following.parts):
+        return True
+    ends = isinstance(said, ModelResponse) and not said.tool_calls
+    return ends and said.run_id == following.run_id
+
+
+def text_of(response: ModelResponse) -> str:
+    """Return the text of a response, without the question of a remote agent."""
+    texts = (part for part in response.parts if isinstance(part, TextPart))
+    return "".join(part.content for part in texts if not is_question(part))
+
+
+def unanswered(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return the messages of a run up to the request whose response was interrupted."""
+    is_partial = isinstance(messages[-1], ModelResponse)
+    return list(messages[:-1] if is_partial else messages)
 
 
 def answers_text(output_type: Any) -> bool:

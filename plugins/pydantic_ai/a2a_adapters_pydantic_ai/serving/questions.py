@@ -1,4 +1,4 @@
-"""Asks the caller about deferred tool calls, and reads the replies.
+"""Asks the caller about deferred tool calls, reads the replies, and stores the run meanwhile.
 
 A call waits for an approval, for the answer to a question, or for a result from outside. The
 question has a data part for each call, and one with the JSON schema of a reply: an object with the
@@ -11,9 +11,9 @@ runs again with the answer as that argument.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic_ai import (
     DeferredToolRequests,
     DeferredToolResults,
@@ -25,9 +25,17 @@ from pydantic_ai import (
 )
 
 from a2a_adapters import AuthRequired, Data, InputRequired, InvalidInputError
-from a2a_adapters.conversing import APPROVAL_CHOICES, approval, numbered, refused_call, replies
-from a2a_adapters.plugin import JSON, as_json, tool_arguments
-from a2a_adapters_pydantic_ai.serving.input import as_prompt
+from a2a_adapters.conversing import (
+    APPROVAL_CHOICES,
+    Remembered,
+    StoredTurn,
+    TurnKind,
+    approval,
+    numbered,
+    refused_call,
+    replies,
+)
+from a2a_adapters.plugin import JSON, as_json, as_text, tool_arguments
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
@@ -102,7 +110,8 @@ def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
         InvalidInputError: The reply is unclear, or empty. It answers nothing.
     """
     if paused.asked:
-        as_prompt(parts)
+        if not as_text(parts).strip():
+            raise InvalidInputError("That answers nothing.")
         return paused.model_copy(update={"answers": {"": True}})
     asked = {call.tool_call_id: _Asked(paused.requests, call) for call in paused.open_calls}
     given = replies(parts, [call.tool_call_id for call in paused.calls], list(asked))
@@ -193,3 +202,31 @@ class _Asked:
                 if isinstance(given, Mapping) and isinstance(given.get(key), str):
                     return str(given[key])
         return ""
+
+
+class _Stored(BaseModel):
+    """The stored data of a conversation, as JSON."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    messages: list[ModelMessage] = Field(default_factory=list)
+    paused: Paused | None = None
+
+
+_Known: TypeAlias = "Remembered[list[ModelMessage], Paused]"
+AnyTurn: TypeAlias = "StoredTurn[list[ModelMessage], Paused]"
+"""A turn; the state is the messages of completed runs."""
+
+
+def _encoded(known: _Known) -> bytes:
+    stored = _Stored.model_construct(messages=known.state or [], paused=known.paused)
+    return stored.model_dump_json().encode()
+
+
+def _decoded(body: bytes) -> _Known:
+    stored = _Stored.model_validate_json(body)
+    return Remembered(stored.messages, stored.paused)
+
+
+KIND = TurnKind("pydantic-ai", _encoded, _decoded, question, answered)
+"""How conversations of the framework are stored and asked about."""

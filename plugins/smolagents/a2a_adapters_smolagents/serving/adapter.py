@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import AsyncGenerator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,23 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import PIL.Image
 from smolagents import AgentError, AgentGenerationError, CodeAgent, MultiStepAgent
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentRequest,
-    File,
-    InputRequired,
-    InvalidInputError,
-    Limits,
-    Rejected,
-    TargetError,
-)
-from a2a_adapters.conversing import StoredTurns, json_turns
+from a2a_adapters import AgentRequest, File, InvalidInputError, Limits, TargetError
+from a2a_adapters.conversing import AskingRun, ConversingAdapter, Events, StoredTurn, json_turns
 from a2a_adapters.plugin import (
-    Adapter,
     AgentDescription,
     Factory,
     as_text,
+    example_of,
     model_failure,
+    per_request,
     run_in_thread,
 )
 from a2a_adapters_smolagents.serving.copies import check, copied, describe, team
@@ -39,15 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
 
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _Run: TypeAlias = "Generator[Any, None, None]"
+
+_Prompt: TypeAlias = tuple[str, list[Any]]
 
 _END: Any = object()
 
 
-class SmolagentsAdapter(Adapter):
+class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
     """Serves a `CodeAgent`, a `ToolCallingAgent` or another agent of smolagents.
 
     Each run has a copy of the agent and of those that it manages, with the memory of the caller's
@@ -72,45 +63,36 @@ class SmolagentsAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        example = agent.example if isinstance(agent, Factory) else agent
+        super().__init__(json_turns("smolagents"), limits=limits, fetch=fetch)
+        example = example_of(agent)
         if not isinstance(example, MultiStepAgent):
             raise TargetError(f"{type(example).__name__} is not an agent of smolagents")
         check(example)
-        self.fetch = fetch
         self._example = example
-        self._make: Any = agent if isinstance(agent, Factory) else lambda: agent
-        self._turns = StoredTurns(json_turns("smolagents", lambda _, __: None), limits)
+        self._make = per_request(agent)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
         return describe(self._example)
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent.
+    def prompt(self, request: AgentRequest) -> _Prompt:
+        """Return the message as a task and its images.
 
         Raises:
-            InvalidInputError: The message is empty, or has a file that is no image.
+            InvalidInputError: It has a file that is no image.
         """
         texts = [part for part in request.parts if not isinstance(part, File)]
-        task, images = as_text(texts), [_image(file) for file in request.files]
-        if not task.strip() and not images:
-            raise InvalidInputError("the message is empty")
-        return self._answer(request, task, images)
+        return as_text(texts), [_image(file) for file in request.files]
 
-    async def _answer(self, request: AgentRequest, task: str, images: list[Any]) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made = self._make()
-        agent = copied(await made if inspect.isawaitable(made) else made)
+    async def run(
+        self, request: AgentRequest, turn: StoredTurn[Any, AskingRun], prompt: _Prompt | None
+    ) -> Events:
+        """Run the agent, and keep its steps."""
+        agent = copied(await self._make(request))
         agent.memory.steps = decoded(turn.before.state or ())
         events = RunEvents(agent, wants_progress=request.wants_progress)
-        run = _Steps(agent, request, task, images)
+        assert prompt is not None  # noqa: S101 - the agent never asks
+        run = _Steps(agent, request, *prompt)
         try:
             while (item := await run_in_thread(run.next, request.task_id)) is not _END:
                 for event in events.take(item):

@@ -10,32 +10,29 @@ from smolagents.memory import AgentMemory, CallbackRegistry
 from smolagents.monitoring import AgentLogger, LogLevel, Monitor
 
 from a2a_adapters import Skill, TargetError
-from a2a_adapters.plugin import AgentDescription, overrides
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MODES = ("text/plain", "application/json", "image/*")
+_INPUT = ("text/plain", "application/json", "image/*")
 
 
 def describe(agent: MultiStepAgent) -> AgentDescription:
     """Describe an agent by its name, its description, its tools and the agents that it manages."""
     name = agent.name or type(agent).__name__
     tools = [tool for key, tool in agent.tools.items() if key != "final_answer"]
+    members: list[Any] = list(agent.managed_agents.values())
     return AgentDescription(
         name=name,
         description=agent.description or f"The agent {name}.",
         skills=[
-            *(_skill(tool, "tool") for tool in tools),
-            *(_skill(each, "agent") for each in agent.managed_agents.values()),
+            *(Skill.of(tool.name, tool.description) for tool in tools),
+            *(Skill.of(each.name, each.description, "agent") for each in members),
         ],
-        input_modes=_MODES,
-        output_modes=("text/plain", "application/json", "*/*"),
+        input_modes=_INPUT,
+        output_modes=ANY_MODES,
     )
-
-
-def _skill(part: Any, tag: str) -> Skill:
-    return Skill(id=part.name, name=part.name, description=part.description, tags=(tag,))
 
 
 def check(agent: MultiStepAgent) -> None:

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from strands import Agent
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Limits, Rejected, TargetError
+from a2a_adapters import AgentRequest, Limits, Skill, TargetError
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory
-from a2a_adapters_strands.serving.card import describe_agent
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, Factory, example_of
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import check_blocked, failure, rejection
 from a2a_adapters_strands.serving.guards import checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
-from a2a_adapters_strands.serving.memory import KIND, AnyTurn
-from a2a_adapters_strands.serving.questions import Paused, question, responses
+from a2a_adapters_strands.serving.questions import KIND, AnyTurn, Paused, question, responses
 from a2a_adapters_strands.serving.source import AgentSource
 
 if TYPE_CHECKING:
     from strands.types.agent import Limits as RunLimits
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
-
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 REQUEST_KEY = "a2a"
 """The key of the `AgentRequest` in a run's `invocation_state`."""
 _TURNS: RunLimits = {"turns": 50}
 
 
-class StrandsAdapter(Adapter):
+class StrandsAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     """Serves a Strands agent.
 
     A Strands agent holds one conversation and runs once at a time. A function that makes an agent
@@ -67,41 +62,37 @@ class StrandsAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        example = agent.example if isinstance(agent, Factory) else agent
+        super().__init__(KIND, limits=limits, fetch=fetch)
+        example = example_of(agent)
         if not isinstance(example, Agent):
             raise TargetError(f"{type(example).__name__} is not an agent of Strands")
-        self.fetch = fetch
         self._example = example
         self._source = AgentSource(agent, agent_for)
         self._run_limits = _TURNS if run_limits is None else run_limits
-        self._turns = StoredTurns(KIND, limits)
         self.holds_text = bool(guards_of(example))
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description and its tools."""
-        return describe_agent(self._example)
+        agent = self._example
+        tools = agent.tool_registry.get_all_tools_config().items()
+        return AgentDescription(
+            name=agent.name,
+            description=agent.description or f"The agent {agent.name}.",
+            skills=[Skill.of(name, tool["description"]) for name, tool in tools],
+            input_modes=ANY_MODES,
+            output_modes=ANY_MODES,
+        )
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep conversations, and questions, in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or continue after its question.
+    def prompt(self, request: AgentRequest) -> list[Any]:
+        """Return the message as content blocks.
 
         Raises:
-            InvalidInputError: The message is empty, or has a file that models do not support.
+            InvalidInputError: It has a file that models do not support.
         """
-        return self._answer(request, None if request.resuming else as_prompt(request))
+        return as_prompt(request)
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Restore the conversation from before the task of the question."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, prompt: list[Any] | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
+    async def run(self, request: AgentRequest, turn: AnyTurn, prompt: list[Any] | None) -> Events:
+        """Run the agent; keep its snapshot, or ask about its interrupts."""
         paused, snapshot, known = turn.before.paused, turn.before.state, {}
         if paused:
             prompt, snapshot, known = responses(paused), paused.snapshot, paused.tools
@@ -113,7 +104,7 @@ class StrandsAdapter(Adapter):
                 is_held=self.holds_text,
             )
             try:
-                async with aclosing(self._run(agent, request, prompt)) as run:
+                async with aclosing(self._items(agent, request, prompt)) as run:
                     async for event in run:
                         for each in events.take(event):
                             yield each
@@ -126,7 +117,7 @@ class StrandsAdapter(Adapter):
             async for each in self._ending(request, turn, agent, events):
                 yield each
 
-    def _run(
+    def _items(
         self, agent: Agent, request: AgentRequest, prompt: list[Any] | None
     ) -> AsyncGenerator[Mapping[str, Any]]:
         """Run the agent.
@@ -154,7 +145,7 @@ class StrandsAdapter(Adapter):
         turn: AnyTurn,
         agent: Agent,
         events: RunEvents,
-    ) -> _Events:
+    ) -> Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         for event in events.usage():
             yield event

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from strands.types._snapshot import Snapshot
 
 from a2a_adapters import TargetError
 from a2a_adapters.concurrency import PerLoop
-from a2a_adapters.plugin import Factory
+from a2a_adapters.plugin import Factory, example_of, per_request
 from a2a_adapters_strands.serving.guards import checks_calls_only
 
 if TYPE_CHECKING:
@@ -40,9 +39,9 @@ class AgentSource:
         agent_for: Callable[[AgentRequest], Agent | Awaitable[Agent]] | None,
     ) -> None:
         self._shared = agent if agent_for is None and not isinstance(agent, Factory) else None
-        self._make: Callable[[AgentRequest], Any] = agent_for or (lambda _: agent())
+        self._make = per_request(agent, agent_for)
         self._turn = PerLoop(asyncio.Lock)
-        _check(agent.example if isinstance(agent, Factory) else agent)
+        _check(example_of(agent))
 
     @asynccontextmanager
     async def agent(
@@ -57,8 +56,7 @@ class AgentSource:
             async with self._turn(), _borrowed(self._shared):
                 yield _loaded(self._shared, snapshot)
             return
-        made = self._make(request)
-        agent: Agent = await made if inspect.isawaitable(made) else made
+        agent = await self._make(request)
         _check(agent)
         agent.callback_handler = null_callback_handler
         yield _loaded(agent, snapshot)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from strands import Agent
 from strands.handlers import null_callback_handler
@@ -14,35 +13,30 @@ from strands.multiagent.base import MultiAgentBase
 from strands.multiagent.graph import Graph
 from strands.multiagent.swarm import Swarm
 
-from a2a_adapters import (
-    AgentEvent,
-    AgentRequest,
-    InputRequired,
-    Limits,
-    Rejected,
-    Skill,
-    TargetError,
-)
+from a2a_adapters import AgentRequest, Limits, Skill, TargetError
 from a2a_adapters.concurrency import produced
-from a2a_adapters.conversing import StoredTurns
-from a2a_adapters.plugin import Adapter, AgentDescription, Factory, dialogue
+from a2a_adapters.conversing import ConversingAdapter, Events
+from a2a_adapters.plugin import AgentDescription, Factory, dialogue, per_request
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
 from a2a_adapters_strands.serving.guards import checks_calls_only, checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
-from a2a_adapters_strands.serving.memory import TEAM_KIND
-from a2a_adapters_strands.serving.questions import Paused, question, responses
+from a2a_adapters_strands.serving.questions import (
+    TEAM_KIND,
+    AnyTurn,
+    Paused,
+    question,
+    responses,
+)
 from a2a_adapters_strands.serving.team_events import TeamEvents
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters.plugin import StateStorage
 
-_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 _SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
-class TeamAdapter(Adapter):
+class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     """Serves a `Graph` or a `Swarm`.
 
     Their agents keep the messages of the last run, so that a function makes them for every run.
@@ -82,16 +76,16 @@ class TeamAdapter(Adapter):
                 "the team has a session manager, which would mix the callers' runs: remove it; "
                 "runs that wait are kept in the server's storage"
             )
-        self.fetch = fetch
-        self._make = team
-        self._turns = StoredTurns(TEAM_KIND, limits)
+        super().__init__(TEAM_KIND, limits=limits, fetch=fetch)
+        self._example: Any = team.example
+        self._make: Callable[[AgentRequest], Awaitable[Any]] = per_request(team)
         self.holds_text = bool(guards_of(team.example))
 
     def describe(self) -> AgentDescription:
         """Describe the team by its id, with a skill for each of its agents."""
-        team = self._make.example
+        team = self._example
         skills = [
-            Skill(id=name, name=name, description=agent.description or name, tags=("agent",))
+            Skill.of(name, agent.description, "agent")
             for name, agent in _members(team).items()
             if isinstance(agent, Agent)
         ]
@@ -100,35 +94,27 @@ class TeamAdapter(Adapter):
             name=team.id, description=f"A {kind} of {len(team.nodes)} agents.", skills=skills
         )
 
-    async def open(self, storage: StateStorage) -> None:
-        """Keep questions in the server's storage."""
-        self._turns.open(storage)
-
-    def stream(self, request: AgentRequest) -> _Events:
-        """Run the team, or continue after its question.
+    def prompt(self, request: AgentRequest) -> list[Any]:
+        """Return the message, after the earlier ones if there are any, as content blocks.
 
         Raises:
-            InvalidInputError: The message is empty, or has a file that models do not support.
+            InvalidInputError: It has a file that models do not support.
         """
-        return self._answer(request, None if request.resuming else _task(request))
+        earlier = [(_SPEAKERS[turn.role], list(turn.parts)) for turn in request.history]
+        if not earlier:
+            return as_prompt(request)
+        parts = dialogue([*earlier, ("User", list(request.parts))])
+        return as_prompt(replace(request, parts=parts))
 
-    async def abandon(self, request: AgentRequest) -> None:
-        """Forget the question of the task."""
-        await self._turns.abandon(request)
-
-    async def _answer(self, request: AgentRequest, task: list[Any] | None) -> _Events:
-        turn = await self._turns.begin(request)
-        if isinstance(turn, Rejected | InputRequired):
-            yield turn
-            return
-        made = self._make()
-        team = _silenced(await made if inspect.isawaitable(made) else made)
+    async def run(self, request: AgentRequest, turn: AnyTurn, prompt: list[Any] | None) -> Events:
+        """Run the team, and ask about its interrupts."""
+        team = _silenced(await self._make(request))
         if paused := turn.before.paused:
             team.deserialize_state(dict(paused.snapshot))
-            task = responses(paused)
+            prompt = responses(paused)
         events = TeamEvents(team, wants_progress=request.wants_progress, is_held=self.holds_text)
         try:
-            async with aclosing(_run(team, request, task)) as run:
+            async with aclosing(_items(team, request, prompt)) as run:
                 async for event in run:
                     for each in events.take(event):
                         yield each
@@ -159,16 +145,7 @@ def _silenced(team: Any) -> Any:
     return team
 
 
-def _task(request: AgentRequest) -> list[Any]:
-    """Return the message, after the earlier ones if there are any, as the framework takes it."""
-    earlier = [(_SPEAKERS[turn.role], list(turn.parts)) for turn in request.history]
-    prompt = as_prompt(request)
-    if not earlier:
-        return prompt
-    return as_prompt(replace(request, parts=dialogue([*earlier, ("User", list(request.parts))])))
-
-
-def _run(
+def _items(
     team: MultiAgentBase, request: AgentRequest, task: Any
 ) -> AsyncGenerator[Mapping[str, Any]]:
     """Run the team in a task of its own, as the framework's generator must not be closed."""

@@ -251,4 +251,4 @@ async def test_served_agents_ask_the_questions_of_their_model():
         assert deltas(events) == ["I looked."]
         assert only(events, InputRequired) == InputRequired("Which city?", durable=True)
         again = await reply(adapter, " ")
-    assert only(again, InputRequired).prompt == "the message is empty\n\nWhich city?"
+    assert only(again, InputRequired).prompt == "That answers nothing.\n\nWhich city?"
