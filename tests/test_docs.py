@@ -351,17 +351,19 @@ def test_the_readme_lists_every_page_as_the_site_does():
 
 def test_the_readme_shows_the_figures_of_the_benchmarks():
     def rows(text):
-        cells = (re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| (.+) \|$", text))
-        return {name.rstrip(" ¹²"): figures for name, *figures in cells}
+        return [re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| (.+) \|$", text)]
 
-    measured = rows((ROOT / "docs" / "benchmarks.md").read_text().partition("## Agents")[0])
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    models, _, messages = page.partition("## Start and idle cost")
+    late = {(streams, server): f"{p50}, {p99}" for streams, server, p50, p99, *_ in rows(models)}
     readme = (ROOT / "README.md").read_text()
     why = readme.partition("## Why a2a-adapters")[2].partition("## Serve")[0]
-    for row, (messages, events, first) in list(rows(why).items())[1:]:
-        figures = measured[row.partition(" (")[0]]
-        assert [messages, events, first] == [figures[0], figures[4], figures[7]]
-    messages, events = (round(float(measured["**a2a-adapters**"][column])) for column in (1, 5))
-    assert f"{messages} times as many messages and {events} times as many stream events" in why
+    for streams, ours, sdk in rows(why)[1:]:
+        assert ours == late[streams, "**a2a-adapters**"]
+        assert sdk == late.get((streams, "a2a-sdk"), "-")
+    first = next(row for row in rows(messages) if row[0] == "**a2a-adapters**")
+    sent, events = (round(float(first[column])) for column in (2, 6))
+    assert f"{sent} times as many messages and {events} times as many stream events" in why
 
 
 def test_the_compatibility_page_is_up_to_date(tmp_path):
