@@ -14,11 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 
+_NEW_OBJECTS = 10_000
+"""New objects after which the collector runs. At Python's 700, it takes a twentieth of the time of
+a server with 1,000 streams, and stops all of them for up to 0.1 s."""
+
+
 class Garbage:
-    """Freezes the garbage collector's long-lived objects while apps of this process run."""
+    """Lets the garbage collector run less often while apps of this process run.
+
+    Long-lived objects are frozen, and more new ones are awaited.
+    """
 
     def __init__(self) -> None:
         self._apps = 0
+        self._threshold = gc.get_threshold()
 
     @cached_property
     def _is_managed(self) -> bool:
@@ -38,12 +47,15 @@ class Garbage:
         if self._apps == 1:
             gc.collect()  # so that present garbage is not frozen
             gc.freeze()
+            self._threshold = young, *older = gc.get_threshold()
+            gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)
         try:
             yield
         finally:
             self._apps -= 1
             if not self._apps:
                 gc.unfreeze()
+                gc.set_threshold(*self._threshold)
 
 
 settled = Garbage().settled

@@ -97,3 +97,16 @@ async def test_objects_frozen_by_the_process_stay_frozen():
     async with serving(words):
         pass
     assert gc.get_freeze_count()
+
+
+@pytest.mark.usefixtures("thawed")
+@pytest.mark.parametrize(("own", "serving_at"), [(700, 10_000), (20_000, 20_000), (0, 0)])
+async def test_the_collector_awaits_more_objects_while_an_app_runs(own, serving_at):
+    _, *older = before = gc.get_threshold()
+    gc.set_threshold(own, *older)
+    try:
+        async with serving(words):
+            assert gc.get_threshold() == (serving_at, *older)
+        assert gc.get_threshold() == (own, *older)
+    finally:
+        gc.set_threshold(*before)
