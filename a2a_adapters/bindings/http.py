@@ -23,7 +23,7 @@ from a2a_adapters.protocol.headers import HEADERS, V03, VERSION_STATE
 from a2a_adapters.security.body import BODY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -44,14 +44,20 @@ class HttpAgent:
 
     A large request takes many times its size when it is parsed. Large ones are parsed one at a
     time off the event loop; until then only their bytes are held. `answers_bytes` limits the bytes
-    of answers under way. `context_header` names the conversation of messages that do not.
+    of answers under way. `context_header` names the conversation of messages that do not. The
+    drafted versions in `previews` are served as well.
     """
 
     def __init__(
-        self, runtime: StreamingHandler, answers_bytes: int, context_header: str = ""
+        self,
+        runtime: StreamingHandler,
+        answers_bytes: int,
+        context_header: str = "",
+        previews: Collection[str] = (),
     ) -> None:
         self.runtime = runtime
         self.context_header = context_header.lower()
+        self.previews = previews
         self.answers = Answers(answers_bytes)
         self._lock = asyncio.Lock()
 

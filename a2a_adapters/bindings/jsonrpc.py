@@ -21,13 +21,20 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from a2a_adapters.bindings import mixed, operations, v03_jsonrpc
+from a2a_adapters.bindings import mixed, operations, preview, v03_jsonrpc
 from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.operations import parsed
-from a2a_adapters.bindings.sse import EventStream, Frame
+from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.encoding import one_line
-from a2a_adapters.protocol.headers import V03, V1, VERSION_STATE, requested_version, unsupported
+from a2a_adapters.protocol.headers import (
+    V03,
+    V1,
+    V11,
+    VERSION_STATE,
+    requested_version,
+    unsupported,
+)
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
@@ -52,6 +59,8 @@ class _Version:
 
 _V1 = _Version(V1, operations.METHODS, failures.rpc_error)
 _V03 = _Version(V03, v03_jsonrpc.METHODS, v03_jsonrpc.rpc_error)
+_V11 = _Version(V11, preview.METHODS, failures.rpc_error)
+_VERSIONS = {each.name: each for each in (_V1, _V03, _V11)}
 
 
 class _Call:
@@ -91,15 +100,16 @@ class _Call:
         if self.id is None and call_id is not None:
             raise InvalidRequestError("id must be a string or a number")
         self.name = name
-        if self._asked() != V1:
-            self.version = _V03
+        self.version = _VERSIONS[self._asked()]
         method = self.version.methods.get(name)
         if method is None:
             raise _unknown(name, self.version)
         params = call.get("params", {})
         if not isinstance(params, dict):
             raise InvalidParamsError("params must be an object")
-        self.method = method if self.version is _V1 else mixed.method_for(name, params) or method
+        self.method = method
+        if self.version is _V03:
+            self.method = mixed.method_for(name, params) or method
         self.params = parsed(self.method.parse, params)
         if "id" not in call:  # a notification in JSON-RPC, but A2A has none
             raise InvalidRequestError("id is missing: every method of A2A has an answer")
@@ -122,7 +132,7 @@ class JsonRpcEndpoint:
         await response(scope, receive, send)
 
     async def _handle(self, request: Request) -> Response:
-        call = _Call(partial(requested_version, request))
+        call = _Call(partial(requested_version, request, self._agent.previews))
         try:
             context = caller_of(request)
             check_content_type(context.state["headers"])
@@ -158,7 +168,7 @@ class JsonRpcEndpoint:
     async def _stream(self, call: _Call, context: ServerCallContext) -> Response:
         head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
 
-        frame = Frame(head, call.method.encode, b"}\n\n")
+        frame = call.method.frame(head, call.method.encode, b"}\n\n")
 
         def frame_error(error: A2AError) -> bytes:
             return b"data: " + one_line(call.version.error(call.id, error)) + b"\n\n"
@@ -167,7 +177,7 @@ class JsonRpcEndpoint:
             subscription = await call.method.operation.of(self._runtime)(call.params, context)
             return await EventStream.open(subscription, frame, frame_error)
         except Exception as error:
-            if call.version is _V1:
+            if call.version is not _V03:
                 raise
             # Clients of 0.3 expect a stream, even for an error.
             return _refusal(error, call.name, frame_error, EventStream.media_type)
@@ -176,7 +186,7 @@ class JsonRpcEndpoint:
 def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNotSupportedError:
     if version is _V03 and method in _V1.methods:
         return unsupported(f"{method} is of A2A 1.0: send the header A2A-Version: 1.0")
-    if version is _V1 and (old := _V03.methods.get(method)):
+    if version is not _V03 and (old := _V03.methods.get(method)):
         return MethodNotFoundError(
             f"{method} is of A2A 0.3: call {old.operation.name}, or leave out A2A-Version"
         )

@@ -25,6 +25,7 @@ from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import ParseError
 from pydantic_core import ValidationError, to_json
 
+from a2a_adapters.bindings.sse import Frame
 from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.encoding import message_to_dict, task_to_dict, to_dict
 from a2a_adapters.protocol.parsing import parse_request, parse_send
@@ -94,11 +95,15 @@ class Method:
         operation: The operation.
         parse: Parses its request; raises `InvalidParamsError`.
         encode: Makes JSON from its result or, if it streams, from an update of the task.
+        frame: Frames these updates as events.
+        parameters: Names of query parameters besides the fields of its request.
     """
 
     operation: Operation
     parse: Callable[[Params], Message]
     encode: Callable[[Any], bytes]
+    frame: type[Frame] = Frame
+    parameters: tuple[str, ...] = ()
 
 
 def parsed(parse: Callable[[T], Message], params: T) -> Any:

@@ -17,9 +17,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from a2a_adapters.bindings import preview
 from a2a_adapters.bindings.http import A2A_JSON, JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
-from a2a_adapters.bindings.sse import EventStream, Frame
+from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.bindings.v03_rest import CALLS as V03_CALLS
 from a2a_adapters.bindings.v03_rest import CONFIGS_PATH, Calls
 from a2a_adapters.protocol import errors as failures
@@ -28,6 +29,7 @@ from a2a_adapters.protocol.headers import (
     HEADERS,
     V03,
     V1,
+    V11,
     VERSION_STATE,
     requested_version,
     unsupported,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.http import HttpAgent
-    from a2a_adapters.bindings.operations import Operation
 
 _V1: Calls = {
     "/message:send": {"POST": METHODS["SendMessage"]},
@@ -95,25 +96,35 @@ class _Endpoint:
 
     async def _handle(self, method: Method, request: Request) -> Response:
         try:
-            return await self._answer(method, await self._params(method, request), request)
+            if (version := self._version_of(request)) == V11:
+                method = preview.METHODS[method.operation.name]
+            params = await self._params(method, request)
+            return await self._answer(method, version, params, request)
         except ClientDisconnect:
             raise
         except Exception as error:
             return self._refusal(hidden(error, method.operation.name))
 
+    def _version_of(self, request: Request) -> str:
+        previews = self._agent.previews
+        version = requested_version(request, previews)
+        if version != self._version and (version not in previews or self._version == V03):
+            raise unsupported(f"this address serves A2A {self._version}", previews)
+        return version
+
     async def _params(self, method: Method, request: Request) -> Any:
-        if requested_version(request) != self._version:
-            raise unsupported(f"this address serves A2A {self._version}")
         if request.method != "POST":
-            return parsed(method.parse, _query(method.operation, request) | request.path_params)
+            return parsed(method.parse, _query(method, request) | request.path_params)
         check_content_type(request.scope[HEADERS])
         read = partial(_read, method.parse, request.path_params)
         return await self._agent.read(request.scope, read)
 
-    async def _answer(self, method: Method, params: Any, request: Request) -> Response:
+    async def _answer(
+        self, method: Method, version: str, params: Any, request: Request
+    ) -> Response:
         context = caller_of(request)
         context.tenant = params.tenant
-        context.state[VERSION_STATE] = self._version
+        context.state[VERSION_STATE] = version
         if self._agent.context_header:
             self._agent.name_context(params, request.scope[HEADERS])
         self._agent.answers.check_room(method.operation.large_bytes)
@@ -126,7 +137,7 @@ class _Endpoint:
     async def _respond(self, method: Method, result: Any) -> Response:
         if not method.operation.streams:
             return await self._agent.answers.respond(method.encode, result, self._media_type)
-        frame = Frame(b"data: ", method.encode, b"\n\n")
+        frame = method.frame(b"data: ", method.encode, b"\n\n")
         return await EventStream.open(result, frame, _frame_error)
 
     def _refusal(self, error: A2AError) -> Response:
@@ -151,10 +162,10 @@ def _read(parse: Callable[[Params], Message], in_path: Params, body: bytes) -> A
     return parsed(parse, params | in_path)
 
 
-def _query(operation: Operation, request: Request) -> Params:
-    """Return the query parameters that the operation knows (section 11.5)."""
+def _query(method: Method, request: Request) -> Params:
+    """Return the query parameters that the method knows (section 11.5)."""
     params: Params = {}
-    for field in operation.params.DESCRIPTOR.fields:
+    for field in method.operation.params.DESCRIPTOR.fields:
         values = request.query_params.getlist(field.camelcase_name)
         if not values:
             continue
@@ -162,7 +173,8 @@ def _query(operation: Operation, request: Request) -> Params:
         if field.type == FieldDescriptor.TYPE_BOOL and value in ("true", "false"):
             value = value == "true"
         params[field.camelcase_name] = value
-    return params
+    given = request.query_params
+    return params | {name: given[name] for name in method.parameters if name in given}
 
 
 def _frame_error(error: A2AError) -> bytes:

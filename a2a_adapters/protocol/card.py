@@ -66,6 +66,7 @@ def build_card(
     has_extended: bool = False,
     push: bool = False,
     deduplicates: bool = False,
+    previews: Iterable[str] = (),
 ) -> AgentCard:
     """Build the card of an agent.
 
@@ -80,13 +81,15 @@ def build_card(
         has_extended: Whether there is an extended card.
         push: Whether the agent sends push notifications.
         deduplicates: Whether duplicate messages are recognised also after a restart.
+        previews: The drafted versions that are served as well. They are listed last: a client
+            that knows a released version should prefer it.
     """
     url = url.rstrip("/")
     addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)] if url else []
     addresses.extend(others)
     interfaces = [
         AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
-        for version in ("1.0", "0.3")
+        for version in ("1.0", "0.3", *previews)
         for binding, address in addresses
     ]
     progress = AgentExtension(

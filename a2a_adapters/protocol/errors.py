@@ -57,6 +57,24 @@ class ReaderBehindError(A2AError):
     message = "The stream was read too slowly and is not whole; subscribe to the task or get it"
 
 
+class TaskGenerationMismatchError(A2AError):
+    """A task has changed since its caller read it (A2A 1.1 as drafted, section 3.3.2)."""
+
+    message = "The task has changed; get it before you send the message again"
+
+    @classmethod
+    def of(cls, task_id: str, expected: int, current: int) -> TaskGenerationMismatchError:
+        """Return the error for a task's generations."""
+        return cls(
+            f"Task generation mismatch: expected {expected} but current generation is {current}",
+            {
+                "taskId": task_id,
+                "expectedGeneration": str(expected),
+                "currentGeneration": str(current),
+            },
+        )
+
+
 CallId: TypeAlias = str | int | float | None
 """The id of a JSON-RPC call. None is a valid id; calls without an id get no answer."""
 
@@ -94,12 +112,14 @@ _MAPPING: dict[type[A2AError], ErrorMapping] = {
     JSONParseError: A2A_ERROR_MAPPING[InvalidRequestError],
     ServerBusyError: ErrorMapping(503, "UNAVAILABLE", "SERVER_BUSY"),
     ReaderBehindError: ErrorMapping(429, "RESOURCE_EXHAUSTED", "READER_BEHIND"),
+    TaskGenerationMismatchError: ErrorMapping(409, "ABORTED", "TASK_GENERATION_MISMATCH"),
 }
 # The default, the code of an internal error, would mean that a retry is useless.
 _RPC_CODES: dict[type[A2AError], int] = {
     **JSON_RPC_ERROR_CODE_MAP,
     ServerBusyError: SERVER_ERROR,
     ReaderBehindError: SERVER_ERROR,
+    TaskGenerationMismatchError: -32010,
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import VersionNotSupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from starlette.requests import Request
     from starlette.types import Scope
@@ -22,6 +22,8 @@ FIELD_BYTES = 32
 
 V1 = "1.0"
 V03 = "0.3"
+V11 = "1.1"
+"""Served only as a preview: it is a draft."""
 
 VERSION_STATE = "a2a_version"
 """Key in `ServerCallContext.state` under which every binding stores the version of the call."""
@@ -56,8 +58,12 @@ def head_bytes(scope: Scope) -> int:
     return fields + FIELD_BYTES * len(headers) + len(scope["path"]) + len(scope["query_string"])
 
 
-def requested_version(request: Request) -> str:
+def requested_version(request: Request, previews: Collection[str] = ()) -> str:
     """Return the version that a client requests, by header or by query parameter.
+
+    Args:
+        request: The request.
+        previews: The drafted versions that are supported as well.
 
     Raises:
         VersionNotSupportedError: The version is not supported.
@@ -65,10 +71,10 @@ def requested_version(request: Request) -> str:
     value = request.scope[HEADERS].get(VERSION_HEADER)
     if value == V1:
         return V1
-    return supported(value or request.query_params.get(_VERSION_PARAMETER, ""))
+    return supported(value or request.query_params.get(_VERSION_PARAMETER, ""), previews)
 
 
-def supported(value: str) -> str:
+def supported(value: str, previews: Collection[str] = ()) -> str:
     """Return the supported version for `value`; patch numbers are ignored, empty means 0.3.
 
     Raises:
@@ -78,11 +84,11 @@ def supported(value: str) -> str:
     if not value:
         return V03
     match = _MAJOR_MINOR.fullmatch(value)
-    if match is None or match[1] not in (V1, V03):
-        raise unsupported(f"A2A version {value[:20]!a} is not supported here")
+    if match is None or match[1] not in (V1, V03, *previews):
+        raise unsupported(f"A2A version {value[:20]!a} is not supported here", previews)
     return match[1]
 
 
-def unsupported(reason: str) -> VersionNotSupportedError:
+def unsupported(reason: str, previews: Collection[str] = ()) -> VersionNotSupportedError:
     """Return an error that lists the supported versions."""
-    return VersionNotSupportedError(reason, {"supportedVersions": f"{V1}, {V03}"})
+    return VersionNotSupportedError(reason, {"supportedVersions": ", ".join((*previews, V1, V03))})

@@ -29,11 +29,13 @@ from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnav
 from a2a_adapters.runtime.admission import Admission, speaks_v03, validate_listing
 from a2a_adapters.runtime.cancelling import Cancellation
 from a2a_adapters.runtime.duplicates import Duplicate, Duplicates
+from a2a_adapters.runtime.generations import LongPolls, resume
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.interface import Recovery, StreamingHandler
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.push.notifier import PushNotifier
+from a2a_adapters.runtime.recent import RecentUpdates
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.run import terminal_error
 from a2a_adapters.runtime.shutdown import end_runs
@@ -103,9 +105,10 @@ class Runtime(StreamingHandler):
         extended_card: Makes the card for authenticated callers; None offers none.
         namespace: Keeps the tasks apart from those of other runtimes with the same store.
         storage: Stores tasks and everything else, in place of `task_store`.
+        counts_changes: Whether tasks have a generation (A2A 1.1 as drafted).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a choice each
         self,
         executor: AgentExecutor,
         card: AgentCard,
@@ -116,6 +119,7 @@ class Runtime(StreamingHandler):
         extended_card: MakeExtendedCard | None = None,
         namespace: str = "",
         storage: AgentStorage | None = None,
+        counts_changes: bool = False,
     ) -> None:
         self.executor = executor
         self._cancellation = Cancellation(executor)
@@ -130,14 +134,20 @@ class Runtime(StreamingHandler):
         attach = self._push.attach if self._push else None
         report = partial(report_end, self.figures)
         give_up = self._cancellation.give_up
-        self.live = LiveTasks(self._journal, self.limits, give_up, report, attach)
+        self._backlog = Backlog(self.limits.subscribers_bytes)
+        recent = partial(RecentUpdates, self._backlog) if counts_changes else None
+        self.live = LiveTasks(self._journal, self.limits, give_up, report, attach, recent)
         self.messages = Messages(executor, self.admission, own, self.live, self.figures, self._push)
         self.recovery = own.recovery(self) if isinstance(own, RecoverableStorage) else Recovery()
         self.messages.recovery = self.recovery
         self._duplicates = Duplicates(self.messages.accept, self.live, own, self.figures)
         self._upkeep = Upkeep()
         self._hurried = asyncio.Event()
-        self._backlog = Backlog(self.limits.subscribers_bytes)
+        self._polls = (
+            LongPolls(self.live, self.reader, lambda: self.messages.is_closed)
+            if counts_changes
+            else None
+        )
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -179,7 +189,8 @@ class Runtime(StreamingHandler):
                 raise terminal_error(live)
             subscriber = self.reader(context)
             live.subscribers.append(subscriber)
-            live.show(subscriber)
+            if not resume(live, subscriber, context):
+                live.show(subscriber)
             self.live.watch(live)
             leave = leaving(live, self.live.leave, subscriber)
             return Subscription(subscriber, self.figures, on_close=leave)
@@ -189,7 +200,10 @@ class Runtime(StreamingHandler):
         """Return a task."""
         with OperationGuard("GetTask"):
             validate_history_length(params)
-            live = await self.live.find(params.id, context)
+            if self._polls is None:
+                live = await self.live.find(params.id, context)
+            else:
+                live = await self._polls.find(params, context)
             assert live.shown is not None  # noqa: S101 - tasks are found once announced
             return apply_history_length(live.shown, params)
 

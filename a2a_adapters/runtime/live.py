@@ -20,6 +20,7 @@ from a2a.utils.errors import InvalidAgentResponseError
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_struct
+from a2a_adapters.protocol.generation import drafted, numbered, set_drafted
 from a2a_adapters.protocol.messages import ANSWER, status_event
 from a2a_adapters.runtime.subscriber import publish
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.contract.parts import JSON
+    from a2a_adapters.runtime.recent import RecentUpdates
     from a2a_adapters.runtime.subscriber import Receiver, Subscriber
     from a2a_adapters.storage.interface import State
     from a2a_adapters.storage.journal import Page
@@ -50,6 +52,12 @@ _PLACE_BYTES = 16
 _COPIES = 2
 """An answer is held as chunks or as one string, and as the artifact of its task."""
 
+_LOST_UPDATES = 1 << 24
+"""More updates than a dead process can have published after it last saved a task.
+
+Each takes some of the memory that `Limits.running_bytes` limits.
+"""
+
 logger = logging.getLogger(__name__)
 
 
@@ -61,6 +69,7 @@ class LiveTask:
         on_end: Called once, when the task has ended.
         grow: Reserves memory for more of the answer.
         task: Its stored state, if it has one.
+        recent: Keeps its latest updates; None if its changes are not counted.
     """
 
     def __init__(
@@ -72,6 +81,7 @@ class LiveTask:
         on_end: Callable[[LiveTask], None],
         grow: Callable[[LiveTask, int], None],
         task: Task | None = None,
+        recent: RecentUpdates | None = None,
     ) -> None:
         self._grow = grow
         self._uncounted = 0
@@ -113,12 +123,25 @@ class LiveTask:
         """The readers of the task's updates."""
         self._updates = 0
         self._snapshot: Update | None = None
+        self.recent = recent
+        self.generation = 0
+        """Number of its changes (A2A 1.1 as drafted); 0 if they are not counted."""
+        self._step = 1
+        if recent is not None and task is not None:
+            self.generation = drafted(task) or 1
+            if self.state in states.ACTIVE:
+                self._step = _LOST_UPDATES
+        self._stamp = 0
+        """The generation in the task itself."""
 
     @property
     def task(self) -> Task | None:
         """The task as it is now, or None before it is announced. Do not change it."""
         if self._text is not None:
             self._text.settle()
+        if self._stamp != self.generation and self._task is not None:
+            self._stamp = self.generation
+            set_drafted(self._task, self.generation)
         return self._task
 
     @property
@@ -138,7 +161,8 @@ class LiveTask:
     def snapshot(self) -> Update | None:
         """Return the task as it is now, shared by all readers; None before it is announced."""
         if self._snapshot is None and (task := self.task) is not None:
-            self._snapshot = Update(task if self.is_terminal else _copy(task))
+            shown = task if self.is_terminal else _copy(task)
+            self._snapshot = Update(shown, generation=self.generation)
         return self._snapshot
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
@@ -202,7 +226,9 @@ class LiveTask:
                     await self._yield_to_readers()
                 return
             if self._text is not None and event.status.state in states.TERMINAL:
-                publish(self._text.next("", last=True), self.subscribers, self)
+                end = self._text.next("", last=True)
+                self._number(end)
+                publish(end, self.subscribers, self)
                 self._end_text()
         if isinstance(event, TaskArtifactUpdateEvent):
             self._count(event.ByteSize() + _EVENT_BYTES)
@@ -221,11 +247,28 @@ class LiveTask:
         publish(Update(reply), self.subscribers, self)
         self.close_subscribers()
 
+    def _advance(self) -> None:
+        """Count a change."""
+        if self.recent is not None:
+            self.generation += self._step
+            self._step = 1
+
+    def _number(self, update: AnyUpdate) -> None:
+        """Count the change that a chunk of text makes, and keep the chunk."""
+        if self.recent is None:
+            return
+        self._advance()
+        update.generation = self.generation
+        if isinstance(update, Update):
+            set_drafted(update.event, update.generation)
+        self.recent.add(update)
+
     async def _save_and_publish(
         self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent, kept: Collection[State]
     ) -> None:
         """Save the task after an event, and publish the event."""
-        task = self._task if self._text is None else self.task
+        self._advance()
+        task, generation = self.task, self.generation
         assert task is not None  # noqa: S101 - created by `_fold`
         # Subscribers that join during the save are shown a task that holds the event already.
         readers = tuple(self.subscribers)
@@ -238,13 +281,29 @@ class LiveTask:
             elif not self.page.is_dirty:
                 self.page.mark(self.save)
         finally:  # publish the state even if it could not be saved
-            if (readers or self.receivers) and not self.page.is_lost:
-                shown = _copy(task) if event is task else event
-                publish(Update(shown, version=version), readers, self)
-            if self.state in states.SETTLED and self.subscribers and not is_artifact:
+            if (readers or self.receivers or generation) and not self.page.is_lost:
+                self._publish(event, readers, version, generation)
+            if self.state in states.SETTLED and not is_artifact:
                 self.close_subscribers()
             if self.is_terminal and not self.page.is_lost:
                 self._on_end(self)
+
+    def _publish(
+        self,
+        event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
+        readers: Collection[Subscriber],
+        version: int,
+        generation: int,
+    ) -> None:
+        """Publish a saved event, in an object that later events do not change."""
+        if generation:
+            event = numbered(event, generation)
+        elif isinstance(event, Task) and event is self._task:
+            event = _copy(event)
+        update = Update(event, version=version, generation=generation)
+        if self.recent is not None:
+            self.recent.add(update)
+        publish(update, readers, self)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact; its first chunk creates it."""
@@ -260,6 +319,8 @@ class LiveTask:
             update = stream.next(text, last=last)
         if last:
             self._end_text()
+        if self.recent is not None:
+            self._number(update)
         if not self.page.is_dirty:
             self.page.mark(self.save)
         self._snapshot = None
@@ -297,10 +358,13 @@ class LiveTask:
         self._end_text()
         del self._task.artifacts[artifacts:]
         self._places = None
+        self._advance()
         self._snapshot = None
         if not self.page.is_dirty:
             self.page.mark(self.save)
         if (snapshot := self.snapshot()) is not None:
+            if self.recent is not None:
+                self.recent.add(snapshot)
             publish(snapshot, tuple(self.subscribers), self)
 
     async def _yield_to_readers(self) -> None:
@@ -315,10 +379,12 @@ class LiveTask:
             await self.page.save(task, None)
 
     def close_subscribers(self) -> None:
-        """Close the streams of all readers."""
+        """Close the streams of all readers, and drop the updates kept for them."""
         for subscriber in self.subscribers:
             subscriber.close()
         self.subscribers.clear()
+        if self.recent is not None:
+            self.recent.clear()
 
     def _fold(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
         match event:
@@ -344,6 +410,7 @@ class LiveTask:
     def _begin(self, task: Task) -> Task:
         self.draft = self.config = self._places = None
         self._task = task
+        self._stamp = 0
         return task
 
     @property

@@ -28,6 +28,7 @@ from a2a_adapters.runtime.duplicates import (
     identify,
     is_in_history,
 )
+from a2a_adapters.runtime.generations import check_generation, expected_generation
 from a2a_adapters.runtime.run import Run, Stage, terminal_error
 from a2a_adapters.storage.interface import UsedMessage
 from a2a_adapters.storage.quota import Quota, memory_size
@@ -111,6 +112,7 @@ class Messages:
                 down.
             InvalidParamsError: It is not allowed, or its unique id was used for another one.
             UnsupportedOperationError: The task cannot take a message now.
+            TaskGenerationMismatchError: The task is not in the state that the message expects.
             ConversationElsewhereError: Another process has to answer it; nothing was begun.
             StorageUnavailableError: It could not be stored in time; nothing was begun.
         """
@@ -133,8 +135,10 @@ class Messages:
         if not self._capacity.has(caller, 1):
             raise ServerBusyError
         message, extensions = params.message, self._admission.offered
+        expected = None
         if message.task_id:
             live = await self._task_of(message, context)
+            expected = expected_generation(params) if live.recent is not None else None
             identity = identify(params, context, extensions)
             is_running = (live.owner, identity.name) in self._arrivals
             if not is_running and not is_in_history(identity, message, live):
@@ -142,6 +146,9 @@ class Messages:
                 is_deaf = params.configuration.return_immediately and subscriber is None
                 if is_deaf:
                     await self._until_asked(live)
+                if expected is not None:
+                    await self._until_begun(live)
+                    check_generation(live, expected)
                 self._live.check_ours(live)
                 _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)
@@ -150,6 +157,7 @@ class Messages:
             live = self._live.begin(message, context)
         try:
             run = Run(live, message, self._storage, identity.name, caller, subscriber)
+            run.expected_generation = expected
             request = MessageContext(context, params, live, self._journal, self._sent)
             if not identity.name:
                 return await self._begin(run, identity, request, params)
@@ -157,15 +165,23 @@ class Messages:
         finally:
             self._live.let_go(live)
 
+    async def _until_begun(self, live: LiveTask) -> None:
+        """Wait for earlier messages to begin, as each changes the task."""
+        for run in self._runs_of(live):
+            await self._waited(live, run, until_begun=True)
+
     async def _until_asked(self, live: LiveTask) -> None:
         """Wait for a run whose question is being stored: its caller may know of it already."""
         for run in [run for run in self._runs_of(live) if run.is_asking]:
-            self._live.hold(live)
-            try:
-                with suppress(A2AError):  # the checks that follow explain it
-                    await run.wait(until_begun=False)
-            finally:
-                self._live.let_go(live)
+            await self._waited(live, run, until_begun=False)
+
+    async def _waited(self, live: LiveTask, run: Run, *, until_begun: bool) -> None:
+        self._live.hold(live)
+        try:
+            with suppress(A2AError):  # the checks that follow explain it
+                await run.wait(until_begun=until_begun)
+        finally:
+            self._live.let_go(live)
 
     async def _task_of(self, message: Message, context: ServerCallContext) -> LiveTask:
         live = await self._live.find(message.task_id, context)

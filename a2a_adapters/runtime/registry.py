@@ -19,6 +19,7 @@ from a2a_adapters.executor.writer import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
+from a2a_adapters.protocol.generation import set_drafted
 from a2a_adapters.protocol.messages import new_uuid, status
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.storage.journal import Owner
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from a2a.types import Message
 
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.runtime.recent import RecentUpdates
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.journal import Journal
 
@@ -69,6 +71,8 @@ class LiveTasks:
         give_up: Ends a task that has waited too long for its caller.
         on_end: Called when a task has ended.
         attach: Restores the push receivers of a loaded task.
+        recent: Makes what keeps the latest updates of a task; None if the changes of tasks are not
+            counted.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class LiveTasks:
         give_up: Callable[[LiveTask], Awaitable[None]],
         on_end: Callable[[LiveTask], None],
         attach: Callable[[LiveTask], Awaitable[None]] | None = None,
+        recent: Callable[[], RecentUpdates] | None = None,
     ) -> None:
         self.journal = journal
         self._limits = limits
@@ -85,6 +90,7 @@ class LiveTasks:
         self._started_at = time.time()
         self._on_end = on_end
         self._attach = attach
+        self._recent = recent
         self.memory = Quota(limits.running_bytes)
         """The memory of messages being answered and of waiting tasks."""
         self._by_id: dict[str, LiveTask] = {}
@@ -107,7 +113,12 @@ class LiveTasks:
         draft = Task(
             id=task_id, context_id=context_id, status=status(states.SUBMITTED), history=[message]
         )
-        live = LiveTask(task_id, context_id, context.user, page, self._on_end, self.grow)
+        recent = self._recent() if self._recent else None
+        if recent is not None:
+            set_drafted(draft, 1)
+        live = LiveTask(
+            task_id, context_id, context.user, page, self._on_end, self.grow, None, recent
+        )
         live.draft, live.joins = draft, joins
         if (record := CURRENT.get()) is not None:
             record.note_task(task_id, context_id, live.owner)
@@ -170,7 +181,10 @@ class LiveTasks:
     async def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self.journal.page(context, stored)
         task = stored.task
-        live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, self.grow, task)
+        recent = self._recent() if self._recent else None
+        live = LiveTask(
+            task.id, task.context_id, context.user, page, self._on_end, self.grow, task, recent
+        )
         if self._attach and not live.is_terminal:
             await self._attach(live)
         return live
@@ -281,8 +295,7 @@ class LiveTasks:
         if live.state in states.INTERRUPTED and not _is_unowned(live):
             self._expire_later(live)
             return
-        if live.subscribers:
-            live.close_subscribers()
+        live.close_subscribers()
         if live.is_terminal and live.page.is_dirty:
             self._background.begin(self._save_again(live))
         else:

@@ -17,6 +17,7 @@ from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
+from a2a_adapters.runtime.generations import check_generation
 from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.storage.interface import State
 
@@ -75,6 +76,8 @@ class Run(TextQueue):
         self.caller = caller
         self.stage = Stage.ARRIVED
         self.error: A2AError | None = None
+        self.expected_generation: int | None = None
+        """The generation that its task must have when its turn comes; None if any will do."""
         self.began_at = 0.0
         """Start of its turn, by `time.monotonic`; 0 before."""
         self.is_abandoned = False
@@ -127,6 +130,7 @@ class Run(TextQueue):
                 if live.is_terminal:
                     self.error = terminal_error(live)
                 else:
+                    check_generation(live, self.expected_generation)
                     await self._execute(executor, context)
             finally:
                 self._pass_on()

@@ -172,7 +172,10 @@ _COPIES = 2
 
 
 class Backlog:
-    """Counts the bytes of updates that subscribers hold, up to a limit; shared ones count once."""
+    """Counts the bytes of updates that are held, up to a limit.
+
+    An update that subscribers share counts once.
+    """
 
     __slots__ = ("_held", "_limit")
 
@@ -184,6 +187,15 @@ class Backlog:
     def is_full(self) -> bool:
         """Whether the limit is exceeded."""
         return self._held > self._limit
+
+    @property
+    def is_half_full(self) -> bool:
+        """Whether half of the limit is exceeded."""
+        return 2 * self._held > self._limit
+
+    def keep(self, size: int) -> None:
+        """Count bytes that are kept beside the subscribers; a negative number releases some."""
+        self._held += size
 
     def hold(self, update: AnyUpdate) -> None:
         """Count an update for one more subscriber."""

@@ -28,6 +28,7 @@ from a2a_adapters.protocol.encoding import (
     text_chunk_head,
     text_chunk_to_json,
 )
+from a2a_adapters.protocol.generation import set_drafted
 from a2a_adapters.storage.quota import task_size
 
 if TYPE_CHECKING:
@@ -48,18 +49,37 @@ _MEMBERS: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
 """The name of each event in a `StreamResponse`, and its conversion to JSON."""
 
 
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event as the ProtoJSON of a `StreamResponse`."""
+    name, to_dict = _MEMBERS[type(event)]
+    return {name: to_dict(event)}
+
+
 class Update:
     """One protocol event for the subscribers of a task."""
 
     chunk = None
     """The artifact and its text, if it is a chunk of text."""
 
-    __slots__ = ("_json", "_others", "event", "is_progress", "readers", "size", "version")
+    __slots__ = (
+        "_json",
+        "_others",
+        "event",
+        "generation",
+        "is_progress",
+        "readers",
+        "size",
+        "version",
+    )
 
-    def __init__(self, event: Event, *, is_progress: bool = False, version: int = 0) -> None:
+    def __init__(
+        self, event: Event, *, is_progress: bool = False, version: int = 0, generation: int = 0
+    ) -> None:
         self.event = event
         self.version = version
         """The stored version that is owed to push receivers; 0 if none is."""
+        self.generation = generation
+        """The generation of the task after it (A2A 1.1); 0 without one."""
         self.is_progress = is_progress
         self.size = task_size(event) if isinstance(event, Task) else event.ByteSize()
         """About how many bytes it takes."""
@@ -80,13 +100,13 @@ class Update:
         """Return the same with at most `length` messages of a task's history, the latest."""
         if not isinstance(self.event, Task) or len(self.event.history) <= length:
             return self
-        return Update(apply_history_length(self.event, GetTaskRequest(history_length=length)))
+        task = apply_history_length(self.event, GetTaskRequest(history_length=length))
+        return Update(task, generation=self.generation)
 
     def json(self) -> bytes:
         """Return the event as the JSON of a `StreamResponse`."""
         if self._json is None:
-            name, to_dict = _MEMBERS[type(self.event)]
-            self._json = one_line({name: to_dict(self.event)})
+            self._json = one_line(event_to_dict(self.event))
         return self._json
 
 
@@ -151,7 +171,16 @@ class TextStream:
 class TextUpdate:
     """A chunk of text for the subscribers of a task."""
 
-    __slots__ = ("_json", "_others", "_stream", "_text", "is_last", "readers", "size")
+    __slots__ = (
+        "_json",
+        "_others",
+        "_stream",
+        "_text",
+        "generation",
+        "is_last",
+        "readers",
+        "size",
+    )
 
     is_progress = False
     version = 0
@@ -164,6 +193,8 @@ class TextUpdate:
         self.is_last = last
         self.size = len(text)
         self.readers = 0
+        self.generation = 0
+        """The generation of the task after it (A2A 1.1); 0 without one."""
 
     @property
     def chunk(self) -> tuple[str, str]:
@@ -173,7 +204,10 @@ class TextUpdate:
     @property
     def event(self) -> TaskArtifactUpdateEvent:
         """The chunk as a protocol event."""
-        return self._stream.to_event(self._text, last=self.is_last)
+        event = self._stream.to_event(self._text, last=self.is_last)
+        if self.generation:
+            set_drafted(event, self.generation)
+        return event
 
     def once(self, encode: Encode) -> bytes:
         """Return `encode(event)`, made once for all readers."""

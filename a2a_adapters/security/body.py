@@ -199,6 +199,11 @@ class Body:
                 self.has_left = (await self._receive())["type"] == "http.disconnect"
         return self.has_left
 
+    async def left(self) -> None:
+        """Wait until the client disconnects."""
+        while (await self.replayed())["type"] != "http.disconnect":
+            pass
+
     def release(self) -> None:
         """Drop the received bytes and stop counting them."""
         self._chunks = []

@@ -117,6 +117,7 @@ class ServedAgent:
         self.storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
+        self._previews = [options.preview] if options.preview else []
         runtime = Runtime(
             self.executor,
             build_card(
@@ -131,6 +132,7 @@ class ServedAgent:
             extended_card=ExtendedCard(self._card, self.about, extend, address) if extend else None,
             namespace=address.path if options.task_store else "",
             storage=self.storage,
+            counts_changes=bool(self._previews),
         )
         storage.on_trouble(runtime.on_storage_trouble)
         served = runtime if options.task_store else self.storage.replicate(runtime)
@@ -144,7 +146,9 @@ class ServedAgent:
         """Return the agent's routes; all but the card's and the `public` ones are protected."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
         options = self._options
-        agent = HttpAgent(self.runtime, options.limits.answers_bytes, options.context_header)
+        agent = HttpAgent(
+            self.runtime, options.limits.answers_bytes, options.context_header, self._previews
+        )
         rpc = JsonRpcEndpoint(agent)
         every = Router([Route("/", rpc, methods=["POST"]), *rest_routes(agent)], default=not_found)
         self.rpc = protection.of(rpc)
@@ -168,6 +172,7 @@ class ServedAgent:
             has_extended=options.extended_description is not None,
             push=options.push is not None,
             deduplicates=self._deduplicates,
+            previews=self._previews,
         )
         return options.card_signer(card) if options.card_signer else card
 

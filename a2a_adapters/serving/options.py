@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 TrustTraces: TypeAlias = Literal["authenticated", "all", "none"]
 
+Preview: TypeAlias = Literal["1.1"]
+"""A version of A2A that is not released yet."""
+
+
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 _PATH = re.compile(r"(/[\w.~!$&'()*+,;=:@-]+)+", re.ASCII)
 
@@ -106,6 +110,9 @@ class ServerOptions:
         log_format: The format of `serve`'s log: "text", or "json" with one object per line.
         keep_going: Whether to serve the other agents if one cannot be opened, such as an MCP server
             that does not start. The failure is logged.
+        preview: Also serve a version of A2A that is not released yet, "1.1": tasks have a
+            generation, which clients of that version can wait for and depend on. It may change in
+            any release. Not with `task_store`, which may lose the generation.
 
     Raises:
         ConfigurationError: `extended_description` is set without `authentication`, an authenticator
@@ -143,6 +150,7 @@ class ServerOptions:
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"
     keep_going: bool = False
+    preview: Preview | None = None
 
     @property
     def trusts_traces(self) -> bool | None:
@@ -165,6 +173,9 @@ class ServerOptions:
         check_choice("ServerOptions.log_format", self.log_format, get_args(LogFormat))
         if self.grpc_port is not None:
             check_port(self.grpc_port, "ServerOptions.grpc_port")
+        check_choice("ServerOptions.preview", self.preview, (None, *get_args(Preview)))
+        if self.preview and self.task_store is not None:
+            raise ConfigurationError("preview needs a storage; a task_store may lose generations")
         if self.extended_description is not None and self.authentication is None:
             raise ConfigurationError("extended_description needs authentication")
         if self.authentication and self.authentication.trusts_front and not self.trust_forwarded:

@@ -21,6 +21,7 @@ from a2a.utils.task import (
 
 from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.generation import drafted, set_drafted
 from a2a_adapters.storage.journal import Page, PagedStore
 from a2a_adapters.storage.quota import Quota, memory_size, task_size
 
@@ -165,13 +166,15 @@ def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
     if artifacts or not task.artifacts:
         page.tasks.append(task)
         return
-    page.tasks.add(
+    shown = page.tasks.add(
         id=task.id,
         context_id=task.context_id,
         status=task.status,
         history=task.history,
         metadata=task.metadata if task.HasField("metadata") else None,
     )
+    if (generation := drafted(task)) is not None:
+        set_drafted(shown, generation)
 
 
 _Place: TypeAlias = "tuple[bool, int, str, TaskState]"

@@ -108,6 +108,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         A2A_ADAPTERS_GRPC_URL="x:1",
         A2A_ADAPTERS_CARD_KEY="key.pem",
         A2A_ADAPTERS_BUS="redis://ann:hunter2@host",
+        A2A_ADAPTERS_PREVIEW="1.1",
     )
     assert settings["bus"] == "redis://ann:***@host"
     by_code_only = {"extended_description", "files", "task_store", "redact"}

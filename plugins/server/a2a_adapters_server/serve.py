@@ -124,6 +124,10 @@ def serve(
         bool | None,
         typer.Option("--keep-going", help="Serve the other agents if one cannot be opened."),
     ] = None,
+    preview: Annotated[
+        Literal["1.1"] | None,
+        typer.Option(help="Also serve the next version of A2A, as it is drafted."),
+    ] = None,
     reload: Annotated[
         bool, typer.Option("--reload", help="Restart when a file in this folder changes.")
     ] = False,
@@ -183,6 +187,7 @@ def serve(
         "dialects": dialect,
         "allow_unauthenticated": allow_unauthenticated,
         "keep_going": keep_going,
+        "preview": preview,
     }
     sources = gather({key: value for key, value in given.items() if value is not None}, config)
     settings = sources.settings()

@@ -17,7 +17,7 @@ from a2a_adapters.contract.events import HoldText
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push import PushOptions
-from a2a_adapters.serving.options import NamedTarget, ServerOptions
+from a2a_adapters.serving.options import NamedTarget, Preview, ServerOptions
 from a2a_adapters_server.credentials import authenticator
 from a2a_adapters_server.platforms import platform
 
@@ -157,6 +157,7 @@ class ServerSettings(Table):
     card_key: Path | None = None
     log_format: Literal["text", "json"] = "text"
     keep_going: bool = False
+    preview: Preview | None = None
     push: PushTable | None = None
     limits: LimitsTable = Field(default_factory=LimitsTable)
 
@@ -279,6 +280,7 @@ class ServerSettings(Table):
             card_signer=_card_signer(self.card_key) if self.card_key else None,
             log_format=self.log_format,
             keep_going=self.keep_going,
+            preview=self.preview,
         )
 
 

@@ -101,6 +101,7 @@ class GrpcServer:
         self.trusts_traces = options.trusts_traces
         self.values = limits.values
         self.rates = rates
+        self.previews = [options.preview] if options.preview else []
         self._host = options.grpc_host
         self._public_url = options.grpc_url
         self._server: grpc.aio.Server | None = None
@@ -230,19 +231,28 @@ class _Method:
         if (refusal := self._server.rates.refusal(share)) is not None:
             raise _RefusedError(refusal)
         version = headers.get(VERSION_HEADER, "")
-        if version != self._version and supported(version) != self._version:
-            raise unsupported(f"the service {self._service} is of A2A {self._version}")
+        if version != self._version:
+            version = self._supported(version)
         if len(request) <= LARGE_BYTES:
             params = self._parsed(request)
         else:
             params = await computed(self._parsed, request)
         caller = ServerCallContext(
-            state={"headers": headers, VERSION_STATE: self._version, SHARE: share, CALLER: known},
+            state={"headers": headers, VERSION_STATE: version, SHARE: share, CALLER: known},
             user=user,
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
         )
         return await self._rpc.operation.of(self._server.runtime)(params, caller), caller
+
+    def _supported(self, asked: str) -> str:
+        """Return the version of a call, which may be a drafted one of the service for 1.0."""
+        previews = self._server.previews
+        version = supported(asked, previews)
+        if version != self._version and (version not in previews or self._version == V03):
+            text = f"the service {self._service} is of A2A {self._version}"
+            raise unsupported(text, previews)
+        return version
 
     async def _name_extensions(self, caller: ServerCallContext, context: _ServicerContext) -> None:
         """Send the client the names of the requested extensions that are active."""

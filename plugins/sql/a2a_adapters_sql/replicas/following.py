@@ -18,6 +18,7 @@ from a2a.utils.errors import UnsupportedOperationError
 
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
+from a2a_adapters.protocol.generation import drafted
 from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.runtime.updates import Update
@@ -186,7 +187,7 @@ class FollowedSubscription(Subscription):
             async with aclosing(batches):
                 async for events in batches:
                     for event in events:
-                        reader.push(Update(event))
+                        reader.push(Update(event, generation=drafted(event) or 0))
                     reader.has_begun = True
                     self._has_begun.set()
                     await reader.caught_up()  # backpressure for the other process
