@@ -6,9 +6,9 @@ import asyncio
 import os
 
 import pytest
-from claude_agent_sdk import tool
+from claude_agent_sdk import ClaudeAgentOptions, tool
 
-from a2a_adapters import current_request
+from a2a_adapters import TargetError, current_request
 from tests.plugins.claude_agent import support
 from tests.plugins.claude_agent.support import adapt, made, script
 from tests.plugins.restarts import Process
@@ -60,6 +60,22 @@ async def test_the_servers_variables_are_not_those_of_the_agent(monkeypatch):
     adapter = adapt(made(model, allowed_tools=["Bash"], env={"MINE": "given"}))
     await ask(adapter, "look")
     assert support.results(model.heard[-1])["c1"] == f"[][passed][given][{os.environ['HOME']}]"
+
+
+async def test_another_home_needs_a_folder_for_sessions(monkeypatch, tmp_path):
+    home = {"HOME": str(tmp_path)}
+    with pytest.raises(TargetError, match="CLAUDE_CONFIG_DIR in env"):
+        adapt(ClaudeAgentOptions(env=home))
+    with pytest.raises(TargetError, match="CLAUDE_CONFIG_DIR in env"):
+        adapt(ClaudeAgentOptions(env={**home, "CLAUDE_CONFIG_DIR": ""}))
+    adapt(ClaudeAgentOptions(env={"HOME": os.environ["HOME"]}))
+    folder = str(tmp_path / ".claude")
+    model = listener(env={**home, "CLAUDE_CONFIG_DIR": folder})
+    adapter = adapt(model)
+    heard = [answer(await ask(adapter, text)) for text in ("one", "two")]
+    assert heard == ["one", "one two"]
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", folder)
+    adapt(ClaudeAgentOptions(env=home))
 
 
 async def test_messages_carry_out_no_commands_and_read_no_files(tmp_path):

@@ -23,6 +23,7 @@ _DEFAULTS = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",  # all callers would share its notes
     "DISABLE_AUTOUPDATER": "1",
 }
+_FOLDER = "CLAUDE_CONFIG_DIR"
 _SHARED = (
     "continue_conversation", "fork_session", "permission_prompt_tool_name", "resume",
     "resume_session_at", "session_id", "session_store",
@@ -34,7 +35,8 @@ def check(options: object) -> ClaudeAgentOptions:
     """Return the options of an agent.
 
     Raises:
-        TargetError: It is something else, or an option would mix callers.
+        TargetError: It is something else, an option would mix callers, or the SDK would not find
+            the sessions.
     """
     if not isinstance(options, ClaudeAgentOptions):
         raise TargetError(f"{type(options).__name__} is not ClaudeAgentOptions")
@@ -44,6 +46,14 @@ def check(options: object) -> ClaudeAgentOptions:
                 f"the option {name} would mix the callers' conversations: remove it; "
                 "sessions are kept in the server's storage"
             )
+    has_folder = options.env.get(_FOLDER, os.environ.get(_FOLDER))
+    home = os.environ.get("HOME")
+    if options.env.get("HOME", home) != home and not has_folder:
+        raise TargetError(
+            f"env sets HOME, but not {_FOLDER}: the SDK would look for the sessions of Claude Code "
+            f"in the home folder of the server, and lose every conversation. Set {_FOLDER} in env "
+            "as well, for example to the folder .claude in that home"
+        )
     return options
 
 
