@@ -9,6 +9,7 @@ from tests.support.projects import check
 
 FRAMEWORKS = {
     "agent-framework": "agent_framework",
+    "claude-agent": "claude_agent_sdk",
     "google-adk": "google.adk",
     "llamaindex": "workflows",
     "smolagents": "smolagents",

@@ -30,6 +30,7 @@ _PACKAGES = {
     "google-adk": ["a2a-adapters[google-adk]"],
     "llamaindex": ["a2a-adapters[llamaindex]"],
     "smolagents": ["a2a-adapters[smolagents]"],
+    "claude-agent": ["a2a-adapters[claude]"],
 }
 """The dependencies of a project, by framework."""
 
