@@ -29,6 +29,8 @@ def test_fields_of_clients_are_read(kind, number):
     sent = drafted_type(kind)(**{name: number})
     assert drafted(getattr(types, kind).FromString(sent.SerializeToString())) == number
     assert drafted(sent) == number
+    set_drafted(sent, 5)
+    assert getattr(sent, name) == 5
 
 
 @pytest.mark.parametrize("kind", [*FIELDS, "Message"])
