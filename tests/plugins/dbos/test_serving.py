@@ -346,6 +346,14 @@ async def test_two_owners_never_share_a_workflow():
     assert answer_of(done) == "to Paris"
 
 
+async def test_a_reply_to_a_workflow_that_was_deleted_is_rejected():
+    async with running(build_app(support.asking)) as url, connect(url) as client:
+        asked = await send(client, user_message("book"))
+        await DBOS.delete_workflow_async(asked.id)
+        done = await send(client, user_message("Rome", task_id=asked.id))
+    assert done.status.state == TaskState.TASK_STATE_REJECTED
+
+
 def test_a_workflow_that_yields_cannot_be_served():
     async def yielding(text):
         yield text

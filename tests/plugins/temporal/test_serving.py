@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 from a2a.types import CancelTaskRequest, TaskState
@@ -151,6 +153,15 @@ async def test_two_owners_never_share_a_workflow(temporal):
         assert "no longer open" in event.reason
         done = await send(ann, user_message("Paris", task_id=asked.id))
     assert answer_of(done) == "to Paris"
+
+
+async def test_a_reply_to_a_workflow_that_was_deleted_is_rejected(temporal):
+    adapter = TemporalWorkflow(temporal, support.Asking.run, task_queue=support.QUEUE)
+    async with running(served(temporal, support.Asking)) as url, connect(url) as client:
+        asked = await send(client, user_message("book"))
+    deleted = replace(support.reply_of("", asked, Text("Rome")), task_id=uuid4().hex)
+    [event] = [event async for event in adapter.stream(deleted)]
+    assert "no longer open" in event.reason
 
 
 @pytest.mark.parametrize("target", [support.Echo, support.Echo.run], ids=["class", "run"])
