@@ -31,8 +31,11 @@ __all__ = [
 
 _EXTRA = "dbos"
 
-_DURABLE = ("pydantic_ai.durable_exec.dbos",)
-"""Modules that make the agents of frameworks durable inside workflows."""
+_DURABLE = {
+    "pydantic_ai.durable_exec.dbos": "return (await agent.run(text)).output",
+    "dbos_google_adk": "...  # run the agent with runner.run_async(...)",
+}
+"""Modules that make agents of frameworks durable inside workflows, and how these run the agents."""
 
 __getattr__ = lazy_names(
     __name__,
@@ -56,7 +59,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     """Wrap a workflow.
 
     Raises:
-        TargetError: It is an agent of Pydantic AI that only a workflow makes durable.
+        TargetError: It is an agent that only a workflow makes durable.
     """
     # A workflow can only exist if the framework is imported already.
     if "dbos" not in sys.modules:
@@ -64,13 +67,14 @@ def a2a_adapt(target: object) -> Adapter | None:
     if _is_workflow(target):
         return cast("Adapter", __getattr__("adapt")(target))
     agent = example_of(target)
-    if _is_durable_agent(agent):
+    if how := _run_of_durable(agent):
+        name = getattr(agent, "name", None) or getattr(agent, "app_name", "")
         raise TargetError(
-            f"the agent {getattr(agent, 'name', '')!r} is durable only inside a workflow of DBOS. "
+            f"the agent {name!r} is durable only inside a workflow of DBOS. "
             "Serve a workflow that runs it:\n\n"
             "    @DBOS.workflow()\n"
             "    async def answer(text: str) -> str:\n"
-            "        return (await agent.run(text)).output\n\n"
+            f"        {how}\n\n"
             "    serve(answer)"
         )
     return None
@@ -96,12 +100,16 @@ def _is_workflow(target: object) -> bool:
     return inner is not None
 
 
-def _is_durable_agent(target: object) -> bool:
-    """Whether a class of an agent, its model, a capability or a plugin is from `_DURABLE`."""
-    parts = [target, getattr(target, "model", None), getattr(target, "root_capability", None)]
+def _run_of_durable(target: object) -> str:
+    """Return how a workflow runs an agent if a part of it is from `_DURABLE`."""
+    names = ("app", "model", "root_capability")
+    parts = [target, *(getattr(target, name, None) for name in names)]
     for part in parts:
         for name in ("capabilities", "plugins"):
             found = getattr(part, name, None)
             parts.extend(found if isinstance(found, list | tuple) else ())
     kinds = {kind for part in parts for kind in type(part).__mro__}
-    return any(kind.__module__.startswith(_DURABLE) for kind in kinds)
+    for module, how in _DURABLE.items():
+        if any(kind.__module__.startswith(module) for kind in kinds):
+            return how
+    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, TaskState
@@ -366,3 +367,13 @@ def test_a_durable_agent_is_refused_with_the_way_to_serve_it():
     agent = Agent(TestModel(), name="clerk", capabilities=[DBOSDurability()])
     with pytest.raises(TargetError, match=re.escape("@DBOS.workflow()")):
         build_app(agent, options=ServerOptions())
+
+
+@pytest.mark.parametrize("place", ["app", "runner"])
+def test_an_agent_with_the_plugin_of_dbos_is_refused(place):
+    """A stand-in with its module's name: the package needs the framework of another environment."""
+    plugin = type("DBOSPlugin", (), {"__module__": "dbos_google_adk.plugin"})()
+    app = SimpleNamespace(name="clerk", plugins=[plugin])
+    target = app if place == "app" else SimpleNamespace(app_name="clerk", app=app)
+    with pytest.raises(TargetError, match="'clerk' is durable only inside a workflow"):
+        build_app(target, options=ServerOptions())
