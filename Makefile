@@ -5,6 +5,7 @@ LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
 FRAMEWORKS := .venv-frameworks
+DURABLE := .venv-durable
 RELEASE := .venv-release
 OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
@@ -46,7 +47,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test test-all rest lint types tests thorough models coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox engines outages replicas restate kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
+.PHONY: help demo test test-all rest lint types tests thorough models coverage lowest test-crewai test-frameworks fuzz attack crash chaos blackbox engines durable outages replicas restate kit javascript authorization copilotkit open-webui gateway coding-agents other-servers platforms bench structure screenshots load compatibility docs docs-version dist smoke sbom audit release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -177,6 +178,9 @@ engines: $(VENV)/.test ## kill servers and workers of engines with TASKS tasks t
 	$(VENV)/bin/python -m tests.end_to_end.engines.chaos dbos --tasks $(TASKS)
 	$(VENV)/bin/python -m tests.end_to_end.engines.chaos temporal --tasks $(TASKS)
 
+durable: $(DURABLE)/.test ## kill agents of frameworks in workflows of DBOS and Temporal
+	$(DURABLE)/bin/python -m pytest -n 2 tests/plugins/dbos/test_agents.py tests/plugins/temporal/test_agents.py
+
 platforms: $(VENV)/.test ## run platforms' own packages with our server; writes docs/hosting.md
 	$(VENV)/bin/python -m tests.platforms.run docs/hosting.md
 
@@ -300,4 +304,14 @@ $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c $(FRAMEWORKS)/constraints.txt \
 		-e '.[agent-framework,claude,google-adk,openai-agents,postgresql,pydantic-ai,sqlite,strands]' 'openai-agents==0.24.0' 'openai==3.54.0' agent-framework-openai agent-framework-orchestrations 'deepagents>=0.7,<0.8' 'pydantic-ai-slim[openai]' \
 		--group demo --group lint --group test
+	@touch $@
+
+# `temporalio-openai-agents` needs an SDK between the oldest and the newest, which the other environments have.
+$(DURABLE)/.test: $(VENV)/.venv pyproject.toml constraints.txt
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(DURABLE)
+	grep -vE '^(jiter|openai|openai-agents|opentelemetry-.*|tenacity|websockets)==' constraints.txt > $(DURABLE)/constraints.txt
+	$(VENV)/bin/uv pip install --quiet --python $(DURABLE)/bin/python -c $(DURABLE)/constraints.txt \
+		-e '.[agent-framework,dbos,google-adk,langchain,llamaindex,openai-agents,pydantic-ai,postgresql,sqlite,strands,temporal]' \
+		'dbos-google-adk==0.1.0' 'dbos-openai-agents==0.3.0' 'temporalio-google-adk==0.0.1' 'temporalio-langgraph==0.1.0' \
+		'temporalio-openai-agents==1.1.0' 'temporalio-strands-agents==0.1.0' --group test
 	@touch $@

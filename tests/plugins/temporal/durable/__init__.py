@@ -1,0 +1,1 @@
+"""Workflows that run agents of frameworks, a module each with `Chores` and its worker's options."""
