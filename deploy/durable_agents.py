@@ -31,7 +31,8 @@ agent = adapt(book, queue="agents")
 if __name__ == "__main__":  # a worker
     DBOS.listen_queues(["agents"])
     DBOS.launch()
-    DBOS.register_queue("agents", worker_concurrency=100, polling_interval_sec=0.1)
+    # Workflows that wait for an answer count, too.
+    DBOS.register_queue("agents", worker_concurrency=10_000, polling_interval_sec=0.1)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     DBOS.destroy(workflow_completion_timeout_sec=30)
 else:  # a server
