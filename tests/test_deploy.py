@@ -49,6 +49,12 @@ def test_a_compose_file_fits_its_schema(name):
     run(*compose, name)
 
 
+def test_workers_of_dbos_keep_their_names_when_their_containers_are_replaced():
+    services = yaml.safe_load((DEPLOY / "dbos.yaml").read_text())["services"]
+    workers = [each for each in services.values() if "durable_agents.py" in each.get("command", ())]
+    assert len({worker["hostname"] for worker in workers}) == len(workers) == 3
+
+
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: manifest["kind"])
 def test_a_manifest_fits_its_schema(manifest):
     kubernetes_validate.validate(manifest, "1.31", strict=True)
