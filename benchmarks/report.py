@@ -57,6 +57,8 @@ STORAGES = {
     "sdk on postgresql": "a2a-sdk's `VersionedDatabaseTaskStore`, PostgreSQL",
 }
 
+STORED_TOKENS = "Tokens are those of 300 conversations at once, as in the first table."
+
 INTRODUCTION = """\
 # Benchmarks
 
@@ -184,7 +186,7 @@ def _starts(figures: Figures) -> str:
 
 def _storages(figures: Figures) -> str:
     columns = ["`SendMessage`/s", "x memory", "stream events/s", "x memory"]
-    columns.append("statements per stream of 1,000 tokens")
+    columns += ["a token is late by, p50", "p99", "statements per stream of 1,000 tokens"]
     lines = ["## Storages", "", f"| storage | {' | '.join(columns)} |"]
     lines.append(f"|---|{'---:|' * len(columns)}")
     for name, label in STORAGES.items():
@@ -193,9 +195,16 @@ def _storages(figures: Figures) -> str:
             found = figures[measure, name]
             cells.append(f"{median(found):,.0f}" if found else "-")
             cells.append(f"{ratio(figures, measure, name, 'memory'):.2f}" if found else "-")
+        for measure in ("stored p50", "stored p99"):
+            late = figures[measure, name]
+            cells.append(f"{median(late):.1f} ms" if late else "-")
         counted = figures["statements", name]
         cells.append(f"{median(counted):,.0f}" if counted else "-")
         lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "Tokens are those of 300 streams, as in [many conversations](#many-conversations-at-once).",
+    ]
     return "\n".join(lines) + "\n"
 
 

