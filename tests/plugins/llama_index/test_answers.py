@@ -9,10 +9,10 @@ from workflows import Context, Workflow, step
 from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 from workflows.retry_policy import retry_policy, stop_after_attempt, wait_fixed
 
-from a2a_adapters import BlockedError, TextDelta
+from a2a_adapters import BlockedError, Data, TextDelta
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.llama_index.flows import Booking, Checked, Flow, spoken
+from tests.plugins.llama_index.flows import Booking, Checked, Flow, Offer, spoken
 from tests.plugins.llama_index.support import adapt, agent, calling, script, team, tool
 from tests.support.adapters import answer, ask
 from tests.support.answers import Program, check, in_each_way
@@ -96,6 +96,8 @@ async def bare(target):
     """Return the result of the framework's own call."""
     made = target() if isinstance(target, type(refuse)) else target
     result = await made.run(user_msg="hello")
+    if isinstance(result, Offer):
+        return Data(result.model_dump())
     return getattr(getattr(result, "response", None), "content", result)
 
 
@@ -144,6 +146,24 @@ async def texted(ctx, text):
     return "It rains."
 
 
+async def dated(ctx, text):
+    spoken(ctx, "It may rain.")
+    return {"rain": True}
+
+
+async def silenced(ctx, text):
+    spoken(ctx, "It may rain.")
+
+
+class Offering(Workflow):
+    """Answers with an event of its own."""
+
+    @step
+    async def offer(self, ctx: Context, ev: StartEvent) -> Offer:
+        spoken(ctx, "It may be cheap.")
+        return Offer(price=300, city="Rome")
+
+
 PROGRAMS = [
     *[
         Program(name=name, target=target, bare=bare, blocked=BOMB, is_kept=is_kept)
@@ -180,6 +200,14 @@ PROGRAMS = [
         is_kept=True,
     ),
     Program(name="another result than the text", target=lambda: Flow(texted), bare=bare),
+    *[
+        Program(name=f"{name} in place of the text", target=target, bare=bare)
+        for name, target in (
+            ("data", lambda: Flow(dated)),
+            ("an event", Offering),
+            ("nothing", lambda: Flow(silenced)),
+        )
+    ],
     Program(name="a step is tried again", target=Retrying, bare=bare),
     Program(
         name="data",

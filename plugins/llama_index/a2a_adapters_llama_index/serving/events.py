@@ -89,16 +89,15 @@ class RunEvents:
 
     def pause(self) -> Iterator[AgentEvent]:
         """Yield the accepted text and the usage of a run that waits or has ended."""
-        if self._text:
-            yield AnswerText(self._text)
+        yield AnswerText(self._text)
         if self._usage.total_tokens:
             yield TaskMetadata(self._usage.as_metadata())
 
     async def end(self, stop: StopEvent) -> AsyncGenerator[AgentEvent]:
-        """Yield the result."""
+        """Yield the result, in place of the text before it."""
+        self._text = ""
         result = stop.result if type(stop) is StopEvent else stop
         if hasattr(result, "async_response_gen"):  # of a query engine
-            self._text = ""
             async for chunk in result.async_response_gen():
                 self._text += chunk
                 yield TextDelta(chunk)
