@@ -39,6 +39,23 @@ class Blocking(FunctionAgent):
         return output
 
 
+class Reviewed(Guarded):
+    """Asks, and replaces what is forbidden."""
+
+    async def finalize(self, ctx, output, memory):
+        await sure(ctx)
+        return await super().finalize(ctx, output, memory)
+
+
+class Announcing(Guarded):
+    """Replaces what is forbidden, and asks."""
+
+    async def finalize(self, ctx, output, memory):
+        output = await super().finalize(ctx, output, memory)
+        await sure(ctx)
+        return output
+
+
 class Repeating(FunctionAgent):
     """Has its model called again."""
 
@@ -70,9 +87,14 @@ class Again(Workflow):
     @step
     async def ask(self, ctx: Context, ev: StartEvent) -> StopEvent:
         spoken(ctx, "a draft")
-        event = InputRequiredEvent(prefix="Sure?")
-        reply = await ctx.wait_for_event(HumanResponseEvent, waiter_event=event)
+        reply = await sure(ctx)
         return StopEvent(result=f"It is {reply.response}.")
+
+
+async def sure(ctx):
+    """Ask the caller."""
+    event = InputRequiredEvent(prefix="Sure?")
+    return await ctx.wait_for_event(HumanResponseEvent, waiter_event=event)
 
 
 def guarded(kind, *answers, **options):
@@ -92,13 +114,17 @@ def look() -> str:
     return "rain"
 
 
+def text_of(result):
+    return getattr(getattr(result, "response", None), "content", result)
+
+
 async def bare(target):
     """Return the result of the framework's own call."""
     made = target() if isinstance(target, type(refuse)) else target
     result = await made.run(user_msg="hello")
     if isinstance(result, Offer):
         return Data(result.model_dump())
-    return getattr(getattr(result, "response", None), "content", result)
+    return text_of(result)
 
 
 async def replied(target):
@@ -107,7 +133,7 @@ async def replied(target):
     async for event in handler.stream_events():
         if isinstance(event, InputRequiredEvent):
             handler.ctx.send_event(HumanResponseEvent(response="yes"))
-    return await handler
+    return text_of(await handler)
 
 
 async def nothing(_):
@@ -215,14 +241,22 @@ PROGRAMS = [
         bare=bare,
     ),
     Program(name="a question", target=Booking, bare=replied, messages=("hello", "yes")),
-    Program(
-        name="text before a question",
-        target=Again,
-        bare=replied,
-        messages=("hello", "yes"),
-        differs=["a draft", "It is yes."],
-        because="what the last step says before it asks is part of the answer",
-    ),
+    *[
+        Program(
+            name=name,
+            target=target,
+            bare=replied,
+            messages=("hello", "yes"),
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for name, target in (
+            ("an agent asks, and replaces its answer", lambda: guarded(Reviewed, BOMB)),
+            ("a member asks, and replaces its answer", lambda: team(guarded(Reviewed, BOMB))),
+            ("an agent replaces its answer, and asks", lambda: guarded(Announcing, BOMB)),
+        )
+    ],
+    Program(name="text before a question", target=Again, bare=replied, messages=("hello", "yes")),
 ]
 
 

@@ -30,7 +30,7 @@ class RunEvents:
 
     The answer is the result of the workflow. Text that steps write as events with a `delta` is
     streamed if no other step can follow, which might replace it; that of agents always is, and is
-    withdrawn if a tool call follows. Events are told apart by their fields, because importing the
+    withdrawn if a tool call or a question follows. Events are told apart by their fields, because importing the
     agents of LlamaIndex takes seconds.
 
     Attributes:
@@ -88,10 +88,9 @@ class RunEvents:
                 yield Progress(text_of(fields_of(event)), fields_of(event))
 
     def pause(self) -> Iterator[AgentEvent]:
-        """Yield the accepted text and the usage of a run that waits or has ended."""
-        yield AnswerText(self._text)
-        if self._usage.total_tokens:
-            yield TaskMetadata(self._usage.as_metadata())
+        """Withdraw the text of a run that waits, as its result may differ; yield the usage."""
+        yield AnswerText("")
+        yield from self._metadata()
 
     async def end(self, stop: StopEvent) -> AsyncGenerator[AgentEvent]:
         """Yield the result, in place of the text before it."""
@@ -103,7 +102,8 @@ class RunEvents:
                 yield TextDelta(chunk)
         for output in self._outputs(result):
             yield output
-        for event in self.pause():
+        yield AnswerText(self._text)
+        for event in self._metadata():
             yield event
 
     def _outputs(self, result: Any) -> Iterator[AgentEvent]:
@@ -123,6 +123,10 @@ class RunEvents:
                 pass
             case _ if output := as_output(result):
                 yield output
+
+    def _metadata(self) -> Iterator[AgentEvent]:
+        if self._usage.total_tokens:
+            yield TaskMetadata(self._usage.as_metadata())
 
     def _step(self, event: StepStateChanged) -> Iterator[AgentEvent]:
         worker = event.name, event.worker_id
