@@ -13,7 +13,7 @@ from a2a_adapters import BlockedError, Data, TextDelta
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.llama_index.flows import Booking, Checked, Flow, Offer, spoken
-from tests.plugins.llama_index.support import adapt, agent, calling, script, team, tool
+from tests.plugins.llama_index.support import adapt, agent, calling, script, team, tool, waiting
 from tests.support.adapters import answer, ask
 from tests.support.answers import Program, check, in_each_way
 
@@ -62,6 +62,22 @@ class Repeating(FunctionAgent):
     async def take_step(self, *args):
         output = await super().take_step(*args)
         return await super().take_step(*args) if "bomb" in str(output) else output
+
+
+class Withholding(FunctionAgent):
+    """Keeps the results of tools from its model."""
+
+    async def handle_tool_call_results(self, ctx, results, memory):
+        for each in results:
+            each.tool_output.blocks = []
+        return await super().handle_tool_call_results(ctx, results, memory)
+
+
+class Searching(FunctionAgent):
+    """Calls its tools with other arguments."""
+
+    async def _call_tool(self, ctx, tool, tool_input):
+        return await super()._call_tool(ctx, tool, {"query": "cats"})
 
 
 class Retrying(Workflow):
@@ -116,6 +132,29 @@ def look() -> str:
 
 def text_of(result):
     return getattr(getattr(result, "response", None), "content", result)
+
+
+def search(query: str) -> str:
+    """Search."""
+    return f"a book about {query}"
+
+
+def recipe() -> str:
+    """Find a recipe."""
+    return BOMB
+
+
+def asking(inner):
+    """Return an agent with a tool that passes on what another agent streams."""
+
+    async def ask(ctx: Context) -> str:
+        """Ask the other agent."""
+        handler = inner.run(user_msg="hello")
+        async for event in handler.stream_events():
+            ctx.write_event_to_stream(event)
+        return str(await handler)
+
+    return agent(calling("ask"), "It says no.", tools=[waiting(ask)])
 
 
 async def bare(target):
@@ -202,6 +241,24 @@ PROGRAMS = [
             ),
             ("an agent asks its model again", lambda: guarded(Repeating, BOMB, REFUSAL), True),
             ("a member replaces its answer", lambda: team(guarded(Guarded, BOMB)), True),
+            (
+                "an agent withholds results",
+                lambda: guarded(Withholding, calling("recipe"), "fine", tools=[tool(recipe)]),
+                False,
+            ),
+            (
+                "an agent replaces arguments",
+                lambda: guarded(
+                    Searching, calling("search", query=BOMB), "fine", tools=[tool(search)]
+                ),
+                True,
+            ),
+            ("a tool passes a guarded text on", lambda: asking(guarded(Guarded, BOMB)), False),
+            (
+                "a tool passes thoughts on",
+                lambda: asking(guarded(Guarded, [{"thought": f"I know {BOMB}"}, "no"])),
+                False,
+            ),
             ("a step replaces a draft", lambda: Checked(BOMB, refuse), False),
             ("a step drops a draft", lambda: Checked(BOMB, lambda _: None), False),
         )

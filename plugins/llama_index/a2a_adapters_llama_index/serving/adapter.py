@@ -32,7 +32,7 @@ from a2a_adapters_llama_index.serving.targets import (
     describe,
     has_own_agents,
     is_agent,
-    last_steps,
+    speaking_steps,
 )
 
 if TYPE_CHECKING:
@@ -107,12 +107,11 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
     def _response(self, asked: Mapping[str, Any], reply: JSON) -> Event:
         return response(self._serializer, asked, reply)
 
-    def _streaming(self, workflow: Workflow) -> Collection[str] | None:
-        """Return the steps whose text is streamed; None for all of an agent."""
-        if not is_agent(workflow):
-            return last_steps(workflow)
+    def _streaming(self, workflow: Workflow) -> Collection[str]:
+        """Return the steps whose text is streamed."""
         # An agent that a function makes may differ from the one that was served.
-        return () if changes_text(workflow) and not self.holds_text else None
+        is_unexpected = changes_text(workflow) and not self.holds_text
+        return () if is_unexpected else speaking_steps(workflow)
 
     async def run(self, request: AgentRequest, turn: _Turn, prompt: StartEvent | None) -> Events:
         """Run the workflow; keep its context, or ask what its steps wait for."""
@@ -125,7 +124,8 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
         events = RunEvents(
             wants_progress=request.wants_progress,
             streaming=self._streaming(workflow),
-            shows_thoughts=not has_own_agents(workflow),
+            reports_steps=not is_agent(workflow),
+            is_checked=has_own_agents(workflow),
             tools=tools,
         )
         try:

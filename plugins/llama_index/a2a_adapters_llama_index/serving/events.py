@@ -29,18 +29,19 @@ class RunEvents:
     """Converts the events of one run.
 
     The answer is the result of the workflow. Text that steps write as events with a `delta` is
-    streamed if no other step can follow, which might replace it; that of agents always is, and is
-    withdrawn if a tool call or a question follows. Events are told apart by their fields, because importing the
-    agents of LlamaIndex takes seconds.
+    streamed if no other step can follow, which might replace it; that of agents always is, except
+    within a tool, and is withdrawn if a tool call or a question follows. Events are told apart by
+    their fields, because importing the agents of LlamaIndex takes seconds.
 
     Attributes:
         tools: The names of the tools that were called, by the id of the call.
 
     Args:
         wants_progress: Whether the client follows the progress.
-        streaming: The names of the steps whose text is streamed; None for agents, whose steps are
-            not reported.
-        shows_thoughts: Whether thoughts of agents are reported.
+        streaming: The names of the steps whose text is streamed.
+        reports_steps: Whether steps are reported.
+        is_checked: Whether the workflow may change what its model says, calls and gets. Thoughts,
+            and arguments and results of tools, are then not reported.
         tools: Those that an earlier run reported.
     """
 
@@ -48,13 +49,15 @@ class RunEvents:
         self,
         *,
         wants_progress: bool,
-        streaming: Collection[str] | None,
-        shows_thoughts: bool,
+        streaming: Collection[str],
+        reports_steps: bool,
+        is_checked: bool,
         tools: Mapping[str, str],
     ) -> None:
         self._wants_progress = wants_progress
         self._streaming = streaming
-        self._shows_thoughts = wants_progress and shows_thoughts
+        self._reports_steps = wants_progress and reports_steps
+        self._is_checked = is_checked
         self._calls = ToolCalls(tools)
         self.tools = dict(tools)
         self._working: set[tuple[str, str]] = set()
@@ -69,16 +72,18 @@ class RunEvents:
             case InputRequiredEvent() | StopEvent():
                 pass
             case Event(delta=str(text)):
-                yield from self._delta(text)
-                yield from self._thought(getattr(event, "thinking_delta", None))
+                if self._is_speaking:
+                    yield from self._delta(text)
+                    yield from self._thought(getattr(event, "thinking_delta", None))
             case Event(tool_id=str(key), tool_name=str(name), tool_output=output):
-                shown = output.content if self._wants_progress else None
+                shown = None if self._is_checked else output.content
                 yield from self._reported(
                     self._calls.finished(key, shown, name=name, is_error=output.is_error)
                 )
             case Event(tool_id=str(key), tool_name=str(name), tool_kwargs=given):
                 self.tools[key] = name
-                yield from self._reported(self._calls.started(key, name, given))
+                shown = None if self._is_checked else given
+                yield from self._reported(self._calls.started(key, name, shown))
             case Event(response=_, tool_calls=list(calls), raw=raw):
                 self._usage += _usage(raw)
                 if calls and self._text:
@@ -134,17 +139,21 @@ class RunEvents:
             self._working.discard(worker)
             return
         self._working.add(worker)
-        if self._wants_progress and self._streaming is not None:
+        if self._reports_steps:
             yield Progress(event.name, {"kind": "step"})
 
+    @property
+    def _is_speaking(self) -> bool:
+        """Whether what is written now comes from steps whose text is streamed."""
+        return all(name in self._streaming for name, _ in self._working)
+
     def _delta(self, text: str) -> Iterator[AgentEvent]:
-        steps = {name for name, _ in self._working}
-        if text and (self._streaming is None or steps.issubset(self._streaming)):
+        if text:
             self._text += text
             yield TextDelta(text)
 
     def _thought(self, text: str | None) -> Iterator[AgentEvent]:
-        if text and self._shows_thoughts:
+        if text and self._wants_progress and not self._is_checked:
             yield Progress(text, {"kind": "thought"})
 
     def _reported(self, events: list[Any]) -> Iterator[AgentEvent]:

@@ -57,8 +57,14 @@ def has_own_agents(workflow: Workflow) -> bool:
     )
 
 
-def last_steps(workflow: Workflow) -> frozenset[str]:
-    """Return the names of the steps after which no other runs."""
+def speaking_steps(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the steps whose text is streamed.
+
+    Those are the steps after which no other runs; of agents, all but the one that calls tools: a
+    tool may pass on the events of another agent, whose text is not that of the caller.
+    """
+    if is_agent(workflow):
+        return frozenset(workflow._step_configs()) - {"call_tool"}  # noqa: SLF001 - as below
     # There is no public name for the events that a step returns.
     configs = workflow._step_configs()  # noqa: SLF001
     return frozenset(
