@@ -30,6 +30,14 @@ class Guarded(FunctionAgent):
         return await super().finalize(ctx, output, memory)
 
 
+class Emptying(FunctionAgent):
+    """Answers with nothing."""
+
+    async def finalize(self, ctx, output, memory):
+        output.response = ChatMessage("", role="assistant")
+        return await super().finalize(ctx, output, memory)
+
+
 class Blocking(FunctionAgent):
     """Ends the run."""
 
@@ -131,7 +139,8 @@ def look() -> str:
 
 
 def text_of(result):
-    return getattr(getattr(result, "response", None), "content", result)
+    text = getattr(getattr(result, "response", None), "content", result)
+    return [text, getattr(result, "structured_response", None)]
 
 
 def search(query: str) -> str:
@@ -238,6 +247,12 @@ PROGRAMS = [
                 "an agent thinks",
                 lambda: guarded(Guarded, [{"thought": f"I know {BOMB}"}, "It rains."]),
                 False,
+            ),
+            ("an agent empties its answer", lambda: guarded(Emptying, BOMB), True),
+            (
+                "an agent replaces text beside data",
+                lambda: guarded(Guarded, BOMB, structured_output_fn=lambda _: {"rain": True}),
+                True,
             ),
             ("an agent asks its model again", lambda: guarded(Repeating, BOMB, REFUSAL), True),
             ("a member replaces its answer", lambda: team(guarded(Guarded, BOMB)), True),

@@ -105,10 +105,9 @@ class RunEvents:
             async for chunk in result.async_response_gen():
                 self._text += chunk
                 yield TextDelta(chunk)
-        for output in self._outputs(result):
-            yield output
+        outputs = list(self._outputs(result))
         yield AnswerText(self._text)
-        for event in self._metadata():
+        for event in (*outputs, *self._metadata()):
             yield event
 
     def _outputs(self, result: Any) -> Iterator[AgentEvent]:
