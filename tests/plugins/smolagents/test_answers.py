@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from smolagents import ActionStep, PlanningStep
+from smolagents import ActionStep, FinalAnswerStep, PlanningStep
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
@@ -25,6 +25,33 @@ def block(step):
     """End the run."""
     if "bomb" in str(step.model_output_message):
         raise BlockedError("This is not allowed.")
+
+
+def block_final(step):
+    """End the run because of its answer."""
+    if "bomb" in str(step.output):
+        raise BlockedError("This is not allowed.")
+
+
+def replace_final(step, **_):
+    """Replace the answer."""
+    step.output = REFUSAL
+
+
+def block_calls(step):
+    """End the run because of a tool call."""
+    if "bomb" in str(step.tool_calls):
+        raise BlockedError("This is not allowed.")
+
+
+def desk(*answers, **options):
+    """Return an agent that another one can manage."""
+    return agent(*answers, name="desk", description="Knows the weather.", **options)
+
+
+def search(query: str) -> str:
+    """Search."""
+    return "a book"
 
 
 def look() -> str:
@@ -105,6 +132,42 @@ PROGRAMS = [
         state="rejected",
         blocked=BOMB,
     ),
+    *(
+        Program(
+            name=f"a callback blocks {name}",
+            target=target,
+            bare=nothing,
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            ("code", lambda: coding(f"final_answer({BOMB!r})", step_callbacks=[block])),
+            (
+                "the answer of code",
+                lambda: coding(
+                    f"final_answer({BOMB!r})", step_callbacks={FinalAnswerStep: block_final}
+                ),
+            ),
+            (
+                "arguments",
+                lambda: agent(
+                    calling("search", query=BOMB),
+                    "Done.",
+                    tools=[tool(search)],
+                    step_callbacks=[block_calls],
+                ),
+            ),
+        )
+    ),
+    Program(
+        name="a callback replaces the answer of code",
+        target=lambda: coding(
+            f"final_answer({BOMB!r})", step_callbacks={FinalAnswerStep: replace_final}
+        ),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
     Program(
         name="a tool",
         target=lambda: agent(calling("look"), "It rains.", tools=[tool(look)]),
@@ -114,12 +177,19 @@ PROGRAMS = [
     Program(name="data", target=lambda: coding('final_answer({"x": [1]})'), bare=bare),
     Program(
         name="a managed agent",
+        target=lambda: team(desk("It rains."), calling("desk", task="weather?"), "Rain."),
+        bare=bare,
+    ),
+    Program(
+        name="a managed agent summarizes what a check has refused",
         target=lambda: team(
-            agent("It rains.", name="desk", description="Knows the weather."),
+            desk(BOMB, "It rains.", final_answer_checks=[allowed], provide_run_summary=True),
             calling("desk", task="weather?"),
             "Rain.",
         ),
         bare=bare,
+        blocked=BOMB,
+        is_kept=True,
     ),
     Program(
         name="the limit of steps",

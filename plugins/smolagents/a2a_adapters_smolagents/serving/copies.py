@@ -67,6 +67,14 @@ def changes_steps(agent: MultiStepAgent) -> bool:
     return any(each != own for callbacks in registered for each in callbacks)
 
 
+def summarizes_refused(agent: MultiStepAgent) -> bool:
+    """Whether managed agents report all steps of their runs, with answers that were refused."""
+    managed = [each for each in team(agent) if each is not agent]
+    return any(each.provide_run_summary for each in managed) and any(
+        each.final_answer_checks or changes_steps(each) for each in managed
+    )
+
+
 def team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
     """Yield an agent and the agents of the framework that it manages, directly or not."""
     yield agent

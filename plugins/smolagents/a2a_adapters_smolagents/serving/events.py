@@ -14,7 +14,7 @@ from smolagents.utils import AgentMaxStepsError
 
 from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import AgentFailedError, ToolCalls, as_output
-from a2a_adapters_smolagents.serving.copies import changes_steps, team
+from a2a_adapters_smolagents.serving.copies import changes_steps, summarizes_refused, team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,8 @@ class RunEvents:
     """Converts the items of one run.
 
     The answer is the final one, which all checks have accepted. Steps, plans and tool calls are
-    progress; with checks of the final answer, what may contain a refused one is not. Nor are plans
-    and results of tools that callbacks may change or block.
+    progress; with checks of the final answer, what may contain a refused one is not. Nor are plans,
+    arguments and results of tools that callbacks may change or block.
 
     Args:
         agent: The agent.
@@ -41,6 +41,8 @@ class RunEvents:
         self._wants_progress = wants_progress
         self._is_checked = bool(agent.final_answer_checks)
         self._changes_steps = changes_steps(agent)
+        self._shows_calls = not (self._is_checked or self._changes_steps)
+        self._shows_results = not (self._changes_steps or summarizes_refused(agent))
         self._calls = ToolCalls()
         self._open: dict[str, str] = {}
         self._has_plan = False
@@ -62,17 +64,17 @@ class RunEvents:
             case PlanningStep() if not self._changes_steps:
                 yield Progress(item.plan, {"kind": "plan"})
             case ToolCall() if item.name != _FINAL:
-                shown = None if self._is_checked else item.arguments
+                shown = item.arguments if self._shows_calls else None
                 self._open[item.id] = item.name
                 yield from self._calls.started(item.id, item.name, shown)
             case ToolOutput() if item.id in self._open:
                 del self._open[item.id]
-                shown = None if self._changes_steps else item.observation
+                shown = item.observation if self._shows_results else None
                 yield from self._calls.finished(item.id, shown)
             case ActionStep():
                 for key in self._open:
-                    is_hidden = self._is_checked or self._changes_steps
-                    shown = None if is_hidden else item.observations
+                    is_shown = self._shows_calls and self._shows_results
+                    shown = item.observations if is_shown else None
                     yield from self._calls.finished(key, shown, is_error=bool(item.error))
                 self._open.clear()
                 yield Progress(f"Step {item.step_number}", {"kind": "step"})
