@@ -6,7 +6,12 @@ import asyncio
 from functools import partial
 
 import pytest
-from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
+from autogen_agentchat.agents import (
+    ApprovalResponse,
+    AssistantAgent,
+    CodeExecutorAgent,
+    UserProxyAgent,
+)
 from autogen_agentchat.base import Response, TaskResult
 from autogen_agentchat.conditions import (
     FunctionalTermination,
@@ -21,6 +26,7 @@ from autogen_agentchat.messages import (
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import Image, InMemoryStore
+from autogen_core.code_executor import CodeExecutor
 from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
 from autogen_ext.models.cache import ChatCompletionCache
 from autogen_ext.models.replay import ReplayChatCompletionClient
@@ -33,6 +39,7 @@ from tests.support.answers import Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 REFUSAL = "I cannot help."
+CODE = f"Run this:\n```python\nprint('{BOMB}')\n```"
 LONG = "Cats purr when they are fed, and when they are not, they tell you."
 
 
@@ -247,6 +254,42 @@ def structured():
     return agent('{"line": "a line"}', output_content_type=Line)
 
 
+class NoExecutor(CodeExecutor):
+    """Executes nothing."""
+
+    async def execute_code_blocks(self, code_blocks, cancellation_token):
+        raise NotImplementedError
+
+    async def start(self): ...
+    async def stop(self): ...
+    async def restart(self): ...
+
+
+def deny(request):
+    return ApprovalResponse(approved=False, reason="no")
+
+
+def block(request):
+    raise BlockedError
+
+
+def coding(*answers, approval_func, streams=True):
+    """Return an agent that executes the code it writes, if that is approved."""
+    return CodeExecutorAgent(
+        "coder",
+        NoExecutor(),
+        model_client=model(*answers),
+        model_client_stream=streams,
+        approval_func=approval_func,
+    )
+
+
+def checked_team(*members, **options):
+    """Return a team that a condition may block."""
+    ends = FunctionalTermination(no_weapons) | TextMessageTermination("helper")
+    return RoundRobinGroupChat([*members], termination_condition=ends, **options)
+
+
 def chat(*members, ends="APPROVE", **options):
     ends = TextMentionTermination(ends)
     return RoundRobinGroupChat([*members], termination_condition=ends, max_turns=6, **options)
@@ -324,15 +367,14 @@ PROGRAMS = [
         blocked=BOMB,
     ),
     program("an agent of an object replaces", lambda: round_robin(patched_agent()), blocked=BOMB),
+    program("a condition blocks", lambda: checked_team(agent(f"this is {BOMB}")), **REJECTED),
+    program("code is denied", partial(coding, CODE, "No.", approval_func=deny), blocked=BOMB),
     program(
-        "a condition blocks",
-        lambda: RoundRobinGroupChat(
-            [agent(f"this is {BOMB}")],
-            termination_condition=FunctionalTermination(no_weapons)
-            | TextMessageTermination("helper"),
-        ),
-        **REJECTED,
+        "code that is not streamed is denied",
+        partial(coding, CODE, "No.", approval_func=deny, streams=False),
+        blocked=BOMB,
     ),
+    program("code is blocked", partial(coding, CODE, approval_func=block), **REJECTED),
     program("an agent", partial(agent, LONG)),
     program("a team", lambda: round_robin(agent("a draft", name="one"), agent(LONG, name="two"))),
     program("a team in a team", lambda: round_robin(round_robin(agent(LONG), name="inner"))),

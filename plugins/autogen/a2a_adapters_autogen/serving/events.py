@@ -10,6 +10,7 @@ from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import (
     BaseAgentEvent,
     BaseChatMessage,
+    CodeGenerationEvent,
     HandoffMessage,
     ModelClientStreamingChunkEvent,
     SelectSpeakerEvent,
@@ -110,7 +111,7 @@ class Translator:
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
         is_checked: Whether something may change or block messages. Thoughts, which it does not see
-            in the form of a message, are then not reported.
+            in the form of a message, and code are then not reported.
         ending: Predicts the last message of a team, if that is the answer.
         streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
@@ -228,7 +229,7 @@ class Translator:
             return
         if isinstance(event, ToolCallRequestEvent):
             yield from self._before_call(event.source)
-        is_hidden = self._is_checked and isinstance(event, ThoughtEvent)
+        is_hidden = self._is_checked and isinstance(event, ThoughtEvent | CodeGenerationEvent)
         if self._wants_progress and not is_hidden:
             yield from progress_events(event)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.agents import BaseChatAgent, CodeExecutorAgent
 from autogen_agentchat.base import ChatAgent, TaskRunner, Team
 from autogen_agentchat.conditions import FunctionalTermination
 from autogen_core.models import ChatCompletionClient
@@ -27,13 +27,15 @@ def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
     That is a class or an object of your own that overrides how an agent of AutoGen or a model
-    client answers, or wraps another one, or a termination condition of your own, which may raise.
+    client answers, or wraps another one, a termination condition of your own, which may raise, or
+    a function that approves code, which an agent writes as text.
     """
     members = list(runners_in(runner))
     return (
         any(_wraps(member, name) for member in members for pair in _PAIRS for name in pair)
         or any(_wraps_another(member, (ChatAgent, Team)) for member in members)
         or any(map(_changes_stream, model_clients(members)))
+        or any(map(_approves_code, members))
         or any(
             isinstance(each, FunctionalTermination) or not _is_of_framework(type(each))
             for each in conditions_of(members)
@@ -44,6 +46,11 @@ def changes_messages(runner: Runner) -> bool:
 def runs_whole(runner: Runner) -> bool:
     """Whether a class of your own changes what a runner answers only if it is not streamed."""
     return any(_wraps(runner, whole, unless=[stream]) for whole, stream in _PAIRS)
+
+
+def _approves_code(member: Runner) -> bool:
+    # There is no public name.
+    return isinstance(member, CodeExecutorAgent) and member._approval_func is not None  # noqa: SLF001
 
 
 def _changes_stream(client: ChatCompletionClient) -> bool:
