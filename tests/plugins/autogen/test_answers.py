@@ -368,6 +368,13 @@ PROGRAMS = [
     ),
     program("an agent of an object replaces", lambda: round_robin(patched_agent()), blocked=BOMB),
     program("a condition blocks", lambda: checked_team(agent(f"this is {BOMB}")), **REJECTED),
+    program(
+        "a condition of a team in a team in a team blocks",
+        lambda: round_robin(
+            round_robin(checked_team(agent(f"this is {BOMB}"), name="inner"), name="outer")
+        ),
+        **REJECTED,
+    ),
     program("code is denied", partial(coding, CODE, "No.", approval_func=deny), blocked=BOMB),
     program(
         "code that is not streamed is denied",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 RunEvent: TypeAlias = BaseAgentEvent | BaseChatMessage | TaskResult
 Task: TypeAlias = Sequence[BaseChatMessage]
 
+_OF_TEAM = f"{RuntimeError.__name__}: "
 _STOP_SECONDS = 2.0
 _STOP_STEP = 0.05
 
@@ -142,8 +143,12 @@ class Run:
         try:
             self._work.result()
         except RuntimeError as error:
-            # A team raises only the text of the original exception, which begins with its class.
-            kind, _, rest = str(error).partition(":")
+            # A team raises only the text of the original exception, which begins with its class,
+            # after those of the teams around it.
+            text = str(error)
+            while text.startswith(_OF_TEAM):
+                text = text.removeprefix(_OF_TEAM)
+            kind, _, rest = text.partition(":")
             if failure := model_failure(kind):
                 raise failure from error
             if f"\n{BlockedError.__module__}.{kind}:" in rest:
