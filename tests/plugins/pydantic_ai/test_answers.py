@@ -13,13 +13,17 @@ from pydantic_ai import (
     BinaryImage,
     DeferredToolRequests,
     FilePart,
+    ModelRequest,
+    ModelRequestNode,
     ModelResponse,
     ModelRetry,
     PartEndEvent,
     RetryModelRequest,
+    RunContext,
     TextOutput,
     TextPart,
     Tool,
+    UserPromptPart,
 )
 from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.capabilities import (
@@ -38,6 +42,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import DeltaThinkingPart
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
+from pydantic_graph import End
 
 from a2a_adapters import BlockedError, Data, File
 from a2a_adapters.plugin import AnswerText
@@ -116,6 +121,25 @@ async def block(ctx, *, request_context, response):
     return response
 
 
+async def queue(ctx, *, request_context, response):
+    """Ask the model again, after its response."""
+    if is_blocked(response):
+        ctx.enqueue("Say something else.")
+    return response
+
+
+def is_blocked_output(end):
+    return BOMB in str(end.data.output)
+
+
+def another_request():
+    return ModelRequestNode(ModelRequest([UserPromptPart("Say something else.")]))
+
+
+def say_something_else(end):
+    return another_request() if is_blocked_output(end) else end
+
+
 class Guard(AbstractCapability):
     """Replaces what must not be said around the whole request."""
 
@@ -130,6 +154,38 @@ class GuardOfNodes(AbstractCapability):
         if response := getattr(node, "model_response", None):
             return replaced(node, model_response=refused(response))
         return node
+
+
+class Redirecting(AbstractCapability):
+    """Asks the model again in place of the end of the run."""
+
+    async def after_node_run(self, ctx, *, node, result):
+        return say_something_else(result) if isinstance(result, End) else result
+
+
+class RedirectingAround(AbstractCapability):
+    """Asks the model again in place of the end of the run, around the node."""
+
+    async def wrap_node_run(self, ctx, *, node, handler):
+        result = await handler(node)
+        return say_something_else(result) if isinstance(result, End) else result
+
+
+class SkippingCalls(AbstractCapability):
+    """Asks the model again in place of calling its tools."""
+
+    async def wrap_node_run(self, ctx, *, node, handler):
+        response = getattr(node, "model_response", None)
+        return another_request() if response and is_blocked(response) else await handler(node)
+
+
+class Queueing(AbstractCapability):
+    """Asks the model again once the run would end."""
+
+    async def after_node_run(self, ctx, *, node, result):
+        if isinstance(result, End) and is_blocked_output(result):
+            ctx.enqueue("Say something else.", priority="when_idle")
+        return result
 
 
 class GuardOfArguments(AbstractCapability):
@@ -270,6 +326,12 @@ def searching(**options):
     return agent(calling("search", query=BOMB), "fine", **options)
 
 
+async def look_around(ctx: RunContext) -> str:
+    """Look around, and have the model summarise its answer."""
+    ctx.enqueue("And now summarise.", priority="when_idle")
+    return "rain"
+
+
 def with_tool(served):
     """Add a tool to an agent."""
 
@@ -381,6 +443,49 @@ PROGRAMS = [
         target=lambda: guarded(f"this is {BOMB}", "an answer", "an answer", by=attempt_again),
         bare=run,
         blocked=BOMB,
+    ),
+    *(
+        Program(
+            name=f"{name} asks again",
+            target=lambda guard=guard: agent(f"this is {BOMB}", "an answer", capabilities=[guard]),
+            bare=run,
+            **KEPT,
+        )
+        for name, guard in (
+            ("a hook of nodes", Redirecting()),
+            ("a hook around nodes", RedirectingAround()),
+            ("a hook by its queue", Hooks(after_model_request=queue)),
+            ("a hook of nodes by its queue", Queueing()),
+        )
+    ),
+    Program(
+        name="a hook around nodes skips calls",
+        target=lambda: agent(
+            [f"this is {BOMB}", calling("search", query=BOMB)],
+            "an answer",
+            tools=[search],
+            capabilities=[SkippingCalls()],
+        ),
+        bare=run,
+        **KEPT,
+    ),
+    Program(
+        name="a hook of nodes asks again before an approval",
+        target=lambda: agent(
+            f"this is {BOMB}",
+            calling("book", city="Rome"),
+            "Done.",
+            tools=[book([])],
+            capabilities=[Redirecting()],
+        ),
+        bare=run_twice,
+        messages=("hello", "yes"),
+        **KEPT,
+    ),
+    Program(
+        name="a tool asks for a summary",
+        target=lambda: agent(calling("look_around"), "It rains.", "Rain.", tools=[look_around]),
+        bare=run,
     ),
     Program(
         name="a hook blocks",

@@ -13,7 +13,7 @@ from pydantic_ai import (
     ModelResponse,
     TextPart,
 )
-from pydantic_ai.messages import RetryFeedbackPart
+from pydantic_ai.messages import BaseToolReturnPart, RetryFeedbackPart, RetryPromptPart
 
 from a2a_adapters import File, Output, TaskMetadata, TokenUsage
 from a2a_adapters.plugin import as_output
@@ -49,14 +49,18 @@ def accepted(
 def refuses(said: ModelMessage | None, following: ModelMessage | None) -> bool:
     """Whether a message asks the model for another response in place of its last one.
 
-    A response without tool calls ends a run, unless the agent or a hook asks for another.
+    A response is followed by the results of its tool calls, or ends the run, unless the agent or a
+    hook asks for another.
     """
     if not isinstance(following, ModelRequest):
         return False
     if any(isinstance(part, RetryFeedbackPart) for part in following.parts):
         return True
-    ends = isinstance(said, ModelResponse) and not said.tool_calls
-    return ends and said.run_id == following.run_id
+    if not isinstance(said, ModelResponse) or said.run_id != following.run_id:
+        return False
+    calls = {call.tool_call_id for call in said.tool_calls}
+    results = (p for p in following.parts if isinstance(p, BaseToolReturnPart | RetryPromptPart))
+    return not any(result.tool_call_id in calls for result in results)
 
 
 def text_of(response: ModelResponse) -> str:
