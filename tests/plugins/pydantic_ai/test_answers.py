@@ -23,6 +23,7 @@ from pydantic_ai import (
     TextOutput,
     TextPart,
     Tool,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.agent import WrapperAgent
@@ -31,6 +32,7 @@ from pydantic_ai.capabilities import (
     Hooks,
     ModelFallback,
     ProcessEventStream,
+    ProcessHistory,
     RaiseContentFilterError,
     SelectModel,
     WrapperCapability,
@@ -140,6 +142,20 @@ def say_something_else(end):
     return another_request() if is_blocked_output(end) else end
 
 
+def withhold(message):
+    message.parts = [
+        replaced(part, content="withheld") if isinstance(part, ToolReturnPart) else part
+        for part in message.parts
+    ]
+
+
+def without_results(messages):
+    """Withhold the results of tools, as a processor of the history."""
+    for message in messages:
+        withhold(message)
+    return messages
+
+
 class Guard(AbstractCapability):
     """Replaces what must not be said around the whole request."""
 
@@ -186,6 +202,33 @@ class Queueing(AbstractCapability):
         if isinstance(result, End) and is_blocked_output(result):
             ctx.enqueue("Say something else.", priority="when_idle")
         return result
+
+
+class GuardOfResults(AbstractCapability):
+    """Withholds the results of tools from the model."""
+
+    async def before_model_request(self, ctx, request_context):
+        for message in request_context.messages:
+            withhold(message)
+        return request_context
+
+
+class GuardOfNextRequests(AbstractCapability):
+    """Withholds the results of tools from the next request."""
+
+    async def after_node_run(self, ctx, *, node, result):
+        if request := getattr(result, "request", None):
+            withhold(request)
+        return result
+
+
+class BlockerOfResults(AbstractCapability):
+    """Ends the run because of the result of a tool."""
+
+    async def before_model_request(self, ctx, request_context):
+        if "a book about" in str(request_context.messages):
+            raise BlockedError
+        return request_context
 
 
 class GuardOfArguments(AbstractCapability):
@@ -486,6 +529,30 @@ PROGRAMS = [
         name="a tool asks for a summary",
         target=lambda: agent(calling("look_around"), "It rains.", "Rain.", tools=[look_around]),
         bare=run,
+    ),
+    *(
+        Program(
+            name=f"{name} withholds results",
+            target=lambda guard=guard: agent(
+                calling("search", query="it"), "fine", tools=[search], capabilities=[guard]
+            ),
+            bare=run,
+            blocked="a book about",
+        )
+        for name, guard in (
+            ("a hook", GuardOfResults()),
+            ("a hook of nodes", GuardOfNextRequests()),
+            ("a processor of the history", ProcessHistory(without_results)),
+        )
+    ),
+    Program(
+        name="a hook blocks results",
+        target=lambda: agent(
+            calling("search", query="it"), "fine", tools=[search], capabilities=[BlockerOfResults()]
+        ),
+        bare=nothing,
+        state="rejected",
+        blocked="a book about",
     ),
     Program(
         name="a hook blocks",

@@ -29,6 +29,7 @@ from a2a_adapters_pydantic_ai.serving.guards import (
     checks_arguments,
     checks_output,
     checks_responses,
+    checks_results,
 )
 from a2a_adapters_pydantic_ai.serving.output import (
     accepted,
@@ -97,6 +98,7 @@ class RunEvents:
         self._before = before
         self._checks_output = checks_output(agent)
         self._checks_arguments = checks_arguments(agent)
+        self._checks_results = checks_results(agent)
         self._waits = self._checks_output or checks_responses(agent)
         self._is_text = answers_text(agent.output_type)
         self._is_streamed = self._is_text and (holds or not self._waits)
@@ -137,7 +139,7 @@ class RunEvents:
                 yield from self._call(call.tool_call_id, call.tool_name, arguments)
             case FunctionToolResultEvent(part=result):
                 self._running.pop(result.tool_call_id, None)
-                yield from self._result(result)
+                yield from self._result(result, is_checked=self._checks_results)
             case AgentRunResultEvent(result=ended):
                 self.result = ended
             case CustomEvent() if event.ui:
@@ -239,11 +241,14 @@ class RunEvents:
         if self._wants_progress:
             yield from self._tools.started(call_id, name, arguments)
 
-    def _result(self, part: BaseToolReturnPart[Any]) -> Iterator[AgentEvent]:
+    def _result(
+        self, part: BaseToolReturnPart[Any], *, is_checked: bool = False
+    ) -> Iterator[AgentEvent]:
         if self._wants_progress:
             failed = part.outcome in _ERRORS
+            shown = None if is_checked else part.content
             yield from self._tools.finished(
-                part.tool_call_id, part.content, name=part.tool_name, is_error=failed
+                part.tool_call_id, shown, name=part.tool_name, is_error=failed
             )
 
     def _progress(self, text: str, data: Any) -> Iterator[AgentEvent]:

@@ -25,6 +25,7 @@ from pydantic_ai.capabilities import (
     DynamicCapability,
     ModelFallback,
     ProcessEventStream,
+    ProcessHistory,
     RaiseContentFilterError,
     WrapperCapability,
 )
@@ -47,6 +48,10 @@ _ON_RESPONSES = (
 _ON_CALLS = (
     "before_tool_validate", "after_tool_validate", "wrap_tool_validate", "on_tool_validate_error",
     "before_tool_execute", "wrap_tool_execute", "get_wrapper_toolset",
+)  # fmt: skip
+_ON_RESULTS = (
+    "before_model_request", "wrap_model_request", "before_node_run", "after_node_run",
+    "wrap_node_run",
 )  # fmt: skip
 _ON_OUTPUT = (
     "before_output_validate", "after_output_validate", "wrap_output_validate",
@@ -106,6 +111,13 @@ def checks_arguments(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent may change or refuse the arguments of a tool call before it is made."""
     has_hooks = any(_overrides(each, _ON_CALLS) for each in _parts(agent))
     return has_hooks or any(map(_changes_calls, _toolsets(agent.toolsets)))
+
+
+def checks_results(agent: AbstractAgent[Any, Any]) -> bool:
+    """Whether an agent may change or refuse the results of tools before its model gets them."""
+    return any(
+        isinstance(each, ProcessHistory) or _overrides(each, _ON_RESULTS) for each in _parts(agent)
+    )
 
 
 def tries_again(error: Exception, agent: AbstractAgent[Any, Any]) -> bool:
