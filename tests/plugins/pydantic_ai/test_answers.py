@@ -262,6 +262,14 @@ class GuardedRuns(WrapperAgent):
         return result
 
 
+class Listener(WrapperAgent):
+    """Blocks what must not be said by a reader of its events."""
+
+    @property
+    def event_stream_handler(self):
+        return no_bomb_at_the_end
+
+
 class GuardedIteration(Agent):
     """Replaces what a run returns where the run is made."""
 
@@ -553,6 +561,19 @@ PROGRAMS = [
         bare=nothing,
         state="rejected",
         blocked="a book about",
+    ),
+    *(
+        Program(
+            name=f"the reader of {name} blocks",
+            target=target,
+            bare=nothing,
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            ("an agent", lambda: Listener(agent(["hm", f"this is {BOMB}"]))),
+            ("an agent inside", lambda: WrapperAgent(Listener(agent(["hm", f"this is {BOMB}"])))),
+        )
     ),
     Program(
         name="a hook blocks",

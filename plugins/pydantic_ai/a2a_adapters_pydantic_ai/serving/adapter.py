@@ -19,6 +19,7 @@ from pydantic_ai import (
     capture_run_messages,
 )
 from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import ProcessEventStream
 from pydantic_ai.exceptions import ContentFilterError
 
 from a2a_adapters import AgentRequest, Limits, Skill, TargetError, TaskMetadata
@@ -37,6 +38,7 @@ from a2a_adapters_pydantic_ai.serving.failures import blocked, failure, rejectio
 from a2a_adapters_pydantic_ai.serving.guards import (
     checks_output,
     checks_responses,
+    event_reader,
     judges_whole_responses,
     tries_again,
 )
@@ -206,6 +208,8 @@ class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
                     yield each
 
     def _options(self, agent: _AnyAgent, request: AgentRequest, start: _Start) -> dict[str, Any]:
+        reader = event_reader(agent)
+        readers = [ProcessEventStream(reader)] if reader else []
         return {
             "output_type": asking_output_type(agent),
             "message_history": start.messages,
@@ -213,7 +217,7 @@ class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
             "deps": self._deps(request),
             "usage": start.usage or RunUsage(),
             "usage_limits": self._usage_limits,
-            "capabilities": [WholeResponses()],
+            "capabilities": [WholeResponses(), *readers],
             "conversation_id": request.conversation_key(),
             "metadata": {
                 "owner": request.owner,

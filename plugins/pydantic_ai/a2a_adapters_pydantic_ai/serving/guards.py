@@ -40,6 +40,8 @@ from a2a_adapters_pydantic_ai.serving.whole import judges, models_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pydantic_ai.agent import EventStreamHandler
+
 _ON_RESPONSES = (
     "after_model_request", "wrap_model_request", "on_model_request_error",
     "before_node_run", "after_node_run", "wrap_node_run", "on_node_run_error",
@@ -77,7 +79,9 @@ def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
 
 def checks_responses(agent: AbstractAgent[Any, Any]) -> bool:
     """Whether an agent may change or refuse each response of its model."""
-    return any(_overrides(each, _ON_RESPONSES) or _sees_text(each) for each in _parts(agent))
+    return event_reader(agent) is not None or any(
+        _overrides(each, _ON_RESPONSES) or _sees_text(each) for each in _parts(agent)
+    )
 
 
 def validates_output(agent: AbstractAgent[Any, Any]) -> bool:
@@ -118,6 +122,19 @@ def checks_results(agent: AbstractAgent[Any, Any]) -> bool:
     return any(
         isinstance(each, ProcessHistory) or _overrides(each, _ON_RESULTS) for each in _parts(agent)
     )
+
+
+def event_reader(agent: AbstractAgent[Any, Any]) -> EventStreamHandler[Any] | None:
+    """Return the reader of events that a class of agents of your own has, which may raise.
+
+    Only `run` calls it by itself.
+    """
+    inner = agent
+    while not overrides(inner, "event_stream_handler", _PACKAGES):
+        if not isinstance(inner, WrapperAgent):
+            return None
+        inner = inner.wrapped
+    return agent.event_stream_handler
 
 
 def tries_again(error: Exception, agent: AbstractAgent[Any, Any]) -> bool:
