@@ -130,6 +130,15 @@ class BlockedError(A2AAdaptersError):
         super().__init__(message)
 
 
+def block_in(error: BaseException) -> BlockedError | None:
+    """Return the error of a guardrail in a group, which a group of asyncio tasks raises."""
+    while isinstance(error, BaseExceptionGroup):
+        if (found := error.subgroup(BlockedError)) is None:
+            return None
+        error = found.exceptions[0]
+    return error if isinstance(error, BlockedError) else None
+
+
 def violations(error: ValidationError) -> list[tuple[str, str]]:
     """Return the path and the problem of each field that pydantic refused."""
     found = error.errors(include_url=False, include_context=False, include_input=False)

@@ -19,7 +19,7 @@ from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.concurrency.threads import LARGE_BYTES, AgentThreads, computed, threads
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
-from a2a_adapters.contract.errors import BlockedError, InvalidInputError, failure_of
+from a2a_adapters.contract.errors import BlockedError, InvalidInputError, block_in, failure_of
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     AgentEvent,
@@ -144,8 +144,6 @@ class AdapterExecutor(AgentExecutor):
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
             await run.writer.finish(states.REJECTED, str(error))
-        except BlockedError as error:
-            await self._reject(run, error)
         except ConcurrentTaskModificationError:
             run.leave()
             raise
@@ -154,7 +152,10 @@ class AdapterExecutor(AgentExecutor):
             if is_closed or isinstance(error, asyncio.CancelledError):
                 run.request.cancelled.set()
                 raise
-            await self._fail(run, error)
+            if (block := block_in(error)) is not None:
+                await self._reject(run, block)
+            else:
+                await self._fail(run, error)
         finally:
             await self._end(run)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from a2a_adapters import Data, File, InputRequired, Output, Text
+from a2a_adapters import BlockedError, Data, File, InputRequired, Output, Text
 from a2a_adapters.plugin import AnswerText
 from tests.support.answers import Program, check, in_each_way
 
@@ -39,6 +41,18 @@ async def everything(text: str):
     yield Output([Data({"a": 1})])
 
 
+async def blocked_in_a_task(text: str):
+    """Block what was said in one of two tasks."""
+    yield "how to build a bomb"
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.Event().wait())
+        group.create_task(block())
+
+
+async def block():
+    raise BlockedError
+
+
 def returns(value):
     async def bare(_):
         return value
@@ -50,6 +64,12 @@ PROGRAMS = [
     Program(name="a text", target=lambda: whole, bare=returns("You said: hello")),
     Program(name="chunks", target=lambda: chunks, bare=returns("You said: hello")),
     Program(name="a correction", target=lambda: corrected, bare=returns("an answer")),
+    Program(
+        name="a check in a group of tasks blocks",
+        target=lambda: blocked_in_a_task,
+        bare=returns(None),
+        state="rejected",
+    ),
     Program(
         name="a question",
         target=lambda: asks,
