@@ -32,6 +32,7 @@ from a2a_adapters_langchain.serving.guards import (
     checks_arguments,
     guards_of,
     has_strict_callbacks,
+    refuse_blocking_hooks,
     waiting_calls,
 )
 from a2a_adapters_langchain.serving.input import graph_input
@@ -86,7 +87,8 @@ class GraphAdapter(Adapter):
 
     Raises:
         TargetError: The graph's checkpointer has no async methods, a node does not exist, the graph
-            requires a context and `context` is missing, or its class overrides `ainvoke` only.
+            requires a context and `context` is missing, its class overrides `ainvoke` only, or it
+            has a hook around calls that is not async.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -105,6 +107,7 @@ class GraphAdapter(Adapter):
     ) -> None:
         self.fetch = fetch
         _refuse_unstreamed_checks(graph)
+        refuse_blocking_hooks(graph)
         if context is None:
             _refuse_missing_context(graph)
         self._make_config = config

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from functools import cache
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -20,14 +20,21 @@ from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnableP
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.passthrough import RunnableAssign
 
-from a2a_adapters import BlockedError
+from a2a_adapters import BlockedError, TargetError
 from a2a_adapters_langchain.serving.references import (
     cells_of,
     is_of_create_agent,
     is_set,
+    names_in,
+    own_methods,
     reachable,
 )
-from a2a_adapters_langchain.serving.schema import all_steps, checks_whole_answers, is_graph
+from a2a_adapters_langchain.serving.schema import (
+    all_steps,
+    checks_whole_answers,
+    is_generator,
+    is_graph,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
 _DECORATED = "langchain.agents.middleware.types"
 """The module of middleware that LangChain's decorators make from functions of the user."""
+
+_INTERNAL_CALLS = "langchain.agents.middleware.internal_call_transformer"
 
 _START = "__start__"
 """The node before the first one."""
@@ -46,6 +55,12 @@ _MODEL_HANDLER = "awrap_model_call_handler"
 
 _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 """The hooks of a `ToolNode`, without public names."""
+
+_MODEL_CALLS = {
+    *("invoke", "ainvoke", "stream", "astream", "batch", "abatch"),
+    *("generate", "agenerate", "generate_prompt", "agenerate_prompt"),
+}
+"""The methods of a model that report its tokens to callbacks."""
 
 _BLOCKING = {"PIIDetectionError", "OpenAIModerationError"}
 """The exceptions by which middleware of LangChain's packages ends a run."""
@@ -83,7 +98,7 @@ def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
         with_tools: Whether to look at the graphs that its tools call, too.
     """
     found = reachable(graph, with_tools=with_tools)
-    if any(map(checks_whole_answers, found)):
+    if any(map(checks_whole_answers, found)) or any(map(_asks_another, found)):
         return Guards.WHOLE
     guards = _of_middleware(filter(is_graph, found))
     return guards.or_refusing() if any(map(_may_refuse, found)) else guards
@@ -104,7 +119,7 @@ def guards_of_runnable(runnable: Any) -> Guards:
     found = reachable(runnable)
     if any(map(checks_whole_answers, found)):
         return Guards.WHOLE
-    refuses = any(map(_may_refuse, found)) or _checks_beside(runnable)
+    refuses = any(map(_may_refuse, found)) or _checks_beside(runnable) or _checks_last(runnable)
     return Guards.REFUSING if refuses else Guards.NONE
 
 
@@ -117,8 +132,27 @@ def _checks_beside(runnable: Any) -> bool:
     return any(_has(step, RunnableLambda) for step in branching)
 
 
+def _checks_last(runnable: Any) -> bool:
+    """Whether a generator may refuse the text that it has passed on."""
+    steps = all_steps(runnable)
+    speaking = (n for n, step in enumerate(steps) if _has(step, BaseLanguageModel))
+    later = steps[next(speaking, 0) :]
+    return any(is_generator(step) and _names_rejection(step) for step in later)
+
+
 def _has(step: Any, kind: type) -> bool:
     return any(isinstance(each, kind) for each in reachable(step))
+
+
+def _asks_another(value: object) -> bool:
+    """Whether a class of your own calls another model, whose text LangGraph streams as well."""
+    if not (isinstance(value, BaseLanguageModel) and own_methods(value)):
+        return False
+    found = reachable(value)
+    codes = (getattr(each, "__code__", None) for each in found)
+    names = set().union(*(names_in(code) for code in codes if isinstance(code, CodeType)))
+    is_other = (isinstance(each, BaseLanguageModel) and each is not value for each in found)
+    return not names.isdisjoint(_MODEL_CALLS) and any(is_other)
 
 
 def has_strict_callbacks(config: RunnableConfig) -> bool:
@@ -151,9 +185,9 @@ def _edges(graph: Any) -> Iterator[object]:
             yield from (branch.path for branch in known.values())
 
 
-def _names_rejection(edge: object) -> bool:
-    """Whether code names `BlockedError`; other exceptions of edges are failures."""
-    kinds = (each for each in reachable(edge) if isinstance(each, type))
+def _names_rejection(code: object) -> bool:
+    """Whether code names `BlockedError`; other exceptions are taken for failures."""
+    kinds = (each for each in reachable(code) if isinstance(each, type))
     return any(issubclass(each, BlockedError) for each in kinds)
 
 
@@ -197,6 +231,38 @@ def _wraps_tools(node: Any) -> bool:
     return any(hooks) and (not found or any(map(_may_change, found)))
 
 
+def refuse_blocking_hooks(graph: Any) -> None:
+    """Refuse an agent whose hooks LangChain cannot call, as runs are async.
+
+    Raises:
+        TargetError: A middleware has `wrap_model_call` or `wrap_tool_call`, but no async form.
+    """
+    wrapping = {"awrap_model_call": _around_models(graph), "awrap_tool_call": _around_tools(graph)}
+    for name, found in wrapping.items():
+        for middleware in found:
+            if _lacks(middleware, name):
+                raise TargetError(
+                    f"{type(middleware).__name__} lacks {name}, which async runs call in place of "
+                    f"{name[1:]}: define it, too, or decorate an async function"
+                )
+    for node in graph.nodes.values():
+        if is_graph(node.bound):
+            refuse_blocking_hooks(node.bound)
+
+
+def _lacks(middleware: object, name: str) -> bool:
+    """Whether a class of middleware inherits a hook from LangChain's base, where it raises."""
+    places = (each for each in type(middleware).__mro__ if name in vars(each))
+    place = next(places, object)
+    return (place.__module__, place.__name__) == (_DECORATED, "AgentMiddleware")
+
+
+def _around_tools(graph: Any) -> Iterator[object]:
+    for node in graph.nodes.values():
+        hook = getattr(node.bound, "_awrap_tool_call", None)
+        yield from _composed(hook, "wrap_tool_call") if hook else ()
+
+
 def blocked(error: BaseException) -> BlockedError | None:
     """Return the rejection for an exception of a guardrail; None for others."""
     return BlockedError() if type(error).__name__ in _BLOCKING else None
@@ -206,10 +272,7 @@ def _guards(graph: Any) -> list[object]:
     """Return the middleware of an agent that may change text; None stands for an unknown one."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
     found = [_middleware_of(bound) for name, bound in nodes.items() if name.endswith(_HOOKS)]
-    function = getattr(nodes.get("model"), "afunc", None)
-    if isinstance(function, FunctionType) and is_of_create_agent(function):
-        found += _wrapping(function)
-    return [each for each in found if _may_change(each)]
+    return [each for each in (*found, *_around_models(graph)) if _may_change(each)]
 
 
 def _middleware_of(node: Any) -> object:
@@ -218,11 +281,15 @@ def _middleware_of(node: Any) -> object:
     return next((hook.__self__ for hook in hooks if isinstance(hook, MethodType)), None)
 
 
-def _wrapping(function: FunctionType) -> Iterator[object]:
+def _around_models(graph: Any) -> Iterator[object]:
     """Yield the middleware whose hooks `create_agent` has composed around the model's call.
 
     It is one None in another version of LangChain, whose hooks are unknown.
     """
+    node = graph.nodes.get("model")
+    function = getattr(node.bound, "afunc", None) if node else None
+    if not (isinstance(function, FunctionType) and is_of_create_agent(function)):
+        return
     if _MODEL_HANDLER not in function.__code__.co_freevars:
         yield None
         return
@@ -256,9 +323,12 @@ def _checks_stream(middleware: object) -> bool:
     """Whether a class of middleware says that its stream transformers check all its hooks do.
 
     Those that it inherits do not know that. The transformers of `PIIMiddleware` look at unfinished
-    text: they mask the beginning of an address, and let the rest of it pass.
+    text: they mask the beginning of an address, and let the rest of it pass. LangChain's
+    `InternalCallTransformer` checks no text: it hides what a middleware asks a model itself.
     """
-    return "transformers" in vars(type(middleware))
+    transformers = getattr(middleware, "transformers", ())
+    modules = {getattr(each, "__module__", "") for each in transformers}
+    return "transformers" in vars(type(middleware)) and bool(modules - {_INTERNAL_CALLS})
 
 
 def _may_change(middleware: object, applies: str = "apply_to_output") -> bool:

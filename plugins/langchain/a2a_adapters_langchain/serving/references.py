@@ -7,9 +7,9 @@ variables that a function names, in attributes of these, in other functions, lis
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
+from itertools import takewhile
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -17,7 +17,8 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
-from a2a_adapters_langchain.serving.schema import PACKAGES, is_graph
+from a2a_adapters_langchain.serving.packages import is_installed, is_of_langchain, package_of
+from a2a_adapters_langchain.serving.schema import is_graph
 
 _MOST_OBJECTS = 10_000
 """The most objects to look at."""
@@ -69,16 +70,26 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
 
 def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:
     if isinstance(runnable, BaseLanguageModel):
-        return ()
+        return own_methods(runnable)
     if is_graph(runnable):
         nodes = [node.bound for node in runnable.nodes.values()]
         return [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
     return _attributes(runnable) if with_tools or not isinstance(runnable, BaseTool) else ()
 
 
+def own_methods(model: BaseLanguageModel[Any]) -> list[MethodType]:
+    """Return the methods by which a class of your own derives from one of LangChain's models."""
+    own = takewhile(lambda each: not is_of_langchain(each.__module__), type(model).__mro__)
+    found = (value for each in own for value in vars(each).values())
+    return [MethodType(value, model) for value in found if isinstance(value, FunctionType)]
+
+
 def _attributes(owner: object) -> Iterable[Any]:
     """Return the values of an object's attributes."""
-    return () if isinstance(owner, type) else list(getattr(owner, "__dict__", {}).values())
+    if isinstance(owner, type):
+        return ()
+    private = getattr(owner, "__pydantic_private__", None)  # of a model of pydantic
+    return [*getattr(owner, "__dict__", {}).values(), *(private or {}).values()]
 
 
 def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
@@ -95,9 +106,9 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     cells = [each for _, each in _variables(function)]
     known = function.__globals__
     home = known.get("__name__", "")
-    if home.startswith(PACKAGES):
+    if is_of_langchain(home):
         return cells
-    names = sorted(_names_in(function.__code__))
+    names = sorted(names_in(function.__code__))
     found = [owner, *cells, *(function.__defaults__ or ())]
     found += [*(function.__kwdefaults__ or {}).values()]
     found += [known[name] for name in names if name in known]
@@ -118,16 +129,16 @@ def _is_code(value: object) -> bool:
     return isinstance(value, FunctionType | MethodType)
 
 
-def _names_in(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
     """Return the names of global variables and attributes in a function, and in those within it."""
     within = (each for each in code.co_consts if isinstance(each, CodeType))
-    return set(code.co_names).union(*map(_names_in, within))
+    return set(code.co_names).union(*map(names_in, within))
 
 
 def _has_attributes(value: object) -> bool:
     """Whether attributes of a value may be what a function calls."""
     if isinstance(value, ModuleType):
-        return not _is_installed(_package(value.__name__))
+        return not is_installed(package_of(value.__name__))
     is_known = isinstance(value, Runnable | FunctionType | MethodType | partial)
     return not is_known and type(value).__module__ != "builtins"
 
@@ -148,27 +159,14 @@ def _is_foreign(value: object, home: str) -> bool:
     code = value if isinstance(value, FunctionType | MethodType) else _call_of(value)
     if code is None or isinstance(value, Runnable):
         return False
-    package = _package(code.__module__ or "")
-    return package != _package(home) and _is_installed(package)
+    package = package_of(code.__module__ or "")
+    return package != package_of(home) and is_installed(package)
 
 
 def _call_of(value: object) -> FunctionType | None:
     """Return the function that runs if an object is called."""
     call = inspect.getattr_static(type(value), "__call__", None)
     return call if isinstance(call, FunctionType) else None
-
-
-def _package(module: str) -> str:
-    return module.partition(".")[0]
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    if package in sys.stdlib_module_names:
-        return True
-    module = sys.modules.get(package)
-    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
-    return any("-packages" in place for place in places if place)
 
 
 def is_of_create_agent(function: FunctionType) -> bool:

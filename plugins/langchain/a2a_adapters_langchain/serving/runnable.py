@@ -21,11 +21,12 @@ from a2a_adapters_langchain.serving.guards import (
     Guards,
     guards_of_runnable,
     has_strict_callbacks,
+    refuse_blocking_hooks,
 )
 from a2a_adapters_langchain.serving.input import runnable_input
+from a2a_adapters_langchain.serving.packages import is_of_langchain
 from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
-    PACKAGES,
     AnyRunnable,
     all_steps,
     answers_whole,
@@ -73,7 +74,8 @@ class RunnableAdapter(Adapter):
         fetch: See `Adapter.fetch`.
 
     Raises:
-        TargetError: The runnable's input cannot be made from a message.
+        TargetError: The runnable's input cannot be made from a message, or an agent that it calls
+            has a hook around calls that is not async.
     """
 
     def __init__(
@@ -88,6 +90,8 @@ class RunnableAdapter(Adapter):
         self.fetch = fetch
         if is_graph(runnable):
             raise TargetError("this is a graph: use GraphAdapter(graph) or adapt(graph)")
+        for step in filter(is_graph, all_steps(runnable)):
+            refuse_blocking_hooks(step)
         self._runnable = runnable
         self._input: ReadInput = input or runnable_input(runnable)
         self._output = output
@@ -218,7 +222,7 @@ class RunnableAdapter(Adapter):
 
 def _traced(chain: AnyRunnable) -> AnyRunnable:
     """Return a runnable that reports its run, which classes of your own need not do."""
-    is_own = not type(chain).__module__.startswith(PACKAGES)
+    is_own = not is_of_langchain(type(chain).__module__)
     return RunnableGenerator(chain.atransform) if is_own else chain
 
 

@@ -32,6 +32,7 @@ from typing_extensions import is_typeddict
 
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.plugin import overrides
+from a2a_adapters_langchain.serving.packages import is_of_langchain
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -225,9 +226,6 @@ def is_model(runnable: AnyRunnable) -> bool:
     return isinstance(unwrapped(runnable), BaseLanguageModel)
 
 
-PACKAGES = ("langchain", "langgraph", "deepagents", "a2a_adapters_langchain")
-"""How the names of modules begin that are not the user's."""
-
 _WHOLE_CALLS = ("_generate", "_agenerate", "invoke", "ainvoke")
 _STREAMS = ("_stream", "_astream", "stream", "astream", "transform", "atransform")
 _CALLS = {"invoke", "ainvoke", "batch", "abatch", "stream", "astream"}
@@ -235,11 +233,10 @@ _CALLS = {"invoke", "ainvoke", "batch", "abatch", "stream", "astream"}
 
 def checks_whole_answers(runnable: object) -> bool:
     """Whether a class of your own changes the answers of a runnable only if it does not stream."""
-    return (
-        isinstance(runnable, Runnable)
-        and _streams(type(runnable))
-        and any(overrides(runnable, name, PACKAGES, unless=_STREAMS) for name in _WHOLE_CALLS)
-    )
+    if not (isinstance(runnable, Runnable) and _streams(type(runnable))):
+        return False
+    known = tuple(filter(is_of_langchain, (each.__module__ for each in type(runnable).__mro__)))
+    return any(overrides(runnable, name, known, unless=_STREAMS) for name in _WHOLE_CALLS)
 
 
 def _streams(kind: type) -> bool:
@@ -263,7 +260,7 @@ def answers_whole(runnable: AnyRunnable) -> bool:
         return True
     last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
-        return not _can_stream(last)
+        return not (is_generator(last) or last.deps)  # which it may return, and stream
     if isinstance(last, BaseOutputParser):
         return type(last) is not StrOutputParser  # a subclass may check the whole text
     return isinstance(last, _WHOLE)
@@ -291,11 +288,14 @@ def _calls(step: RunnableLambda[Any, Any]) -> bool:
     return code is not None and not _CALLS.isdisjoint(code.co_names)
 
 
-def _can_stream(step: RunnableLambda[Any, Any]) -> bool:
-    """Whether the function is a generator, or may return a runnable that streams."""
-    function = getattr(step, "func", None) or step.afunc
-    is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-    return is_generator or bool(step.deps)
+def is_generator(step: AnyRunnable) -> bool:
+    """Whether the step passes text on by a generator function."""
+    if isinstance(step, RunnableGenerator):
+        return True
+    functions = (getattr(step, name, None) for name in ("func", "afunc"))
+    return isinstance(step, RunnableLambda) and any(
+        inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in functions
+    )
 
 
 def declared_schema(runnable: AnyRunnable) -> Schema | None:

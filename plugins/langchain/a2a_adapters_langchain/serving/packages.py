@@ -1,0 +1,32 @@
+"""Tells the code of LangChain's packages, and of other installed ones, from the user's."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+
+_OWN = {"langchain", "langgraph", "deepagents", "a2a_adapters_langchain"}
+_PARTNER = re.compile(r"(langchain|langgraph|deepagents)_")
+"""How the names of packages such as `langchain_openai` begin, and those of many projects."""
+
+
+def package_of(module: str) -> str:
+    """Return the name of the package of a module."""
+    return module.partition(".")[0]
+
+
+@cache
+def is_installed(package: str) -> bool:
+    """Whether a package is of the standard library, or was installed beside the user's code."""
+    if package in sys.stdlib_module_names:
+        return True
+    module = sys.modules.get(package)
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return any("-packages" in place for place in places if place)
+
+
+def is_of_langchain(module: str) -> bool:
+    """Whether a module is of LangChain's packages, or of this one."""
+    package = package_of(module)
+    return package in _OWN or (bool(_PARTNER.match(package)) and is_installed(package))

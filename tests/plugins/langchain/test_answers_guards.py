@@ -1,0 +1,370 @@
+"""Guards in unusual places."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    wrap_model_call,
+    wrap_tool_call,
+)
+from langchain.agents.middleware.internal_call_transformer import (
+    InternalCallTransformer,
+    internal_call_metadata,
+)
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    HumanMessage,
+)
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableBinding, RunnableGenerator, RunnableLambda
+from langgraph.func import entrypoint
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import PrivateAttr
+
+from a2a_adapters import (
+    BlockedError,
+    TargetError,
+)
+from tests.plugins.langchain.support import (
+    Scripted,
+    answer,
+    ask,
+    deltas,
+)
+from tests.plugins.langchain.test_answers import (
+    AS_MESSAGES,
+    BOMB,
+    agent,
+    called,
+    find,
+    guard_model,
+    guarded,
+    invoked,
+    line,
+    refuse_bombs,
+    speaks_with,
+)
+from tests.support.answers import Program, check, in_each_way
+
+NO = "I cannot help."
+SAID = f"this is {BOMB}"
+
+
+async def replace_bombs(self, model_request, handler):
+    response = await handler(model_request)
+    return AIMessage(NO) if "bomb" in response.result[0].text else response
+
+
+def unnamed(hook):
+    async def wrapped(self, model_request, handler):
+        return await hook(self, model_request, handler)
+
+    return wrapped
+
+
+class Decorated(AgentMiddleware):
+    awrap_model_call = unnamed(replace_bombs)
+
+
+class Assigned(AgentMiddleware):
+    awrap_model_call = replace_bombs
+
+
+class Judged(AgentMiddleware):
+    """Asks a model whether an answer is fine, out of the sight of streams."""
+
+    transformers = (InternalCallTransformer,)
+
+    async def _judge(self, message):
+        judge = Scripted(script=["verdict: dangerous"])
+        config = {"metadata": internal_call_metadata()}
+        return "dangerous" in (await judge.ainvoke([HumanMessage(message.text)], config)).text
+
+
+class JudgedMessages(Judged):
+    transformers = (InternalCallTransformer,)
+
+    async def aafter_model(self, state, runtime):
+        last = state["messages"][-1]
+        return {"messages": [AIMessage(NO, id=last.id)]} if await self._judge(last) else None
+
+
+class JudgedCalls(Judged):
+    transformers = (InternalCallTransformer,)
+
+    async def awrap_model_call(self, model_request, handler):
+        response = await handler(model_request)
+        return AIMessage(NO) if await self._judge(response.result[0]) else response
+
+
+class Around(BaseChatModel):
+    """A chat model around another one, which checks what that says."""
+
+    inner: Any
+
+    @property
+    def _llm_type(self):
+        return "around"
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+    async def _checked(self, messages):
+        said = await self.inner.ainvoke(messages)
+        return NO if "bomb" in said.text else said.text
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        raise NotImplementedError
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
+        message = AIMessage(await self._checked(messages))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class StreamsAround(Around):
+    """Streams what it has checked."""
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        yield ChatGenerationChunk(message=AIMessageChunk(await self._checked(messages)))
+
+
+class Hidden(StreamsAround):
+    """Keeps the other model to itself."""
+
+    inner: Any = None
+    _own: Any = PrivateAttr()
+
+    def model_post_init(self, context):
+        self._own, self.inner = self.inner, None
+
+    async def _checked(self, messages):
+        said = await self._own.ainvoke(messages)
+        return NO if "bomb" in said.text else said.text
+
+
+class PassedOn(BaseChatModel):
+    """Passes chunks of the other model on, which that does not report itself."""
+
+    inner: Any
+
+    @property
+    def _llm_type(self):
+        return "passed on"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return self.inner._generate(messages, stop, run_manager, **kwargs)
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        async for chunk in self.inner._astream(messages, stop, run_manager, **kwargs):
+            yield chunk
+
+
+def around(kind=Around):
+    return kind(inner=Scripted(script=[SAID]))
+
+
+def workflow_around():
+    model = around()
+
+    @entrypoint()
+    async def workflow(messages: list[AnyMessage]):
+        return [await model.ainvoke(messages)]
+
+    return workflow
+
+
+async def called_with_messages(workflow):
+    return (await workflow.ainvoke([HumanMessage("hello")]))[-1].text
+
+
+class ModelOfModule(Scripted):
+    """Is of a module of the user, whose name begins as those of LangChain do."""
+
+    __module__ = "langchain_bot"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self._next(messages)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(NO))])
+
+
+class BindingOfModule(RunnableBinding):
+    """Checks only what `ainvoke` returns."""
+
+    __module__ = "langchain_bot"
+
+    async def ainvoke(self, *args, **kwargs):
+        said = await super().ainvoke(*args, **kwargs)
+        return AIMessage(NO) if "bomb" in said.text else said
+
+
+async def _speaks(state):
+    return {"messages": (await helper.ainvoke(state))["messages"][-1:]}  # noqa: F821
+
+
+def node_of_module():
+    """A node that finds its agent in a global variable of a module of the user."""
+    known = {"__name__": "langchain_bot", "helper": agent(SAID, middleware=[guard_model])}
+    return line(FunctionType(_speaks.__code__, known))
+
+
+async def check_at_end(chunks):
+    text = ""
+    async for chunk in chunks:
+        text += chunk
+        yield chunk
+    refuse_bombs(text)
+
+
+async def say_and_check(text):
+    async for chunk in Scripted(script=[SAID]).astream(text):
+        yield chunk.text
+    raise BlockedError
+
+
+KEPT = {"blocked": BOMB, "is_kept": True}
+
+PROGRAMS = [
+    guarded("a hook has another name", Decorated(), is_kept=False),
+    guarded("a hook is a function", Assigned(), is_kept=False),
+    *(
+        guarded(f"{type(judge).__name__} asks a model", judge, is_kept=is_kept)
+        for judge, is_kept in ((JudgedMessages(), True), (JudgedCalls(), False))
+    ),
+    *(
+        Program(
+            name=f"a model around another one in {place}",
+            target=target,
+            bare=bare,
+            blocked=BOMB,
+        )
+        for place, target, bare in (
+            ("an agent", lambda: agent_with(around()), invoked()),
+            ("an agent, streaming", lambda: agent_with(around(StreamsAround)), invoked()),
+            ("an agent, hidden", lambda: agent_with(around(Hidden)), invoked()),
+            ("a node", lambda: line(speaks_with(around())), invoked()),
+            ("a workflow", workflow_around, called_with_messages),
+            ("a chain", lambda: around(StreamsAround) | StrOutputParser(), called()),
+        )
+    ),
+    *(
+        Program(name=f"{name} of a package named like LangChain's", target=target, bare=bare, **has)
+        for name, target, bare, has in (
+            (
+                "a model",
+                lambda: ModelOfModule(script=[SAID]) | StrOutputParser(),
+                called(),
+                {"blocked": BOMB},
+            ),
+            (
+                "a binding",
+                lambda: BindingOfModule(bound=Scripted(script=[SAID])),
+                called(),
+                {"blocked": BOMB},
+            ),
+            ("a node", node_of_module, invoked(), KEPT),
+        )
+    ),
+    *(
+        Program(
+            name=f"{name} refuses at its end",
+            target=target,
+            bare=lambda _: _nothing(),
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            (
+                "a generator",
+                lambda: (
+                    Scripted(script=[SAID]) | StrOutputParser() | RunnableGenerator(check_at_end)
+                ),
+            ),
+            ("a function that generates", lambda: RunnableLambda(say_and_check)),
+        )
+    ),
+]
+
+
+async def _nothing() -> None:
+    """Return nothing: the call raises, and the task has no answer."""
+
+
+def agent_with(model):
+    return create_agent(model, [])
+
+
+@in_each_way
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_guards_are_found_in_unusual_places(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
+
+
+async def test_tokens_of_a_model_that_passes_chunks_on_are_sent():
+    events = await ask(adapt(agent_with(around(PassedOn))), "hi")
+    assert len(deltas(events)) > 3
+    assert answer(events) == SAID
+
+
+async def test_generators_that_refuse_nothing_are_streamed():
+    async def shout(chunks):
+        async for chunk in chunks:
+            yield chunk.upper()
+
+    chain = Scripted(script=["one two"]) | StrOutputParser() | RunnableGenerator(shout)
+    adapter = adapt(chain)
+    assert not adapter.holds_text
+    assert deltas(await ask(adapter, "hi")) == ["ONE", " TWO"]
+
+
+@wrap_model_call
+def blocking_model_hook(model_request, handler):
+    return handler(model_request)
+
+
+@wrap_tool_call
+def blocking_tool_hook(tool_request, handler):
+    return handler(tool_request)
+
+
+class Blocking(AgentMiddleware):
+    def wrap_model_call(self, model_request, handler):
+        return handler(model_request)
+
+
+class Both(Blocking):
+    async def awrap_model_call(self, model_request, handler):
+        return await handler(model_request)
+
+
+def inside(graph):
+    return StateGraph(MessagesState).add_node("inner", graph).add_edge(START, "inner").compile()
+
+
+@pytest.mark.parametrize(
+    ("middleware", "lacks"),
+    [
+        (blocking_model_hook, "blocking_model_hook lacks awrap_model_call"),
+        (blocking_tool_hook, "blocking_tool_hook lacks awrap_tool_call"),
+        (Blocking(), "Blocking lacks awrap_model_call"),
+    ],
+)
+@pytest.mark.parametrize("place", [lambda graph: graph, inside, lambda graph: AS_MESSAGES | graph])
+def test_hooks_that_are_not_async_are_refused(middleware, lacks, place):
+    made = agent("hi", tools=[find], middleware=[middleware])
+    with pytest.raises(TargetError, match=lacks):
+        adapt(place(made))
+
+
+def test_hooks_in_both_forms_are_served():
+    made = agent("hi", tools=[find], middleware=[Both()])
+    assert adapt(made).holds_text
