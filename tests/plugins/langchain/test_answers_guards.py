@@ -1,15 +1,22 @@
-"""Guards in unusual places."""
+"""Guards in unusual places, and text that looks as if they had accepted it."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from types import FunctionType
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from a2a_adapters_langchain import adapt
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
+    ExtendedModelResponse,
+    HumanInTheLoopMiddleware,
+    ModelResponse,
+    ToolCallLimitMiddleware,
+    after_model,
     wrap_model_call,
     wrap_tool_call,
 )
@@ -17,29 +24,42 @@ from langchain.agents.middleware.internal_call_transformer import (
     InternalCallTransformer,
     internal_call_metadata,
 )
+from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     AnyMessage,
     HumanMessage,
+    ToolMessage,
 )
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableBinding, RunnableGenerator, RunnableLambda
+from langchain_core.tools import tool
 from langgraph.func import entrypoint
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 
 from a2a_adapters import (
     BlockedError,
+    InputRequired,
+    ServerOptions,
     TargetError,
+    build_app,
 )
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.langchain.support import (
     Scripted,
     answer,
     ask,
+    call,
+    calling,
     deltas,
+    only,
+    reply,
+    run,
 )
 from tests.plugins.langchain.test_answers import (
     AS_MESSAGES,
@@ -51,6 +71,7 @@ from tests.plugins.langchain.test_answers import (
     guarded,
     invoked,
     line,
+    masked,
     refuse_bombs,
     speaks_with,
 )
@@ -217,6 +238,103 @@ def node_of_module():
     return line(FunctionType(_speaks.__code__, known))
 
 
+def draft_that_is_no_output():
+    """A node that may be the last writes a key that is not output; its guard answers."""
+
+    class Topic(TypedDict):
+        topic: str
+
+    class Reply(TypedDict):
+        answer: str
+
+    class Letter(Topic, Reply):
+        draft: str
+
+    model = Scripted(script=[SAID])
+
+    async def write(state):
+        return {"draft": (await model.ainvoke(state["topic"])).text}
+
+    builder = StateGraph(Letter, input_schema=Topic, output_schema=Reply)
+    builder.add_node("write", write)
+    builder.add_node("check", lambda _: {"answer": NO})
+    builder.add_edge(START, "write").add_edge("check", END)
+    builder.add_conditional_edges("write", lambda _: "check", ["check", END])
+    return builder.compile()
+
+
+async def call_letter(graph):
+    return (await graph.ainvoke({"topic": "hello"}))["answer"]
+
+
+def flagged(output):
+    """A guard behind a node that may be the last keeps what it replaces under the same id."""
+
+    class Flagged(MessagesState):
+        flagged: AnyMessage
+
+    async def speak(state):
+        return {"messages": [await Scripted(script=[SAID]).ainvoke(state["messages"])]}
+
+    def replace(state):
+        last = state["messages"][-1]
+        return {"messages": [AIMessage(NO, id=last.id)], "flagged": last}
+
+    builder = StateGraph(Flagged, output_schema=MessagesState if output else Flagged)
+    builder.add_node("speak", speak).add_node("replace", replace)
+    builder.add_edge(START, "speak").add_edge("replace", END)
+    builder.add_conditional_edges("speak", lambda _: "replace", ["replace", END])
+    return builder.compile()
+
+
+class Audited(AgentState):
+    audit: Annotated[AnyMessage, PrivateStateAttr]
+
+
+class Kept(AgentState):
+    audit: AnyMessage
+
+
+class KeepsCopies(AgentMiddleware):
+    """Replaces a message, and keeps what it has replaced."""
+
+    def __init__(self, schema):
+        super().__init__()
+        self.state_schema = schema
+
+    async def awrap_model_call(self, model_request, handler):
+        response = await handler(model_request)
+        kept = Command(update={"audit": response.result[0]})
+        replaced = ModelResponse(result=[AIMessage(NO)])
+        return ExtendedModelResponse(model_response=replaced, command=kept)
+
+
+@tool
+def card() -> str:
+    """Find a card."""
+    return SAID
+
+
+@after_model(can_jump_to=["model"])
+def refuse_calls(state, runtime):
+    last = state["messages"][-1]
+    if "bomb" in last.text:
+        refused = [ToolMessage("Refused.", tool_call_id=each["id"]) for each in last.tool_calls]
+        return {"messages": refused, "jump_to": "model"}
+    return None
+
+
+@tool
+def ask_person(question: str) -> str:
+    """Ask."""
+    return interrupt(question)
+
+
+def said_by_model(state):
+    said = (each.text for each in state["messages"] if isinstance(each, AIMessage))
+    return "\n\n".join(filter(None, said))
+
+
 async def check_at_end(chunks):
     text = ""
     async for chunk in chunks:
@@ -239,6 +357,12 @@ PROGRAMS = [
     *(
         guarded(f"{type(judge).__name__} asks a model", judge, is_kept=is_kept)
         for judge, is_kept in ((JudgedMessages(), True), (JudgedCalls(), False))
+    ),
+    Program(
+        name="a replaced message repeats the user",
+        target=lambda: agent(lambda messages: messages[-1].text, middleware=[Assigned()]),
+        bare=lambda graph: _asked(graph, SAID),
+        messages=(SAID,),
     ),
     *(
         Program(
@@ -274,6 +398,37 @@ PROGRAMS = [
             ("a node", node_of_module, invoked(), KEPT),
         )
     ),
+    guarded("a guard keeps a private copy", KeepsCopies(Audited), script=(SAID,)),
+    guarded("a guard keeps a copy under its id", KeepsCopies(Kept), script=(SAID,)),
+    guarded(
+        "a guard refuses calls",
+        refuse_calls,
+        script=(calling(call("find", query="cats"), text=SAID), "fine"),
+    ),
+    Program(
+        name="a guard refuses calls before a question",
+        target=lambda: agent(
+            calling(call("ask_person", "c1", question="bomb?"), text=SAID),
+            calling(call("ask_person", "c2", question="OK?"), text="Let me ask."),
+            "Done.",
+            tools=[ask_person],
+            middleware=[refuse_calls],
+        ),
+        bare=invoked("yes", read=lambda _: "Let me ask.\n\nDone."),
+        messages=("hello", "yes"),
+        **KEPT,
+    ),
+    Program(
+        name="a limit refuses calls",
+        target=lambda: agent(
+            calling(call("find", "c1", query="cats"), text="Looking."),
+            calling(call("find", "c2", query="dogs"), text="Looking again."),
+            "fine",
+            tools=[find],
+            middleware=[ToolCallLimitMiddleware(run_limit=1), guard_model],
+        ),
+        bare=invoked(read=said_by_model),
+    ),
     *(
         Program(
             name=f"{name} refuses at its end",
@@ -293,10 +448,21 @@ PROGRAMS = [
         )
     ),
 ]
+"""Programs whose blocked text is not even streamed."""
+
+CORRECTED = [
+    (draft_that_is_no_output, call_letter),
+    (functools.partial(flagged, output=True), invoked()),
+    (functools.partial(flagged, output=False), invoked()),
+]
 
 
 async def _nothing() -> None:
     """Return nothing: the call raises, and the task has no answer."""
+
+
+async def _asked(graph, text):
+    return (await graph.ainvoke({"messages": [("user", text)]}))["messages"][-1].text
 
 
 def agent_with(model):
@@ -307,6 +473,56 @@ def agent_with(model):
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_guards_are_found_in_unusual_places(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
+
+
+@pytest.mark.parametrize(("target", "bare"), CORRECTED)
+async def test_only_the_output_proves_that_text_was_accepted(target, bare):
+    expected = await bare(target())
+    app = build_app(target(), name="agent", options=ServerOptions(storage="memory:"))
+    async with running(app) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("hello"))) == expected == NO
+
+
+async def test_earlier_turns_do_not_prove_that_text_was_accepted():
+    lines = calling(call("card"), text=SAID), "fine", SAID
+    served = agent(*lines, tools=[card], middleware=[AfterTheFirst()])
+    app = build_app(served, name="agent", options=ServerOptions(storage="memory:"))
+    async with running(app) as url, connect(url) as client:
+        said = [
+            answer_of(await send(client, user_message("hello", context_id="one"))) for _ in range(2)
+        ]
+    assert said == [f"{SAID}\n\nfine", NO]
+
+
+class AfterTheFirst(AgentMiddleware):
+    """Replaces messages without tool calls only."""
+
+    async def awrap_model_call(self, model_request, handler):
+        response = await handler(model_request)
+        message = response.result[0]
+        return AIMessage(NO) if "bomb" in message.text and not message.tool_calls else response
+
+
+async def test_questions_do_not_tell_what_a_guard_has_masked():
+    @after_model
+    def mask(state, runtime):
+        last = state["messages"][-1]
+        masked = last.model_copy(update={"content": last.text.replace("1234", "****")})
+        return {"messages": [masked]}
+
+    script = calling(call("ask_person", question="OK?"), text="1234"), "Done."
+    adapter = adapt(agent(*script, tools=[ask_person], middleware=[mask]))
+    asked = only(await ask(adapter, "hi"), InputRequired)
+    assert hashlib.sha256(b"1234").hexdigest()[:16] not in str(asked)
+    assert answer(await run(adapter, reply(asked, "yes"))) == "****\n\nDone."
+
+
+async def test_rejected_calls_keep_their_text():
+    script = calling(call("find", query="cats"), text="Let me look."), "Never mind."
+    asks = HumanInTheLoopMiddleware(interrupt_on={"find": True})
+    adapter = adapt(agent(*script, tools=[find], middleware=[asks, guard_model]))
+    asked = only(await ask(adapter, "hi"), InputRequired)
+    assert answer(await run(adapter, reply(asked, "no"))) == "Let me look.\n\nNever mind."
 
 
 async def test_tokens_of_a_model_that_passes_chunks_on_are_sent():
@@ -363,6 +579,16 @@ def test_hooks_that_are_not_async_are_refused(middleware, lacks, place):
     made = agent("hi", tools=[find], middleware=[middleware])
     with pytest.raises(TargetError, match=lacks):
         adapt(place(made))
+
+
+async def test_text_beside_calls_stays_if_a_guard_changes_their_results_later():
+    @after_model
+    def mask(state, runtime):
+        return {"messages": masked(state["messages"])}
+
+    script = calling(call("find", query="cats"), text="Looking."), "fine"
+    adapter = adapt(agent(*script, tools=[find], middleware=[mask]))
+    assert answer(await ask(adapter, "hi")) == "Looking.\n\nfine"
 
 
 def test_hooks_in_both_forms_are_served():

@@ -30,6 +30,7 @@ from a2a_adapters_langchain.serving.config import (
 from a2a_adapters_langchain.serving.guards import (
     Guards,
     checks_arguments,
+    guarding_nodes,
     guards_of,
     has_strict_callbacks,
     refuse_blocking_hooks,
@@ -122,6 +123,7 @@ class GraphAdapter(Adapter):
         self._guards = guards_of(graph, with_tools=self._has_chosen_nodes)
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
+        self._guarding_nodes = guarding_nodes(graph)
         self._waits = waiting_calls(graph, self._guards)
         self._shows_arguments = not checks_arguments(graph)
         self.holds_text = self._is_answer is not None and self._guards.holds_text
@@ -217,19 +219,21 @@ class GraphAdapter(Adapter):
         self, start: RunStart, thread: GraphThread, request: AgentRequest, watch: RunWatch
     ) -> GraphRun:
         is_answer, guards, waits = self._is_answer, self._guards, self._waits
-        shows = self._shows_arguments
+        shows, guarding = self._shows_arguments, self._guarding_nodes
         if self._make:  # its graphs may differ from the example
             guards = guards_of(thread.graph, with_tools=self._has_chosen_nodes)
             waits = waiting_calls(thread.graph, guards)
             shows = not checks_arguments(thread.graph)
+            guarding = guarding_nodes(thread.graph)
         if has_strict_callbacks(thread.config):
             guards = guards.or_refusing()
         if guards is Guards.WHOLE or (guards.holds_text and not self.holds_text):
             is_answer = None
+        progress = GraphProgress(waits, shows_arguments=shows, guarding_nodes=guarding)
         return GraphRun(
             start,
             is_answer,
-            GraphProgress(waits, shows_arguments=shows) if request.wants_progress else None,
+            progress if request.wants_progress else None,
             watch.is_structured,
             earlier=TaskSoFar.of(request),
             # The state alone tells which text of an unseen graph its guards have accepted.
@@ -237,6 +241,7 @@ class GraphAdapter(Adapter):
             is_guarded=guards not in (Guards.NONE, Guards.REFUSING),
             is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
+            guarding_nodes=guarding,
         )
 
     @asynccontextmanager
@@ -263,7 +268,7 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(), await thread.position()
-            metadata = run.so_far().as_metadata()
+            metadata = self._result.so_far(run).as_metadata()
             asked = question(state, watch.usage, run.complaint, position, metadata)
             return self._result.events(run, asked)
         self._threads.tidy(thread)

@@ -231,6 +231,14 @@ def _wraps_tools(node: Any) -> bool:
     return any(hooks) and (not found or any(map(_may_change, found)))
 
 
+def guarding_nodes(graph: Any) -> frozenset[str]:
+    """Return the nodes, also of graphs within a graph, by which guardrails look at messages."""
+    graphs = filter(is_graph, reachable(graph))
+    nodes = [(name, node.bound) for each in graphs for name, node in each.nodes.items()]
+    found = [(name, _middleware_of(bound)) for name, bound in nodes if name.endswith(_HOOKS)]
+    return frozenset(name for name, middleware in found if _may_change(middleware))
+
+
 def refuse_blocking_hooks(graph: Any) -> None:
     """Refuse an agent whose hooks LangChain cannot call, as runs are async.
 

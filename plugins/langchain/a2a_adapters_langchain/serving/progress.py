@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
@@ -49,6 +49,8 @@ class GraphProgress:
             the nodes that lead to it. They are then reported together, in the form in which the
             model continues with them.
         shows_arguments: Whether tools get the arguments that the model has written.
+        guarding_nodes: The nodes by which guardrails look at messages. Calls that these answer were
+            refused, and are not reported.
     """
 
     def __init__(
@@ -56,7 +58,9 @@ class GraphProgress:
         waits: Callable[[tuple[str, ...]], bool] = lambda _: True,
         *,
         shows_arguments: bool = True,
+        guarding_nodes: Collection[str] = (),
     ) -> None:
+        self._guarding_nodes = guarding_nodes
         self._waits = waits
         self._shows_arguments = shows_arguments
         self._waiting: dict[Namespace, dict[object, BaseMessage]] = {}
@@ -83,6 +87,8 @@ class GraphProgress:
                 continue
             if node == _MODEL:
                 messages = _without_structured_output(messages)
+            if node in self._guarding_nodes:
+                messages = [each for each in messages if not isinstance(each, ToolMessage)]
             for message in messages:
                 yield from self._message(namespace, message)
 

@@ -122,7 +122,7 @@ class RemoteGraphAdapter(Adapter):
         state = await thread.state() if run.is_paused else None
         asked = None
         if state and state.tasks:
-            asked = question(state, None, metadata=run.so_far().as_metadata())
+            asked = question(state, None, metadata=self._result.so_far(run).as_metadata())
         for event in self._result.events(run, asked):
             yield event
 

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
 from a2a_adapters_langchain.serving.checked import checked_stream
@@ -54,11 +54,13 @@ class GraphRun:
         is_guarded: Whether guardrails may have refused messages, see `Transcript`.
         is_held: Whether text waits for the end of the run.
         is_checked: Whether the graph's middleware checks its stream.
+        guarding_nodes: The nodes by which guardrails look at messages.
 
     Attributes:
         transcript: The messages of the answer.
         values: The graph's last state.
         first_values: Its state at the beginning of the run.
+        is_guarded: Whether guardrails may have refused messages.
         is_paused: Whether the graph asks its caller.
         complaint: The problem of a reply that the graph refused.
     """
@@ -75,8 +77,13 @@ class GraphRun:
         is_guarded: bool = False,
         is_held: bool = False,
         is_checked: bool = False,
+        guarding_nodes: Collection[str] = (),
     ) -> None:
         self._is_checked = is_checked
+        self._guarding_nodes = guarding_nodes
+        self._called: set[str] = set()
+        """The tool calls that a tool has answered."""
+        self.is_guarded = is_guarded
         self.earlier = earlier or TaskSoFar()
         self.transcript = Transcript(
             self.earlier, keeps_all=keeps_all, is_guarded=is_guarded, is_held=is_held
@@ -159,9 +166,7 @@ class GraphRun:
         elif mode == "updates":
             if not namespace:
                 self._note_updates(data)
-            for message in messages_in(data):
-                if isinstance(message, RemoveMessage):
-                    self.transcript.remove(message.id)
+            self._note_messages(data)
             if self._progress:
                 yield from self._progress.updates(namespace, data)
         elif self._progress:
@@ -174,14 +179,38 @@ class GraphRun:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
 
-    def so_far(self) -> TaskSoFar:
-        """Return the runs of the task up to now, for a question."""
-        return self.transcript.so_far(self.first_values, self._written)
+    def _note_messages(self, updates: Mapping[str, Any]) -> None:
+        for node, update in updates.items():
+            for message in messages_in(update):
+                if isinstance(message, RemoveMessage):
+                    self.transcript.remove(message.id)
+                elif isinstance(message, ToolMessage):
+                    self._note_answer(node, message.tool_call_id)
+
+    def _note_answer(self, node: str, call_id: str) -> None:
+        if node not in self._guarding_nodes:
+            self._called.add(call_id)
+        elif call_id not in self._called and call_id not in _answered(self.first_values):
+            self.transcript.refuse(call_id)
+
+    def so_far(self, proofs: object) -> TaskSoFar:
+        """Return the runs of the task up to now, for a question; see `Transcript`."""
+        return self.transcript.so_far(self.first_values, self._written, proofs)
 
     def has_made(self, key: str, value: object) -> bool:
         """Whether the task wrote a key of the state, other than its own input."""
         is_input = isinstance(self._given, Mapping) and value is self._given.get(key)
         return (key in self._written or key in self.earlier.written) and not is_input
+
+    def new_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        """Leave out the messages that a list had before the task."""
+        before = self.earlier.before.get(key)
+        first = self.first_values.get(key)
+        if not self.earlier.written and is_message_list(first):
+            before = first[-1].id
+        ids = [message.id for message in messages]
+        is_known = before is not None and before in ids
+        return messages[ids.index(before) + 1 :] if is_known else messages
 
     def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
         """Return the last message of a list, if the task made it."""
@@ -196,7 +225,19 @@ class GraphRun:
         return None if is_known else last
 
 
+def _answered(values: object) -> set[str]:
+    """Return the ids of the tool calls that a state has answers to."""
+    messages = messages_in(values)
+    return {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
+
+
 _STRUCTURED = "structured_response"
+
+
+def _spoken(state: Mapping[str, Any]) -> str:
+    """Return the key of the messages that the answer is from; "" if a state has none."""
+    lists = [key for key, value in state.items() if is_message_list(value)]
+    return "messages" if "messages" in lists else next(iter(lists), "")
 
 
 class GraphResult:
@@ -226,12 +267,16 @@ class GraphResult:
             raise TargetError(f"files takes a list of patterns: [{files!r}]")
         self._patterns = files
 
+    def so_far(self, run: GraphRun) -> TaskSoFar:
+        """Return the runs of a task up to a question."""
+        return run.so_far(self._proofs(run))
+
     def events(self, run: GraphRun, asked: InputRequired | None = None) -> Sequence[AgentEvent]:
         """Return the new files and the question, or the rest of the answer and the new files."""
         files = self._new_files(run)
         if asked:
             return [*files, asked]
-        run.transcript.settle(run.values)
+        run.transcript.settle(self._proofs(run))
         return [*run.transcript.corrected(self._answer(run)), *files]
 
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
@@ -239,9 +284,7 @@ class GraphResult:
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
             value = self._output(values) if self._output else values
             return self._unless_sent(value, run.transcript)
-        channels = values if self._channels is None else self._channels
-        hidden = {FILES} if self._patterns else set()
-        state = {key: values[key] for key in channels if key in values and key not in hidden}
+        state = self._state(values)
         if self._output:
             return outputs(self._output(state))
         properties = self._schema.get("properties", {})
@@ -249,8 +292,7 @@ class GraphResult:
             schema = properties.get(_STRUCTURED)
             definitions = {"$defs": self._schema.get("$defs", {})}
             return outputs(structured, {**schema, **definitions} if schema else None)
-        if lists := [key for key, value in state.items() if is_message_list(value)]:
-            key = "messages" if "messages" in lists else lists[0]
+        if key := _spoken(state):
             last = run.last_message(key, state[key])
             return _message_events(last, run.transcript) if last else []
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
@@ -262,6 +304,24 @@ class GraphResult:
         new = {key: value for key, value in made.items() if not _is_sent(value, said)}
         is_complete = new.keys() == properties.keys()
         return outputs(new, self._schema if is_complete else None) if new else []
+
+    def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the output of a graph."""
+        channels = values if self._channels is None else self._channels
+        hidden = {FILES} if self._patterns else set()
+        return {key: values[key] for key in channels if key in values and key not in hidden}
+
+    def _proofs(self, run: GraphRun) -> object:
+        """Return what of the state may have the messages of the answer."""
+        values = run.values
+        if isinstance(self._channels, str) or not isinstance(values, Mapping):
+            return values
+        state = self._state(values)
+        if not (key := _spoken(state)):
+            return state
+        messages = run.new_messages(key, state.pop(key))
+        # Those that the answer is from come last: what another key has under their ids is a copy.
+        return messages if run.is_guarded else {**state, key: messages}
 
     def _new_files(self, run: GraphRun) -> list[Output]:
         """Return an artifact, named by its path, for each selected file that has changed."""

@@ -90,6 +90,7 @@ class Transcript:
         self._earlier_texts: list[str] = []
         """The messages of the earlier runs as the final state has them."""
         self._removed: set[str | None] = set()
+        self._refused_calls: set[str] = set()
         self._is_corrected = False
 
     @property
@@ -138,9 +139,17 @@ class Transcript:
         """Withdraw a message that the graph removes, even if its state keeps the text elsewhere."""
         self._removed.add(message_id)
 
-    def settle(self, values: object) -> None:
-        """Reduce the messages of the task to those of the graph's final state."""
-        state = _Texts(values, is_guarded=self._is_guarded)
+    def refuse(self, call_id: str) -> None:
+        """Withdraw a message if a guardrail has answered all its calls, of which this is one."""
+        self._refused_calls.add(call_id)
+
+    def settle(self, proofs: object) -> None:
+        """Reduce the messages of the task to those of the graph's final state.
+
+        Args:
+            proofs: What of the state may have them.
+        """
+        state = self._texts(proofs)
         earlier = (state.final(*each) for each in self._earlier.streamed.items())
         self._earlier_texts = [text for text in earlier if text]
         changed = False
@@ -169,20 +178,36 @@ class Transcript:
         others = [event for event in rest if not isinstance(event, TextDelta)]
         return [AnswerText(text, of_task=bool(self._earlier.streamed)), *others]
 
-    def so_far(self, first_values: Mapping[str, Any], written: Collection[str]) -> TaskSoFar:
-        """Return the runs of the task up to a question."""
+    def so_far(
+        self, first_values: Mapping[str, Any], written: Collection[str], proofs: object
+    ) -> TaskSoFar:
+        """Return the runs of the task up to a question; see `settle`.
+
+        With guardrails, it does not depend on text that these have not accepted.
+        """
         earlier = self._earlier
         lists = {key: value for key, value in first_values.items() if is_message_list(value)}
-        streamed = {
-            message_id: _digest(without_reasoning("".join(chunks)))
+        said = {
+            message_id: without_reasoning("".join(chunks))
             for message_id, chunks in self._messages.items()
             if any(chunks)
         }
+        if self._is_guarded:
+            state = self._texts(proofs)
+            said = {
+                message_id: state.final(message_id, _digest(text)) or ""
+                for message_id, text in said.items()
+                if not state.is_refused(message_id)
+            }
+        streamed = {message_id: _digest(text) for message_id, text in said.items()}
         return TaskSoFar(
             earlier.before or {key: messages[-1].id for key, messages in lists.items()},
             {*earlier.written, *written},
             {**earlier.streamed, **streamed},
         )
+
+    def _texts(self, proofs: object) -> _Texts:
+        return _Texts(proofs, self._refused_calls if self._is_guarded else None)
 
     def _rejoined(self) -> str:
         """Join the remaining messages anew, and return the text that may be sent."""
@@ -201,51 +226,69 @@ class _Texts:
 
     Args:
         values: The state.
-        is_guarded: Whether messages count only if they call a tool, or if the model was not asked
-            for another one; what others have said proves nothing then.
+        refused_calls: With guardrails, the tool calls that these have answered. Messages then
+            count only if they call other tools, or if the model was not asked for another one;
+            what others have said proves nothing. Without guardrails, None.
     """
 
-    def __init__(self, values: object, *, is_guarded: bool) -> None:
+    def __init__(self, values: object, refused_calls: Collection[str] | None) -> None:
         self._values = values
-        self._is_guarded = is_guarded
+        self._refused_calls = refused_calls
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
+        self._refused: set[str | None] = set()
         self._is_read = False
 
     def final(self, message_id: str, digest: str) -> str | None:
         """Return the text of a message as it is now; None if the state has it no more."""
+        self._read_once()
+        return self._by_id.get(message_id, self._by_digest.get(digest))
+
+    def is_refused(self, message_id: str) -> bool:
+        """Whether the state has a message that does not count."""
+        self._read_once()
+        return message_id in self._refused
+
+    def _read_once(self) -> None:
         if not self._is_read:
             self._is_read = True
             self._read(self._values)
-        return self._by_id.get(message_id, self._by_digest.get(digest))
 
     def _read(self, value: object) -> None:
+        is_guarded = self._refused_calls is not None
         match value:
-            case str() if not self._is_guarded:
+            case str() if not is_guarded:
                 self._note(value)
             case BaseMessage():
                 text = without_reasoning(str(value.text))
                 if value.id is not None:
                     self._by_id[value.id] = text
-                if isinstance(value, AIMessage) or not self._is_guarded:
+                if isinstance(value, AIMessage) or not is_guarded:
                     self._note(text)
             case Mapping():
                 for each in value.values():
                     self._read(each)
             case list() | tuple():
-                for each in _accepted(value) if self._is_guarded else value:
-                    self._read(each)
+                refused = {id(each): each.id for each in self._refused_of(value)}
+                self._refused.update(refused.values())
+                for each in value:
+                    if id(each) not in refused:
+                        self._read(each)
+
+    def _refused_of(self, messages: Sequence[object]) -> list[AIMessage]:
+        """Return the messages of a model that another one follows, unless they called tools."""
+        if self._refused_calls is None:
+            return []
+        said = [each for each in messages if isinstance(each, AIMessage)]
+        return [each for each in said[:-1] if not self._has_called(each)]
+
+    def _has_called(self, message: AIMessage) -> bool:
+        calls = {call["id"] for call in message.tool_calls}
+        return bool(calls.difference(self._refused_calls or ()))
 
     def _note(self, text: str) -> None:
         text = without_reasoning(text)
         self._by_digest.setdefault(_digest(text), text)
-
-
-def _accepted(messages: Sequence[object]) -> list[object]:
-    """Leave out messages of a model that another one follows, unless they call tools."""
-    said = [each for each in messages if isinstance(each, AIMessage)]
-    refused = {id(each) for each in said[:-1] if not each.tool_calls}
-    return [each for each in messages if id(each) not in refused]
 
 
 def _digest(text: str) -> str:
