@@ -14,8 +14,10 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     ExtendedModelResponse,
     HumanInTheLoopMiddleware,
+    LLMToolSelectorMiddleware,
     ModelResponse,
     ToolCallLimitMiddleware,
+    after_agent,
     after_model,
     wrap_model_call,
     wrap_tool_call,
@@ -31,6 +33,7 @@ from langchain_core.messages import (
     AIMessageChunk,
     AnyMessage,
     HumanMessage,
+    RemoveMessage,
     ToolMessage,
 )
 from langchain_core.output_parsers import StrOutputParser
@@ -39,6 +42,7 @@ from langchain_core.runnables import RunnableBinding, RunnableGenerator, Runnabl
 from langchain_core.tools import tool
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 
@@ -349,6 +353,19 @@ async def say_and_check(text):
     raise BlockedError
 
 
+@after_agent
+def remove_all(state, runtime):
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES)]}
+
+
+def selecting():
+    """An agent whose middleware asks a model for tools, which says more than that."""
+    chosen = calling(call("ToolSelectionResponse", tools=["find"]), text=SAID)
+    selector = LLMToolSelectorMiddleware(model=Scripted(script=[chosen]))
+    script = calling(call("find", query="cats"), text="Looking."), "fine"
+    return agent(*script, tools=[find, card], middleware=[selector])
+
+
 KEPT = {"blocked": BOMB, "is_kept": True}
 
 PROGRAMS = [
@@ -419,6 +436,18 @@ PROGRAMS = [
         **KEPT,
     ),
     Program(
+        name="a guard removes all messages",
+        target=lambda: agent(SAID, middleware=[remove_all]),
+        bare=lambda _: _nothing(),
+        **KEPT,
+    ),
+    Program(
+        name="a middleware asks a model itself",
+        target=selecting,
+        bare=invoked(read=said_by_model),
+        blocked=BOMB,
+    ),
+    Program(
         name="a limit refuses calls",
         target=lambda: agent(
             calling(call("find", "c1", query="cats"), text="Looking."),
@@ -458,7 +487,7 @@ CORRECTED = [
 
 
 async def _nothing() -> None:
-    """Return nothing: the call raises, and the task has no answer."""
+    """Return nothing: the call raises, or has no answer."""
 
 
 async def _asked(graph, text):

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.serving.schema import Schema
 
 
+_INTERNAL_CALL = "lc_internal_call"
+"""Key in the metadata of a model call that a middleware makes for itself."""
+
 FILES = "files"
 """The key of the files in a graph's state, as in deepagents."""
 
@@ -136,7 +139,7 @@ class GraphRun:
                 yield news
 
     def _token(self, message: object, metadata: Mapping[str, Any]) -> Sequence[AgentEvent]:
-        if not isinstance(message, AIMessageChunk):
+        if not isinstance(message, AIMessageChunk) or _INTERNAL_CALL in metadata:
             return ()
         task = metadata[TASK]
         if not (self._is_answer and self._is_answer(task)):
@@ -232,12 +235,13 @@ def _answered(values: object) -> set[str]:
 
 
 _STRUCTURED = "structured_response"
+_MESSAGES = "messages"
 
 
 def _spoken(state: Mapping[str, Any]) -> str:
     """Return the key of the messages that the answer is from; "" if a state has none."""
     lists = [key for key, value in state.items() if is_message_list(value)]
-    return "messages" if "messages" in lists else next(iter(lists), "")
+    return _MESSAGES if _MESSAGES in lists else next(iter(lists), "")
 
 
 class GraphResult:
@@ -296,6 +300,8 @@ class GraphResult:
             last = run.last_message(key, state[key])
             return _message_events(last, run.transcript) if last else []
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
+        if made.get(_MESSAGES) == []:  # which were all removed
+            del made[_MESSAGES]
         if len(made) == 1:
             (value,) = made.values()
             if isinstance(value, str | BaseMessage):
