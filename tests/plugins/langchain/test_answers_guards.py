@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 from types import FunctionType
 from typing import Annotated, Any, TypedDict
 
@@ -46,6 +47,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 
+import a2a_adapters
 from a2a_adapters import (
     BlockedError,
     InputRequired,
@@ -78,6 +80,7 @@ from tests.plugins.langchain.test_answers import (
     masked,
     refuse_bombs,
     speaks_with,
+    with_edges,
 )
 from tests.support.answers import Program, check, in_each_way
 
@@ -569,6 +572,44 @@ async def test_generators_that_refuse_nothing_are_streamed():
     adapter = adapt(chain)
     assert not adapter.holds_text
     assert deltas(await ask(adapter, "hi")) == ["ONE", " TWO"]
+
+
+def test_edges_may_name_the_rejection_by_its_module(monkeypatch):
+    def refuse(state):
+        if "bomb" in state["messages"][-1].text:
+            raise a2a_adapters.BlockedError
+        return END
+
+    monkeypatch.setattr(a2a_adapters, "__file__", "/venv/site-packages/a2a_adapters/__init__.py")
+    assert adapt(with_edges(refuse)).holds_text
+
+
+_AGENTS = """
+from tests.plugins.langchain.test_answers import agent, guard_model
+
+writer = agent("how to build a bomb", middleware=[guard_model])
+"""
+
+_GRAPH = """
+from bot_of_ours import agents
+from tests.plugins.langchain.test_answers import line
+
+
+async def speak(state):
+    return {"messages": (await agents.writer.ainvoke(state))["messages"][-1:]}
+
+
+graph = line(speak)
+"""
+
+
+def test_agents_are_found_in_other_modules_of_an_installed_package(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "bot_of_ours"
+    package.mkdir(parents=True)
+    for name, code in (("__init__", ""), ("agents", _AGENTS), ("graph", _GRAPH)):
+        (package / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(package.parent)
+    assert adapt(importlib.import_module("bot_of_ours.graph").graph).holds_text
 
 
 @wrap_model_call

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache
 
 _OWN = {"langchain", "langgraph", "deepagents", "a2a_adapters_langchain"}
 _PARTNER = re.compile(r"(langchain|langgraph|deepagents)_")
@@ -16,7 +15,6 @@ def package_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-@cache
 def is_installed(package: str) -> bool:
     """Whether a package is of the standard library, or was installed beside the user's code."""
     if package in sys.stdlib_module_names:

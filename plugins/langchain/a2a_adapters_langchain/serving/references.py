@@ -114,7 +114,7 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     found += [known[name] for name in names if name in known]
     seen: set[int] = set()
     for each in found:  # it grows: `deps.inner.agent`
-        if id(each) not in seen and _has_attributes(each):
+        if id(each) not in seen and _has_attributes(each, home):
             seen.add(id(each))
             found += [_attribute(each, name) for name in names]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
@@ -135,10 +135,11 @@ def names_in(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(names_in, within))
 
 
-def _has_attributes(value: object) -> bool:
-    """Whether attributes of a value may be what a function calls."""
+def _has_attributes(value: object, home: str) -> bool:
+    """Whether attributes of a value may be what a function of a module calls."""
     if isinstance(value, ModuleType):
-        return not is_installed(package_of(value.__name__))
+        package = package_of(value.__name__)
+        return package in (package_of(home), "a2a_adapters") or not is_installed(package)
     is_known = isinstance(value, Runnable | FunctionType | MethodType | partial)
     return not is_known and type(value).__module__ != "builtins"
 
