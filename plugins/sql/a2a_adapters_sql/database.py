@@ -34,9 +34,9 @@ from a2a_adapters_sql.engine import (
 from a2a_adapters_sql.figures import StorageFigures
 from a2a_adapters_sql.health import Health
 from a2a_adapters_sql.lease import LEASE_SECONDS, FileLock, Lease, is_alive
-from a2a_adapters_sql.migrate import upgrade
 from a2a_adapters_sql.replicas.bus import Heartbeat
 from a2a_adapters_sql.schema import processes, tasks
+from a2a_adapters_sql.schema_version import HEAD, current_version
 from a2a_adapters_sql.totals import Totals
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ def _bus(url: str | None, engine: AsyncEngine, process_id: str) -> BatchBus:
     except ModuleNotFoundError as error:
         raise MissingExtraError("a bus over Redis", "redis") from error
     return RedisBus(url, process_id)
+
+
+def _migrate(connection: Connection) -> None:
+    """Create or migrate the tables, unless they are of this release."""
+    if current_version(connection) != HEAD:
+        from a2a_adapters_sql.migrate import upgrade  # noqa: PLC0415 - imports Alembic
+
+        upgrade(connection)
 
 
 class Database:
@@ -130,7 +138,7 @@ class Database:
             self._file_lock.take()
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS), self.engine.begin() as connection:
-                await connection.run_sync(upgrade)
+                await connection.run_sync(_migrate)
             self.health.is_ready = True
             self.commits.start()
             if self.bus is not None and self._heartbeat is not None:

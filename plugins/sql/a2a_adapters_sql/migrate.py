@@ -1,4 +1,4 @@
-"""Migrates the tables and checks their version."""
+"""Migrates the tables, and compares them with the schema, by Alembic."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from sqlalchemy import text
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_sql.schema import metadata
+from a2a_adapters_sql.schema_version import HEAD, VERSION_TABLE, current_version
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-VERSION_TABLE = "a2a_schema"
 
 _OURS = "a2a_"
 _LOCK = 0x613261
@@ -30,41 +29,31 @@ def is_ours(name: str | None, kind: str, _parents: object) -> bool:
     return kind != "table" or (name or "").startswith(_OURS)
 
 
-def upgrade(connection: Connection) -> str:
-    """Create or migrate the tables; return the schema version.
+def upgrade(connection: Connection) -> None:
+    """Create or migrate the tables.
 
     Raises:
         ConfigurationError: The schema is newer than this release.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    scripts = ScriptDirectory.from_config(_config())
-    head = str(scripts.get_current_head())
-    current = _current(connection)
-    if current == head:
-        return head
-    if current is not None and current not in {s.revision for s in scripts.walk_revisions()}:
+    current = current_version(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if current is not None and current not in known:
         raise ConfigurationError(
             f"the storage has the schema {current}, which is newer than this a2a-adapters "
-            f"(it knows {head}); install the newer release"
+            f"(it knows {HEAD}); install the newer release"
         )
     command.upgrade(_config(connection), "head")
-    return head
 
 
 def differences(connection: Connection) -> list[str]:
     """Return the differences between the tables and this release's schema."""
     options = {"version_table": VERSION_TABLE, "include_name": is_ours}
     found = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    current = _current(connection)
-    outdated = [] if current == head else [f"the schema is {current}, this release expects {head}"]
+    current = current_version(connection)
+    outdated = [] if current == HEAD else [f"the schema is {current}, this release expects {HEAD}"]
     return outdated + [_sentence(difference) for difference in found]
-
-
-def has_tables(connection: Connection) -> bool:
-    """Return whether the tables were ever created."""
-    return _current(connection) is not None
 
 
 def _sentence(difference: Any) -> str:
@@ -81,12 +70,6 @@ def _sentence(difference: Any) -> str:
     kinds = {"fk": "foreign key"}
     state = "is missing" if action == "add" else "is not of this release"
     return f"the {kinds.get(what, what)} {name} {state}"
-
-
-def _current(connection: Connection) -> str | None:
-    return MigrationContext.configure(
-        connection, opts={"version_table": VERSION_TABLE}
-    ).get_current_revision()
 
 
 def _config(connection: Connection | None = None) -> Config:

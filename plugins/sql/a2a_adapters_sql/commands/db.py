@@ -143,7 +143,7 @@ async def existing(url: str, *, start: bool = False) -> AsyncGenerator[SqlStorag
         MissingExtraError: The driver is not installed.
     """
     opened = open_database(url)
-    from a2a_adapters_sql.migrate import has_tables  # noqa: PLC0415 - an extra
+    from a2a_adapters_sql.schema_version import current_version  # noqa: PLC0415 - an extra
 
     database = opened.database
     hint = "check --storage; `a2a-adapters db upgrade` creates the tables"
@@ -152,7 +152,7 @@ async def existing(url: str, *, start: bool = False) -> AsyncGenerator[SqlStorag
         raise ConfigurationError(f"there is no file {file}: {hint}")
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.release)
-        if not await database.looked_at(has_tables):
+        if await database.looked_at(current_version) is None:
             raise ConfigurationError(f"{database.name} has no tables of a2a-adapters: {hint}")
         if start:
             await opened.start()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from alembic import context
 
-from a2a_adapters_sql.migrate import VERSION_TABLE, is_ours
+from a2a_adapters_sql.migrate import is_ours
 from a2a_adapters_sql.schema import metadata
+from a2a_adapters_sql.schema_version import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],
