@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from importlib import metadata
+from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import pluggy
@@ -55,11 +56,20 @@ class PluginStatus:
     problem: str = ""
 
 
+class _Manager(pluggy.PluginManager):
+    """Looks for hooks among a module's functions only; pluggy examines every name, slowly."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        if isinstance(plugin, ModuleType) and not inspect.isfunction(vars(plugin).get(name)):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
 class Plugins:
     """A set of plugins. Those registered later are asked first, so third parties win."""
 
     def __init__(self) -> None:
-        self._manager = pluggy.PluginManager(specs.PROJECT)
+        self._manager = _Manager(specs.PROJECT)
         self._manager.add_hookspecs(specs)
         self._status: list[PluginStatus] = []
 
@@ -98,12 +108,12 @@ class Plugins:
             logger.warning("skipping plugin %s: %s", name, error)
             logger.debug("traceback of plugin %s", name, exc_info=True)
             return replace(status, problem=f"{type(error).__name__}: {error}")
-        plugin = self._manager.get_plugin(name)
+        hooks = self._manager.get_hookcallers(self._manager.get_plugin(name)) or ()
         return replace(
             status,
-            hooks=tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())),
+            hooks=tuple(sorted(hook.name for hook in hooks)),
             frameworks=tuple(self._frameworks(name)),
-            problem=_misspelt(plugin, self._manager),
+            problem=_misspelt(hooks),
         )
 
     def _frameworks(self, name: str) -> Sequence[str]:
@@ -346,13 +356,9 @@ def _is_installed(distribution: str) -> bool:
     return True
 
 
-def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
+def _misspelt(hooks: Iterable[pluggy.HookCaller]) -> str:
     """Return the problem of functions marked `@hookimpl` that match no hook, or ""."""
-    unknown = [
-        name
-        for name in dir(plugin)
-        if manager.parse_hookimpl_opts(plugin, name) and not hasattr(specs, name)
-    ]
+    unknown = sorted(hook.name for hook in hooks if not hook.has_spec())
     return f"no such hook: {', '.join(unknown)}" if unknown else ""
 
 

@@ -35,6 +35,8 @@ NEEDED = (
     "uvicorn.loops.uvloop",
 )
 PID_FILE = "A2A_ADAPTERS_TESTS_PID_FILE"
+SEARCHED = ("A2A_ADAPTERS_DISABLE_PLUGINS", "PYTHONPATH")
+"""Variables that determine which plugins are found."""
 UNUSED = {
     "autogen",
     "dbos",
@@ -57,6 +59,7 @@ def warm_up(prepared):
         The environment variables it has set.
     """
     from a2a_adapters import bindings, calling, cli, serving
+    from a2a_adapters.contract.plugins import installed_plugins
     from a2a_adapters.serving.garbage import settled
 
     before = set(os.environ.items())
@@ -79,6 +82,7 @@ def warm_up(prepared):
     if prepared:
         pkgutil.resolve_name(prepared)()
     del sys.modules[HIDDEN]
+    installed_plugins()
     gc.freeze()  # permanent objects, which forks need not scan
     with settled():  # caches a check that takes tens of milliseconds
         pass
@@ -172,6 +176,10 @@ def become(files, selector):
 def run(arguments, folder, environment):
     """Run the arguments like an interpreter."""
     os.chdir(folder)
+    if any(environment.get(name) != os.environ.get(name) for name in SEARCHED):
+        from a2a_adapters.contract.plugins import installed_plugins
+
+        installed_plugins.cache_clear()  # it may find others
     if noted := environment.pop(PID_FILE, ""):
         Path(noted).write_text(str(os.getpid()))
     os.environ.clear()
