@@ -25,6 +25,7 @@ from a2a_adapters import Data, File, PushOptions, ServerOptions, Text, build_app
 from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import running
 from tests.support.inbox import OPEN, Inbox, inbox, state_in
+from tests.support.sqlite import new_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,7 @@ async def check(
     for way, storage in ways:
         async with inbox() as box:
             options = ServerOptions(
-                storage=f"sqlite:///{folder}/{way.__name__}.db" if storage else "memory:",
+                storage=new_database(folder / f"{way.__name__}.db") if storage else "memory:",
                 push=PushOptions(outbound=OPEN),
             )
             app = Recorded(build_app(program.target(), name="program", options=options))

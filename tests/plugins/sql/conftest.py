@@ -10,15 +10,19 @@ from sqlalchemy.util import greenlet_spawn
 
 from a2a_adapters import Limits
 from a2a_adapters.storage import open_storage
+from tests.support import sqlite
 
 
-def new_url(engine, tmp_path):
-    """Return the URL of an empty storage."""
+def new_url(engine, tmp_path, *, tables=True):
+    """Return the URL of an empty storage, with or without its tables."""
     if engine == "postgresql":
         from tests.support.postgresql import new_database
 
-        return new_database()
-    return {"memory": "memory:", "sqlite": f"sqlite:///{tmp_path}/agents.db"}[engine]
+        return new_database(tables=tables)
+    if engine == "sqlite":
+        path = tmp_path / "agents.db"
+        return sqlite.new_database(path) if tables else f"sqlite:///{path}"
+    return "memory:"
 
 
 def storage_at(url, limits=None, bus=None):

@@ -22,7 +22,7 @@ from uuid import NAMESPACE_URL, uuid5
 import psycopg
 from a2a_adapters_functions import adapt
 from a2a_adapters_sql.bulk import Bulk
-from a2a_adapters_sql.migrate import VERSION_TABLE
+from a2a_adapters_sql.schema_version import VERSION_TABLE
 from sqlalchemy import Engine, event
 
 from a2a_adapters import OutboundPolicy, PushOptions, ServerOptions, build_app
@@ -144,7 +144,7 @@ def as_json(value):
 def record(engine, folder):
     """Write the recordings of an engine to a folder."""
     with tempfile.TemporaryDirectory() as databases:
-        url = new_url(engine, databases)
+        url = new_url(engine, Path(databases))
         statements, states = asyncio.run(statements_of(url))
         (folder / f"{engine}.sql").write_text(tables_of(url))
     lines = [json.dumps(each) for each in (states, *as_json(statements))]

@@ -41,10 +41,10 @@ async def test_commits_reach_the_database_file(open_storage, tmp_path, monkeypat
     monkeypatch.setattr(checkpoints, "_ROWS", 10)
     poet = await open_storage()
     file = tmp_path / "agents.db"
-    before = size(file)
+    before = file.read_bytes()
     await accept(poet, range(40))
     async with asyncio.timeout(PATIENCE):
-        while size(file) == before:
+        while file.read_bytes() == before:
             await ids(poet.tasks)
     assert len(await ids(poet.tasks)) == 40
 

@@ -44,11 +44,13 @@ async def filled(url, *agents):
             await put(store_of(storage, agent), task("open", WORKING), "bob")
 
 
-def test_a_database_is_created_and_checked(database_url):
-    assert "a2a-adapters db upgrade" in failed(USAGE, "check", "--storage", database_url)
-    assert succeeded("upgrade", "--storage", database_url) == ""
-    assert succeeded("upgrade", "--storage", database_url) == ""
-    assert succeeded("check", "--storage", database_url) == ""
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_database_is_created_and_checked(engine, tmp_path):
+    url = new_url(engine, tmp_path, tables=False)
+    assert "a2a-adapters db upgrade" in failed(USAGE, "check", "--storage", url)
+    assert succeeded("upgrade", "--storage", url) == ""
+    assert succeeded("upgrade", "--storage", url) == ""
+    assert succeeded("check", "--storage", url) == ""
 
 
 async def test_check_lists_differences(database_url):
@@ -170,7 +172,7 @@ def test_a_storage_is_explained_without_the_extras_too(tmp_path):
     "command", ["db check", "db prune", "db export", "tasks list", "tasks show t", "tasks end t"]
 )
 def test_a_mistyped_file_is_not_created(command, tmp_path):
-    url = new_url("sqlite", tmp_path)
+    url = new_url("sqlite", tmp_path, tables=False)
     done = finished(*command.split(), "--storage", url, variables={"COLUMNS": "300"})
     assert (done.returncode, done.stdout) == (USAGE, "")
     assert f"there is no file {url.removeprefix('sqlite:///')}" in done.stderr

@@ -134,7 +134,7 @@ async def test_a_newer_schema_is_refused(database_url):
 async def test_concurrently_started_servers_create_the_tables_once(tmp_path):
     from tests.support.postgresql import new_database
 
-    url = new_database()
+    url = new_database(tables=False)
     storages = [storage_at(url) for _ in range(3)]
     await asyncio.gather(*(storage.start() for storage in storages))
     for storage in storages:

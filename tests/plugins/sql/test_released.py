@@ -18,11 +18,17 @@ from a2a_adapters_functions import adapt
 from a2a_adapters_sql.migrate import differences
 
 from a2a_adapters import Limits, ServerOptions, build_app
-from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.conftest import new_url, storage_at
 from tests.plugins.sql.record import FOLDER, V1, book, record
 from tests.support.requests import client_of, say
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(5 * 60)]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path):
+    """The URL of a database without tables."""
+    return new_url(request.param, tmp_path, tables=False)
 
 
 @pytest.fixture
