@@ -104,7 +104,7 @@ class AdapterContract(_Served, ABC):
     async def test_it_can_be_started_again_in_another_event_loop(self) -> None:
         target = self.echo()
         app = self.app(target if is_closed(target) else installed_plugins().adapt(target))
-        texts = [f"conversation {n}" for n in range(20)]  # some have to wait, in most adapters
+        texts = [f"conversation {n}" for n in range(8)]  # some have to wait, in most adapters
 
         async def talk() -> list[str]:
             async with running(app) as url, connect(url) as client:
@@ -148,7 +148,7 @@ class AdapterContract(_Served, ABC):
 
     async def test_one_caller_with_many_conversations_at_once(self) -> None:
         async with self.client(self.echo()) as client:
-            texts = [f"conversation {n}" for n in range(20)]
+            texts = [f"conversation {n}" for n in range(8)]
             tasks = await asyncio.gather(*(send(client, user_message(text)) for text in texts))
         assert [answer_of(task) for task in tasks] == texts
         assert len({task.context_id for task in tasks}) == len(texts)
@@ -319,10 +319,10 @@ class InputRequiredContract(_Served, ABC):
 
     async def test_many_callers_wait_at_once(self) -> None:
         async with self.client(self.asking()) as client:
-            waiting = await asyncio.gather(*(send(client, user_message("go")) for _ in range(10)))
+            waiting = await asyncio.gather(*(send(client, user_message("go")) for _ in range(5)))
             answers = [user_message(f"city {n}", task_id=t.id) for n, t in enumerate(waiting)]
             done = await asyncio.gather(*(send(client, answer) for answer in answers))
-        assert [f"city {n}" in answer_of(task) for n, task in enumerate(done)] == [True] * 10
+        assert [f"city {n}" in answer_of(task) for n, task in enumerate(done)] == [True] * 5
 
     async def test_a_waiting_task_can_be_cancelled(self) -> None:
         async with self.client(self.asking()) as client:
