@@ -14,7 +14,7 @@ from a2a_adapters.plugin import A2UI_EXTENSION, Extension
 from a2a_adapters.testing import running
 from tests.plugins.console.test_chat import say
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 CATALOG = "https://a2ui.org/specification/v0_9_1/catalogs/basic/catalog.json"
 

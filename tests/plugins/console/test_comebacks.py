@@ -10,7 +10,7 @@ from tests.plugins.console.test_command import console
 from tests.support.processes import launched
 from tests.support.warm import warm
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_restarted_server_is_reconnected(open_page, tmp_path):

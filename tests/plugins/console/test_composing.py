@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from tests.plugins.console.agents import GO_ON
 from tests.plugins.console.test_chat import say
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from tests.plugins.console.test_chat import say
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def talk(page, *texts):

@@ -33,6 +33,7 @@ async def relayed(*targets, options=None, headers=None):
             yield console
 
 
+@pytest.mark.thorough
 async def test_chatting_with_remote_agents(open_page):
     async with relayed(travel, clerk) as url, open_page(url, "travel") as page:
         await say(page, "book it")
@@ -57,6 +58,7 @@ async def test_a_request_without_end_is_refused():
     assert answer.status_code == 413
 
 
+@pytest.mark.thorough
 async def test_a_token_is_typed_into_the_page(open_page):
     options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}))
     async with relayed(clerk, options=options) as url, open_page(url) as page:
@@ -117,12 +119,14 @@ async def test_other_origins_are_refused():
             assert (await http.get("/console/", headers=headers)).status_code in {403, 421}
 
 
+@pytest.mark.thorough
 async def test_an_unreachable_agent_is_reported(open_page):
     app = build_relay([RelayedAgent("nobody", "http://127.0.0.1:9")])
     async with running(app) as url, open_page(url, may_fail=True) as page:
         await expect(page.locator(".welcome .bad")).to_contain_text("cannot be reached")
 
 
+@pytest.mark.thorough
 async def test_chatting_with_an_agent_of_0_3(open_page):
     """The card lists only A2A 0.3, so the relay uses it."""
     app = build_app(clerk)
@@ -148,6 +152,7 @@ async def test_chatting_with_an_agent_of_0_3(open_page):
                 await expect(page.locator(".said.user")).to_have_text(["hello", "Ada"])
 
 
+@pytest.mark.thorough
 async def test_headers_typed_for_one_server_go_to_no_other(open_page):
     seen = []
 

@@ -15,7 +15,7 @@ from tests.plugins.console.test_chat import say
 from tests.plugins.console.test_hostile import answered
 from tests.plugins.console.test_relay import type_token
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_reload_keeps_agent_conversation_and_draft(open_page, url):

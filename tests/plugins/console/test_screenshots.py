@@ -11,7 +11,7 @@ from playwright.async_api import expect
 
 from tests.plugins.console.test_chat import say
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -21,7 +21,7 @@ from a2a_adapters.testing import running
 from tests.plugins.console.test_chat import say
 from tests.plugins.console.test_relay import relayed
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 
 SHOWN = ServerOptions(console=True, operators=["*"])
