@@ -108,6 +108,7 @@ async def test_an_agent_that_is_dropped_closes_its_connections():
             await is_closed.wait()
 
 
+@pytest.mark.thorough
 async def test_a_script_without_cleanup_ends_without_a_warning():
     command = [sys.executable, "-W", "error", "-c", BLOCKING]
     async with running(build_app(lambda text: text)) as url:

@@ -239,6 +239,7 @@ def test_an_embedded_application_does_not_change_the_logging():
     assert state_of_logging() == before
 
 
+@pytest.mark.thorough
 def test_an_error_of_this_package_shows_the_users_lines_only():
     program = "from a2a_adapters import serve\nserve(42)"
     done = subprocess.run(

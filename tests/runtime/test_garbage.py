@@ -82,6 +82,7 @@ async def test_the_garbage_collector_skips_objects_built_at_startup():
     assert not gc.get_freeze_count()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thawed")
 async def test_it_scans_them_again_after_the_last_app_has_ended():
     async with serving(words):

@@ -95,6 +95,7 @@ print(RemoteAgent(agent.url).send_sync("Ann").text)
 """
 
 
+@pytest.mark.thorough
 def test_it_stops_with_the_program():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True

@@ -184,6 +184,7 @@ async def test_an_editor_decides_on_a_coding_agent_behind_a2a(tmp_path):
     assert editor.asked[0][1] == ["Allow", "Always allow", "Reject"]
 
 
+@pytest.mark.thorough
 async def test_lines_that_are_not_messages_are_dropped(tmp_path):
     async with running(build_app(agent)) as url:
         process = await asyncio.create_subprocess_exec(

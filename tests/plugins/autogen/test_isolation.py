@@ -138,6 +138,7 @@ async def test_conversations_are_isolated(is_shared, any_storage):
     await check(a_round_robin, is_shared, any_storage)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [make for make in MAKERS if make != a_round_robin])
 @pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
 async def test_conversations_of_other_targets_are_isolated(make, is_shared):

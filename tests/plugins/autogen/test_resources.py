@@ -63,6 +63,7 @@ def team(member):
     return RoundRobinGroupChat([member], max_turns=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [alone, team])
 async def test_every_run_starts_and_stops_its_own_mcp_server(tmp_path, kind):
     adapter = adapt(lambda: kind(caller(tmp_path)))

@@ -75,6 +75,7 @@ async def test_events_that_nobody_understands_are_reported_once():
 ENDLESS = ";a=" + '"x";a=' * 2_000 + " !"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("edit", "found"),
     [

@@ -45,6 +45,7 @@ class Workflows(AdapterContract, InputRequiredContract):
 
 
 class TestWorkflows(Workflows):
+    @pytest.mark.thorough
     async def test_many_callers_with_one_context_id_reach_their_own_workflows(self):
         await check_asking(self.storage(), support.asking)
 

@@ -7,6 +7,7 @@ import sys
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
@@ -97,6 +98,7 @@ async def test_owners_and_agents_are_isolated_within_a_context(url):
             assert [spoken(task) for task in await asyncio.gather(*calls)] == [expected] * 4
 
 
+@pytest.mark.thorough
 async def test_concurrent_conversations_are_isolated(url):
     async with serving(counting().compile(), url) as http:
         for expected in ("1", "3", "5"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from workflows import Context
 from workflows.events import HumanResponseEvent, InputRequiredEvent
 
@@ -30,10 +31,12 @@ async def test_callers_of_one_agent_are_isolated():
     await check_repeating("memory:", listening(support, waiting(repeat)), questions=1)
 
 
+@pytest.mark.thorough
 async def test_callers_of_a_function_are_isolated(url):
     await check_repeating(url, lambda: listening(support, waiting(repeat)), questions=1)
 
 
+@pytest.mark.thorough
 async def test_callers_of_one_workflow_are_isolated(url):
     await check_asking(url, Booking())
 
@@ -57,6 +60,7 @@ async def test_runs_of_a_limited_workflow_take_turns():
     assert most == 2
 
 
+@pytest.mark.thorough
 async def test_stored_state_names_no_class(url, tmp_path):
     kept = []
 

@@ -76,6 +76,7 @@ async def turn(times):
         await asyncio.sleep(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("turns", range(1, 5))
 def test_leaving_while_a_process_starts_leaks_nothing(folder, turns):
     async def main():

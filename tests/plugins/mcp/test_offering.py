@@ -285,6 +285,7 @@ async def test_a_session_is_a_conversation_and_a_context_id_another():
         assert await say(ann, "5", context_id="other") == "4 5"
 
 
+@pytest.mark.thorough
 async def test_sixteen_clients_are_never_mixed():
     async def converse(url, number):
         user = User(*({"answer": f"city {number}"} for _ in range(3)))

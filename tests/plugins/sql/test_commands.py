@@ -144,6 +144,7 @@ MISSING = {
 }
 
 
+@pytest.mark.thorough
 def test_a_storage_is_explained_without_the_extras_too(tmp_path):
     (tmp_path / "agent.py").write_text("def agent(text: str) -> str: return text")
     commands = ["db check", "db prune", "tasks list", "serve agent:agent"]

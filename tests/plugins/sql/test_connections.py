@@ -94,6 +94,7 @@ async def test_the_number_of_connections_is_as_documented(tmp_path):
     await asyncio.gather(*reads, return_exceptions=True)
 
 
+@pytest.mark.thorough
 async def test_processes_warn_if_they_may_exceed_the_connection_limit(caplog):
     server = server_of_its_own()
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:

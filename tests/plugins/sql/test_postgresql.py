@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 HOLD = """
 import time
@@ -17,6 +18,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.thorough
 def test_a_killed_test_run_leaves_no_server_behind(monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)
     run = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)

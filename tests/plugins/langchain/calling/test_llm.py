@@ -59,6 +59,7 @@ async def test_threads_and_questions(serve):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FOREIGN_AGENTS)
 async def test_third_party_agents(name):
     async with running(FOREIGN_AGENTS[name]()) as url:
