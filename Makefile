@@ -11,8 +11,8 @@ OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# Most tests wait rather than compute.
-PARALLEL := -n $$(($(CORES) * 2)) --dist loadfile --no-loadscope-reorder
+# A worker computes for 14 s before its first test. One more than cores uses the time in which others wait.
+PARALLEL := -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
 # Which tests run in each environment: all but those with a real model in `make test-all`.
@@ -82,8 +82,9 @@ tests: $(VENV)/.test ## run the tests of the main environment, except thorough o
 	$(if $(COVERAGE),$(VENV)/bin/coverage erase)
 	$(PYTEST) $(PARALLEL) -m "$(CHOSEN)"
 
+# Most of these wait rather than compute.
 thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments
-	$(PYTEST) $(PARALLEL) -m thorough
+	$(PYTEST) $(PARALLEL) -n $$(($(CORES) * 2)) -m thorough
 ifdef COVERAGE
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report

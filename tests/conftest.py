@@ -15,6 +15,7 @@ from unittest.mock import patch
 import certifi
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import NodeManager
 
 from a2a_adapters.contract.plugins import installed_plugins
@@ -42,7 +43,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 NodeManager.EXIT_TIMEOUT = PATIENCE
 
 # Numbers of generated examples, `long` for `make fuzz`. On a busy machine, one may take any time.
-settings.register_profile("short", deadline=None, max_examples=30)
+settings.register_profile("short", deadline=None, max_examples=10)
 settings.register_profile("long", deadline=None, max_examples=2000)
 settings.load_profile("short")
 
@@ -99,6 +100,31 @@ def _is_product(item):
     return folder == "plugins" and plugin not in ON_POSTGRESQL
 
 
+ONE_WORKER = {"console", "dbos", "llama_index", "openai", "router", "smolagents", "temporal"}
+"""Plugins whose first test in a process takes seconds, for imports or a browser."""
+
+
+class Scheduling(LoadFileScheduling):
+    """Gives a worker a whole file, or all files of a plugin whose first test takes seconds."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return file.rpartition("/")[0] if _is_of_one_worker(file) else file
+
+
+def _is_of_one_worker(file):
+    _, _, plugin = file.rpartition("tests/plugins/")
+    return plugin.partition("/")[0] in ONE_WORKER
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep such plugins together in a run of all tests; a run of one plugin uses every worker."""
+    if config.args_source is config.ArgsSource.TESTPATHS and config.getvalue("dist") == "loadfile":
+        return Scheduling(config, log)
+    return None
+
+
 def pytest_collection_modifyitems(items):
     """Start with the slowest files, so that no worker ends long after the others."""
     for item in items:
@@ -108,7 +134,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         limit = item.get_closest_marker("timeout")
         limits[item.path] = max(limits.get(item.path, 0), limit.args[0] if limit else 0)
-    items.sort(key=lambda item: -limits[item.path])
+    items.sort(key=lambda item: (-limits[item.path], not _is_of_one_worker(item.nodeid)))
 
 
 @pytest.hookimpl(wrapper=True)
