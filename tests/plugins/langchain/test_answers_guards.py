@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from a2a.types import TaskState
 from a2a_adapters_langchain import adapt
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import (
@@ -44,6 +45,7 @@ from langchain_core.tools import tool
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 
@@ -71,6 +73,7 @@ from tests.plugins.langchain.test_answers import (
     AS_MESSAGES,
     BOMB,
     agent,
+    approve,
     called,
     find,
     guard_model,
@@ -82,7 +85,7 @@ from tests.plugins.langchain.test_answers import (
     speaks_with,
     with_edges,
 )
-from tests.support.answers import Program, check, in_each_way
+from tests.support.answers import Program, Recorded, check, in_each_way
 
 NO = "I cannot help."
 SAID = f"this is {BOMB}"
@@ -612,6 +615,74 @@ def test_agents_are_found_in_other_modules_of_an_installed_package(tmp_path, mon
     assert adapt(importlib.import_module("bot_of_ours.graph").graph).holds_text
 
 
+def inside(graph):
+    return StateGraph(MessagesState).add_node("inner", graph).add_edge(START, "inner").compile()
+
+
+def masks_and_asks():
+    """The usual agent of LangGraph, whose node masks what its model says."""
+    script = calling(call("ask_person", question="OK?"), text=SAID), "Done."
+    model = Scripted(script=list(script))
+
+    async def speak(state):
+        said = await model.ainvoke(state["messages"])
+        masked = NO if "bomb" in said.text else said.text
+        return {"messages": [said.model_copy(update={"content": masked})]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", speak).add_node("tools", ToolNode([ask_person]))
+    builder.add_edge(START, "speak").add_edge("tools", "speak")
+    return builder.add_conditional_edges("speak", tools_condition).compile()
+
+
+def moderated(*, removes):
+    """A node that may be the last, one that replaces its message, and one that asks."""
+
+    def moderate(state):
+        last = state["messages"][-1]
+        if removes:
+            return {"messages": [RemoveMessage(last.id), AIMessage(NO)]}
+        return {"messages": [AIMessage(NO, id=last.id)]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("speak", speaks_with(Scripted(script=[SAID])))
+    builder.add_node("moderate", moderate).add_node("approve", approve)
+    builder.add_edge(START, "speak").add_edge("moderate", "approve").add_edge("approve", END)
+    builder.add_conditional_edges("speak", lambda _: "moderate", ["moderate", END])
+    return builder.compile()
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        (masks_and_asks, NO),
+        (lambda: inside(masks_and_asks()), NO),
+        (functools.partial(moderated, removes=False), NO),
+        (functools.partial(moderated, removes=True), ""),
+    ],
+)
+async def test_text_that_was_replaced_is_not_shown_with_a_question(target, shown):
+    options = ServerOptions(storage="memory:", hold_text="always")
+    app = Recorded(build_app(target(), name="agent", options=options))
+    async with running(app) as url, connect(url) as client:
+        asked = await send(client, user_message("hello"))
+    assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+    assert answer_of(asked) == shown
+    assert b"bomb" not in app.sent
+    assert answer(await ask(adapt(target()), "hi")) == shown
+
+
+async def test_text_of_a_node_that_asks_is_shown_with_its_question():
+    async def speak(state):
+        said = await Scripted(script=["The draft."]).ainvoke(state["messages"])
+        interrupt("Send it?")
+        return {"messages": [said]}
+
+    events = await ask(adapt(line(speak)), "hi")
+    assert only(events, InputRequired)
+    assert answer(events) == "The draft."
+
+
 @wrap_model_call
 def blocking_model_hook(model_request, handler):
     return handler(model_request)
@@ -630,10 +701,6 @@ class Blocking(AgentMiddleware):
 class Both(Blocking):
     async def awrap_model_call(self, model_request, handler):
         return await handler(model_request)
-
-
-def inside(graph):
-    return StateGraph(MessagesState).add_node("inner", graph).add_edge(START, "inner").compile()
 
 
 @pytest.mark.parametrize(

@@ -267,10 +267,11 @@ class GraphAdapter(Adapter):
         if run.is_paused or run.complaint:
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
-            state, position = await thread.state(), await thread.position()
+            state, position = await thread.state(subgraphs=True), await thread.position()
+            corrected = self._result.pause(run, state)
             metadata = self._result.so_far(run).as_metadata()
             asked = question(state, watch.usage, run.complaint, position, metadata)
-            return self._result.events(run, asked)
+            return [*corrected, *self._result.events(run, asked)]
         self._threads.tidy(thread)
         return self._result.events(run)
 

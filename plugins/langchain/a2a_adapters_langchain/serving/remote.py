@@ -122,6 +122,8 @@ class RemoteGraphAdapter(Adapter):
         state = await thread.state() if run.is_paused else None
         asked = None
         if state and state.tasks:
+            for event in self._result.pause(run, state):
+                yield event
             asked = question(state, None, metadata=self._result.so_far(run).as_metadata())
         for event in self._result.events(run, asked):
             yield event

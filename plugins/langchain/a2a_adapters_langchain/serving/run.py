@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
+from langgraph.types import StateSnapshot
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
 from a2a_adapters_langchain.serving.checked import checked_stream
@@ -270,6 +271,12 @@ class GraphResult:
         if isinstance(files, str):
             raise TargetError(f"files takes a list of patterns: [{files!r}]")
         self._patterns = files
+
+    def pause(self, run: GraphRun, state: StateSnapshot) -> Sequence[AgentEvent]:
+        """Return the corrected text before a question, if the state differs from it."""
+        waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
+        inner = [task.state.values for task in state.tasks if isinstance(task.state, StateSnapshot)]
+        return run.transcript.pause([*inner, self._proofs(run)], waiting)
 
     def so_far(self, run: GraphRun) -> TaskSoFar:
         """Return the runs of a task up to a question."""

@@ -85,6 +85,8 @@ class Transcript:
         self._speech = Speech[str]()
         self._messages: dict[str, list[str]] = {}
         """The chunks of each message, by its id."""
+        self._tasks: dict[str, str] = {}
+        """The path of the task of each message, by the message's id."""
         self._writing: dict[str, str] = {}
         """The id of the message that each task of the graph is writing."""
         self._earlier_texts: list[str] = []
@@ -112,6 +114,7 @@ class Transcript:
         has_failed = unfinished != message_id and any(self._messages.pop(unfinished, ()))
         said = self._rejoined() if has_failed else ""
         self._writing[task] = message_id
+        self._tasks[message_id] = task
         self._messages.setdefault(message_id, []).append(text)
         text = self._speech.add(message_id, text)
         if is_last:
@@ -143,11 +146,13 @@ class Transcript:
         """Withdraw a message if a guardrail has answered all its calls, of which this is one."""
         self._refused_calls.add(call_id)
 
-    def settle(self, proofs: object) -> None:
-        """Reduce the messages of the task to those of the graph's final state.
+    def settle(self, proofs: object, waiting: tuple[str, ...] = ()) -> bool:
+        """Reduce the messages of the task to those of the graph's state, and return if they change.
 
         Args:
             proofs: What of the state may have them.
+            waiting: The paths of the tasks that the graph has not finished. What they have said
+                is not in its state yet.
         """
         state = self._texts(proofs)
         earlier = (state.final(*each) for each in self._earlier.streamed.items())
@@ -158,12 +163,19 @@ class Transcript:
                 continue  # such as structured output, which is not streamed
             digest = "" if message_id in self._removed else _digest(said)
             final = state.final(message_id, digest)
-            if final is None and digest and self._keeps_all:
+            if final is None and digest and (self._keeps_all or self._is_of(message_id, waiting)):
                 final = said
             changed = changed or final != said
             self._messages[message_id] = [final or ""]
         if changed:
             self._rejoined()
+        return changed
+
+    def pause(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
+        """Correct the text before a question; see `settle`."""
+        if self._is_held or not self.settle(proofs, waiting):
+            return []
+        return [AnswerText(self._text())]
 
     def has_said(self, text: str) -> bool:
         """Whether a message of the task has this text."""
@@ -173,8 +185,7 @@ class Transcript:
         """Return the rest of the answer, with the whole text if any was sent that may differ."""
         if not (self._is_corrected or self._earlier.streamed):
             return [*rest]
-        said = (without_reasoning("".join(chunks)) for chunks in self._messages.values())
-        text = "\n\n".join(each for each in (*self._earlier_texts, *said) if each.strip())
+        text = self._text(*self._earlier_texts)
         others = [event for event in rest if not isinstance(event, TextDelta)]
         return [AnswerText(text, of_task=bool(self._earlier.streamed)), *others]
 
@@ -205,6 +216,13 @@ class Transcript:
             {*earlier.written, *written},
             {**earlier.streamed, **streamed},
         )
+
+    def _text(self, *before: str) -> str:
+        said = (without_reasoning("".join(chunks)) for chunks in self._messages.values())
+        return "\n\n".join(each for each in (*before, *said) if each.strip())
+
+    def _is_of(self, message_id: str, tasks: tuple[str, ...]) -> bool:
+        return bool(tasks) and self._tasks.get(message_id, "").startswith(tasks)
 
     def _texts(self, proofs: object) -> _Texts:
         return _Texts(proofs, self._refused_calls if self._is_guarded else None)
