@@ -29,6 +29,7 @@ from langchain.agents.middleware.internal_call_transformer import (
     internal_call_metadata,
 )
 from langchain.agents.middleware.types import PrivateStateAttr
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -52,6 +53,7 @@ from pydantic import PrivateAttr
 import a2a_adapters
 from a2a_adapters import (
     BlockedError,
+    Data,
     InputRequired,
     ServerOptions,
     TargetError,
@@ -72,6 +74,7 @@ from tests.plugins.langchain.support import (
 from tests.plugins.langchain.test_answers import (
     AS_MESSAGES,
     BOMB,
+    Weather,
     agent,
     approve,
     called,
@@ -446,6 +449,20 @@ PROGRAMS = [
         target=lambda: agent(SAID, middleware=[remove_all]),
         bare=lambda _: _nothing(),
         **KEPT,
+    ),
+    Program(
+        name="text beside structured output, with a guard",
+        target=lambda: agent(
+            calling(call("Weather", degrees=20), text="It is warm."),
+            response_format=ToolStrategy(Weather),
+            middleware=[guard_model],
+        ),
+        bare=invoked(
+            read=lambda state: [
+                state["messages"][1].text,
+                Data(state["structured_response"].model_dump()),
+            ]
+        ),
     ),
     Program(
         name="a middleware asks a model itself",

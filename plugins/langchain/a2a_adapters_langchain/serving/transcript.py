@@ -182,11 +182,12 @@ class Transcript:
         return self._speech.has_said(text) or text.strip() in map(str.strip, self._earlier_texts)
 
     def corrected(self, rest: Sequence[AgentEvent]) -> list[AgentEvent]:
-        """Return the rest of the answer, with the whole text if any was sent that may differ."""
-        if not (self._is_corrected or self._earlier.streamed):
+        """Return the rest of the answer, after its whole text if that may differ or was held."""
+        others = [event for event in rest if not isinstance(event, TextDelta)]
+        is_late = self._is_held and others  # held text would be sent after them
+        if not (self._is_corrected or self._earlier.streamed or is_late):
             return [*rest]
         text = self._text(*self._earlier_texts)
-        others = [event for event in rest if not isinstance(event, TextDelta)]
         return [AnswerText(text, of_task=bool(self._earlier.streamed)), *others]
 
     def so_far(
