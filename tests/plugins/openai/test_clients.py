@@ -9,6 +9,7 @@ from langchain_openai import ChatOpenAI
 from tests.plugins.openai.served import client, serving
 
 
+@pytest.mark.thorough
 async def test_litellm():
     import litellm  # takes seconds, which only this test should wait for
 

@@ -105,6 +105,7 @@ async def test_a_refused_write_fails_alone(storage):
     assert len(await ids(store)) == 5
 
 
+@pytest.mark.thorough
 async def test_a_page_of_ten_thousand_tasks_uses_an_index(storage):
     store = store_of(storage)
     for start in range(0, 10_000, 100):
