@@ -77,7 +77,8 @@ class RunEvents:
         if event.partial:
             yield from self._chunk(event, _text(parts))
             return
-        self.error_code = event.error_code or ""
+        if event.error_code or event.content or event.output is not None:
+            self.error_code = event.error_code or ""
         self._count(event.usage_metadata)
         if self._wants_progress:
             yield from _thoughts(parts)
