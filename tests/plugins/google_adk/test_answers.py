@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import pytest
@@ -16,6 +17,7 @@ from google.adk.plugins import ReflectAndRetryModelPlugin
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.runners import InMemoryRunner
+from google.adk.tools import exit_loop
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.workflow import RetryConfig, Workflow
 from google.genai.types import Blob, FinishReason, Part, ThinkingConfig
@@ -226,6 +228,13 @@ def _parts(part):
     return [Text(part.text)] if part.text and part.text.strip() else []
 
 
+async def last_text(target):
+    """Return the last text of a run that goes on after it."""
+    runner = InMemoryRunner(agent=target)
+    events = await runner.run_debug("hello", quiet=True)
+    return [text for event in events if not event.partial and (text := text_of(event))][-1]
+
+
 async def data(target):
     """Return the data that a structured answer is."""
     [text] = await bare(target)
@@ -272,13 +281,35 @@ class Story(BaseAgent):
                 yield event
 
 
+def loop(**options):
+    """Return a writer and a critic who ends the loop."""
+    writer = agent("draft one", "draft two", name="writer", **options)
+    critic = agent("improve", calling("exit_loop"), name="critic", tools=[exit_loop])
+    return composed(LoopAgent, writer, critic, name="desk")
+
+
 def sequence(last, **options):
     """Return a sequence of an agent that says something, and another one."""
     return composed(SequentialAgent, agent("a draft", name="writer"), last, **options)
 
 
+def host(desk):
+    """Return an agent that speaks, and then passes the conversation on."""
+    transfer = calling("transfer_to_agent", agent_name="desk")
+    return agent(["One moment.", transfer], name="host", sub_agents=[desk])
+
+
 WEATHER = '{"city": "Rome", "degrees": 20}'
 FILTERED = LlmResponse(error_code="SAFETY")
+IMAGE = Part(inline_data=Blob(data=b"bombpixels", mime_type="image/png"))
+THOUGHT = Part(text="pondering", thought=True)
+DRAFT = f"{BOMB} pondering Ym9tYnBpeGVscw=="
+"""What an agent says, thinks and draws; the picture is in base64, as it would be sent."""
+
+
+def drawing(**options):
+    """Return an agent that thinks, says and draws what is forbidden."""
+    return agent([THOUGHT, BOMB, IMAGE], **options)
 
 
 def flow(node_input: str) -> str:
@@ -417,6 +448,67 @@ PROGRAMS = [
         ),
         bare=bare,
         blocked=BOMB,
+    ),
+    *[
+        Program(
+            name=f"a host and {name}",
+            target=target,
+            bare=last_text,
+            differs=["One moment.", said] if isinstance(said, Data) else f"One moment.\n\n{said}",
+            because="what the host says before it passes the conversation on is part of the answer",
+        )
+        for name, target, said in (
+            ("a loop", lambda: host(loop()), "draft two"),
+            ("a guarded loop", lambda: host(loop(after_model_callback=guard)), "draft two"),
+            (
+                "an agent of one's own",
+                lambda: host(
+                    Story(
+                        name="desk",
+                        sub_agents=[agent("draft", name="writer"), agent("final", name="critic")],
+                    )
+                ),
+                "final",
+            ),
+            (
+                "an agent with another one inside",
+                lambda: host(Manager(name="desk", inner=agent("final", name="inner"))),
+                "final",
+            ),
+            (
+                "an agent with an output schema",
+                lambda: host(agent(WEATHER, name="desk", output_schema=Weather)),
+                Data(json.loads(WEATHER)),
+            ),
+            ("a sequence", lambda: host(sequence(agent("final"), name="desk")), "final"),
+        )
+    ],
+    *[
+        Program(name=name, target=target, bare=bare, blocked=DRAFT, is_kept=True)
+        for name, target in (
+            (
+                "a function replaces a draft with thoughts and files",
+                lambda: Workflow(name="flow", edges=[("START", drawing(), check_draft)]),
+            ),
+            (
+                "thoughts and files of the first agent of a sequence",
+                lambda: composed(SequentialAgent, drawing(name="writer"), agent("the end")),
+            ),
+            (
+                "thoughts and files of an agent for a single turn",
+                lambda: agent(
+                    calling("desk", request="hello"),
+                    "It rains.",
+                    sub_agents=[drawing(name="desk", mode="single_turn")],
+                    after_tool_callback=scrub,
+                ),
+            ),
+        )
+    ],
+    Program(
+        name="files of the last agent of a loop",
+        target=lambda: composed(LoopAgent, agent(["Here.", IMAGE]), max_iterations=1),
+        bare=bare,
     ),
     Program(name="the model is asked again", target=retrying, bare=bare),
     Program(

@@ -11,7 +11,7 @@ from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextD
 from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
 from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, as_call
-from a2a_adapters_google_adk.serving.targets import schemas, speakers
+from a2a_adapters_google_adk.serving.targets import helpers, schemas, speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 _Speaker: TypeAlias = tuple[str, str]
 """The author of an event and its branch, as agents speak in parallel."""
+_LAST: _Speaker = ("", "")
+"""The speaker of what an agent said last that is not known to answer."""
 
 
 class RunEvents:
     """Converts the events of the run of one message.
 
-    The words of the agents that answer are streamed. If none of them speaks, the answer is the last
-    thing that any agent says. Agents with an `output_schema` answer with data.
+    The words of the agents that answer are streamed. What another agent says last, with its files,
+    follows if none of them speaks after it. Agents with an `output_schema` answer with data.
 
     Attributes:
         calls: The calls that wait for the caller, as they are stored.
@@ -56,14 +58,16 @@ class RunEvents:
     ) -> None:
         self._runner = runner
         self._schemas = schemas(root)
-        self._speakers = speakers(root) - self._schemas.keys()
+        self._answering = speakers(root)
+        self._speakers = self._answering - self._schemas.keys()
+        self._helpers = helpers(root)
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
         self._speech = CheckedSpeech[_Speaker](holds=is_held)
         self._is_held = is_held
         self._speaking: set[_Speaker] = set()
         self._failed: set[_Speaker] = set()
-        self._last: AgentEvent | None = None
+        self._last: list[AgentEvent] = []
         self._has_output = False
         self._usage = [0, 0, 0]
         self.calls: list[Mapping[str, Any]] = []
@@ -80,12 +84,15 @@ class RunEvents:
         if event.error_code or event.content or event.output is not None:
             self.error_code = event.error_code or ""
         self._count(event.usage_metadata)
+        is_answer = event.author in self._answering
         if self._wants_progress:
-            yield from _thoughts(parts)
+            if is_answer:
+                yield from _thoughts(parts)
             yield from self._tool_events(event, parts)
-        yield from _files(parts)
         text = _without_questions(event, _text(parts))
         yield from self._message(event, text)
+        if is_answer:
+            yield from _files(parts)
         is_said = text and (event.output == text or event.author in self._schemas)
         if event.output is not None and not is_said:
             yield from self._output(event)
@@ -94,9 +101,12 @@ class RunEvents:
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
+        last = [] if self._has_output or self.calls else self._last
+        for each in last:
+            if isinstance(each, TextDelta):
+                yield from self._speech.accept(_LAST, each.text)
         yield from self._speech.end()
-        if self._last is not None and not self._speech and not self._has_output and not self.calls:
-            yield self._last
+        yield from (each for each in last if not isinstance(each, TextDelta))
 
     def usage(self) -> Iterator[AgentEvent]:
         """Yield the tokens of the run."""
@@ -123,21 +133,27 @@ class RunEvents:
 
     def _message(self, event: Event, text: str) -> Iterator[AgentEvent]:
         """Yield the end of a message, whose text may differ from what was streamed."""
-        if event.author in self._speakers:
-            self._speaking.discard(_speaker(event))
-            if event.error_code and not event.content:
-                self._failed.add(_speaker(event))  # what it said so far ends with the run
-            else:
-                yield from self._speech.accept(_speaker(event), text)
-        elif not text:
+        if event.author not in self._speakers:
+            yield from self._aside(event, text)
             return
-        elif schema := self._schemas.get(event.author):
-            self._last = _structured(text, schema)
-        else:
-            self._last = TextDelta(text)
-            if self._wants_progress:
-                # Its text may be a draft that another agent or function replaces.
-                yield Progress(f"finished: {event.author}", {"agent": event.author})
+        self._speaking.discard(_speaker(event))
+        if event.error_code and not event.content:
+            self._failed.add(_speaker(event))  # what it said so far ends with the run
+            return
+        if text:
+            self._last = []
+        yield from self._speech.accept(_speaker(event), text)
+
+    def _aside(self, event: Event, text: str) -> Iterator[AgentEvent]:
+        """Keep what another agent says, which may be a draft that somebody replaces."""
+        parts = (event.content and event.content.parts) or []
+        schema = self._schemas.get(event.author)
+        said = _structured(text, schema) if text and schema else text and TextDelta(text)
+        files = [] if event.author in self._answering else list(_files(parts))
+        if (said or files) and event.author not in self._helpers:
+            self._last = [*([said] if said else []), *files]
+        if text and not schema and self._wants_progress:
+            yield Progress(f"finished: {event.author}", {"agent": event.author})
 
     def _output(self, event: Event) -> Iterator[AgentEvent]:
         """Yield the output of a workflow; those of its inner nodes are not the answer."""

@@ -9,10 +9,9 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.apps.app import App
 from google.adk.planners.built_in_planner import BuiltInPlanner
 from google.adk.runners import Runner
-from google.adk.workflow import Workflow
 
 from a2a_adapters.plugin import overrides
-from a2a_adapters_google_adk.serving.targets import root_of
+from a2a_adapters_google_adk.serving.targets import below, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,10 +71,7 @@ def _has_plugins(target: Target, callbacks: Iterable[str]) -> bool:
 def _nodes(root: object) -> Iterator[object]:
     """Yield an agent or a workflow, and all below it."""
     yield root
-    below: Iterable[object] = root.sub_agents if isinstance(root, BaseAgent) else ()
-    if isinstance(root, Workflow) and root.graph is not None:
-        below = root.graph.nodes
-    for each in below:
+    for each in below(root):
         yield from _nodes(each)
 
 

@@ -131,8 +131,28 @@ def speakers(root: object) -> set[str]:
     return set()
 
 
-def _is_tool(agent: BaseAgent) -> bool:
+def helpers(root: object) -> set[str]:
+    """Return the names of the agents whose words go to the agent that calls them."""
+    is_calling = isinstance(root, LlmAgent)
+    return set().union(
+        *(_names(each) if is_calling and _is_tool(each) else helpers(each) for each in below(root))
+    )
+
+
+def _names(agent: object) -> set[str]:
+    name = agent.name if isinstance(agent, BaseAgent) else ""
+    return {name}.union(*map(_names, below(agent)))
+
+
+def _is_tool(agent: object) -> bool:
     return isinstance(agent, LlmAgent) and agent.mode == "single_turn"
+
+
+def below(root: object) -> Sequence[object]:
+    """Return the sub-agents of an agent, or the nodes of a workflow."""
+    if isinstance(root, Workflow) and root.graph is not None:
+        return root.graph.nodes
+    return root.sub_agents if isinstance(root, BaseAgent) else ()
 
 
 def schemas(root: object) -> dict[str, object]:
@@ -140,10 +160,7 @@ def schemas(root: object) -> dict[str, object]:
     found = {}
     if isinstance(root, LlmAgent) and root.output_schema is not None:
         found[root.name] = root.output_schema
-    nodes: Sequence[object] = root.sub_agents if isinstance(root, BaseAgent) else ()
-    if isinstance(root, Workflow) and root.graph is not None:
-        nodes = root.graph.nodes
-    for each in nodes:
+    for each in below(root):
         found |= schemas(each)
     return found
 
