@@ -19,6 +19,7 @@ from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import exit_loop
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import RetryConfig, Workflow
 from google.genai.types import Blob, FinishReason, Part, ThinkingConfig
 from pydantic import BaseModel
@@ -111,6 +112,13 @@ class Calls(BasePlugin):
         change(None, tool_args, None)
 
 
+class Answer(BasePlugin):
+    """Answers in place of tools."""
+
+    async def before_tool_callback(self, **_):
+        return answer_call(None, None, None)
+
+
 class StrictPlanner(BuiltInPlanner):
     """Replaces what a model has said."""
 
@@ -192,6 +200,17 @@ def writer(**options):
     return agent(calling("write", text=BOMB), "It rains.", tools=[write], **options)
 
 
+def ask_boss(text: str) -> dict[str, str]:
+    """Ask the boss."""
+    return {"status": "pending"}
+
+
+def asking(*answers, **options):
+    call = calling("ask_boss", text=BOMB)
+    tools = [LongRunningFunctionTool(ask_boss)]
+    return agent(call, "It rains.", *answers, tools=tools, **options)
+
+
 def check_draft(node_input: str) -> str:
     """Replace a draft."""
     return REFUSAL if "bomb" in node_input else node_input
@@ -230,7 +249,7 @@ def _parts(part):
 
 async def last_text(target):
     """Return the last text of a run that goes on after it."""
-    runner = InMemoryRunner(agent=target)
+    runner = InMemoryRunner(**{"app" if isinstance(target, App) else "agent": target})
     events = await runner.run_debug("hello", quiet=True)
     return [text for event in events if not event.partial and (text := text_of(event))][-1]
 
@@ -397,6 +416,29 @@ PROGRAMS = [
             ),
         )
     ],
+    *[
+        Program(
+            name=f"{name} a long-running call",
+            target=target,
+            bare=last_text,
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for name, target in (
+            ("a callback answers", lambda: asking(before_tool_callback=answer_call)),
+            ("a plugin answers", lambda: app(asking(), Answer("answer"))),
+        )
+    ],
+    Program(
+        name="a callback changes a long-running call",
+        target=lambda: asking("It rains.", before_tool_callback=change),
+        bare=nothing,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+        is_kept=True,
+        differs=["It rains.", "It rains."],
+        because="the caller gives the result",
+    ),
     Program(
         name="a plugin blocks the run",
         target=lambda: app(agent(BOMB), Block("block")),

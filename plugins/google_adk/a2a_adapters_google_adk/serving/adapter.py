@@ -27,6 +27,7 @@ from a2a_adapters_google_adk.serving.questions import (
     CREDENTIAL,
     KIND,
     AnyTurn,
+    LongCalls,
     Paused,
     question,
     refusals,
@@ -164,7 +165,9 @@ class _Run:
             user_id=self._user_id,
             session_id=self._session_id,
         )
-        self._runner = runner_of(target, self._session, refusals(paused) if paused else [])
+        self._long = LongCalls()
+        plugins = [*(refusals(paused) if paused else []), self._long]
+        self._runner = runner_of(target, self._session, plugins)
         self._has_sessions = isinstance(target, Runner)
         self._config = config
         self._request = request
@@ -175,6 +178,7 @@ class _Run:
             names=tool_names(paused) if paused else {},
             runner=self._runner,
             is_held=is_held,
+            long_calls=self._long,
         )
 
     async def events(self, message: Content | None) -> AsyncGenerator[AgentEvent]:
@@ -212,7 +216,8 @@ class _Run:
             return events
         if any(call["name"] == CREDENTIAL for call in converted.calls):
             return [*events, Rejected(_NEEDS_LOGIN)]
-        paused = Paused(self._request.task_id, session, converted.calls)
+        calls = [self._long.as_called(each) for each in converted.calls]
+        paused = Paused(self._request.task_id, session, calls)
         await self._turn.pause(paused)
         return [*events, question(paused)]
 

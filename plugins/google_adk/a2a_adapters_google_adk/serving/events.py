@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
-from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, as_call
+from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, LongCalls, as_call
 from a2a_adapters_google_adk.serving.targets import helpers, schemas, speakers
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class RunEvents:
         names: The tools whose calls go on with the run, by the id of the call.
         runner: The runner, whose callbacks may change what was streamed.
         is_held: Whether the server holds text back until it is accepted.
+        long_calls: The calls of long-running tools.
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class RunEvents:
         names: Mapping[str, str],
         runner: Runner,
         is_held: bool,
+        long_calls: LongCalls,
     ) -> None:
+        self._long = long_calls
         self._runner = runner
         self._schemas = schemas(root)
         self._answering = speakers(root)
@@ -98,6 +101,14 @@ class RunEvents:
             yield from self._output(event)
         waiting = event.long_running_tool_ids or ()
         self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]
+        self._drop_answered(event)
+
+    def _drop_answered(self, event: Event) -> None:
+        """Do not ask about calls that a callback has answered in place of the tool."""
+        unconfirmed = event.actions.requested_tool_confirmations
+        results = {each.id for each in event.get_function_responses()} - unconfirmed.keys()
+        answered = {each for each in results if each not in self._long}
+        self.calls = [each for each in self.calls if each["id"] not in answered]
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""

@@ -9,6 +9,7 @@ calls. A text answers the first call, and the others are asked again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,6 +32,8 @@ from a2a_adapters.conversing import (
 from a2a_adapters.plugin import as_json, as_text
 
 if TYPE_CHECKING:
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
 
     from a2a_adapters import Part
@@ -145,6 +148,41 @@ class _Refusals(BasePlugin):
     ) -> dict[str, Any] | None:
         said = self._said.get(tool_context.function_call_id or "")
         return {"error": said} if said else None
+
+
+class LongCalls(BasePlugin):
+    """Notes with which arguments long-running tools are called.
+
+    A callback before the tool may change the arguments of the model, or answer in its place.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="a2a_long_calls")
+        self._given: dict[str, JSON] = {}
+
+    async def before_model_callback(self, *, llm_request: LlmRequest, **_: Any) -> None:
+        """Replace the long-running tools of a request by copies that note their calls."""
+        tools = llm_request.tools_dict
+        tools.update(
+            {name: self._noting(each) for name, each in tools.items() if each.is_long_running}
+        )
+
+    def __contains__(self, call_id: str | None) -> bool:
+        """Whether the tool of a call was called."""
+        return call_id in self._given
+
+    def as_called(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a call with the arguments that its tool was given."""
+        return {**call, "args": self._given.get(call["id"], call["args"])}
+
+    def _noting(self, tool: BaseTool) -> BaseTool:
+        async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
+            self._given[tool_context.function_call_id or ""] = as_json(args)
+            return await tool.run_async(args=args, tool_context=tool_context)
+
+        noting = copy(tool)
+        noting.run_async = run_async  # type: ignore[method-assign]
+        return noting
 
 
 def _answer(call: Mapping[str, Any], reply: object) -> object:
