@@ -51,6 +51,19 @@ def guard(callback_context, llm_response):
     return replaced(llm_response)
 
 
+def need_source(callback_context, llm_response):
+    """End the run if a message has no source."""
+    if "Source:" not in text_of(llm_response):
+        raise BlockedError("There is no source.")
+
+
+def allow_two(callback_context, llm_response):
+    """Replace each message after two of them."""
+    state = callback_context.state
+    state["count"] = state.get("count", 0) + 1
+    return LlmResponse(content=model(Part(text=REFUSAL))) if state["count"] > 2 else None
+
+
 def block(callback_context, llm_response):
     """End the run."""
     if "bomb" in text_of(llm_response):
@@ -84,6 +97,18 @@ class Redaction(BasePlugin):
 
     async def on_event_callback(self, *, event, **_):
         if "bomb" in text_of(event):
+            return event.model_copy(update={"content": model(Part(text=REFUSAL))})
+        return None
+
+
+class AllowTwo(BasePlugin):
+    """Replaces each event after two of them."""
+
+    count = 0
+
+    async def on_event_callback(self, *, event, **_):
+        self.count += 1
+        if self.count > 2:
             return event.model_copy(update={"content": model(Part(text=REFUSAL))})
         return None
 
@@ -446,6 +471,29 @@ PROGRAMS = [
         state="rejected",
         blocked=BOMB,
     ),
+    *[
+        Program(name=f"{name} sees whole messages only", target=target, bare=bare)
+        for name, target in (
+            (
+                "a callback that raises",
+                lambda: agent("It rains. Source: me", after_model_callback=need_source),
+            ),
+            (
+                "a callback that counts",
+                lambda: agent("It rains in Rome today", after_model_callback=allow_two),
+            ),
+            (
+                "a callback of an agent in a workflow",
+                lambda: Workflow(
+                    name="flow",
+                    edges=[
+                        ("START", agent("It rains. Source: me", after_model_callback=need_source))
+                    ],
+                ),
+            ),
+            ("a plugin", lambda: app(agent("It rains in Rome today"), AllowTwo("limit"))),
+        )
+    ],
     Program(
         name="a callback answers in place of the model",
         target=lambda: agent(BOMB, before_model_callback=refuse),

@@ -64,6 +64,18 @@ async def test_the_streaming_mode_is_that_of_the_configuration():
     assert deltas(await ask(adapt(agent("one two"), run_config=config), "hi")) == ["one two"]
 
 
+async def test_callbacks_see_chunks_if_the_configuration_streams():
+    seen = []
+
+    def see(callback_context, llm_response):
+        seen.append(llm_response.content.parts[0].text)
+
+    helper = agent("one two", after_model_callback=see)
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    await ask(adapt(helper, run_config=config), "hi")
+    assert seen == ["one", " two", "one two"]
+
+
 async def test_structured_output_is_data_with_its_schema():
     helper = agent('{"city": "Rome", "degrees": 20}', output_schema=Weather)
     events = await ask(adapt(helper), "hi")

@@ -68,7 +68,8 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
         target: The object, or a `Factory` that makes one for every run. The card describes it.
         target_for: Chooses the object that answers a request, by default `target`; may be async.
         run_config: The framework's settings of a run. By default a run may call models 50 times
-            and has 4 threads for its tools. Tokens are streamed unless `streaming_mode` is set.
+            and has 4 threads for its tools. Tokens are streamed, unless `streaming_mode` is set or
+            callbacks may change them.
         limits: Bounds the in-memory conversations of a server without durable storage.
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
@@ -95,10 +96,10 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
         config = run_config or RunConfig(
             max_llm_calls=50, tool_thread_pool_config=ToolThreadPoolConfig()
         )
-        if "streaming_mode" not in config.model_fields_set:
-            config = config.model_copy(update={"streaming_mode": StreamingMode.SSE})
         self._config = config
-        self.holds_text = config.streaming_mode is StreamingMode.SSE and is_guarded(example)
+        self._chooses_mode = "streaming_mode" not in config.model_fields_set
+        may_stream = self._chooses_mode or config.streaming_mode is StreamingMode.SSE
+        self.holds_text = may_stream and is_guarded(example)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its name, its description, its tools and its sub-agents."""
@@ -115,7 +116,7 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
     async def run(self, request: AgentRequest, turn: AnyTurn, prompt: Content | None) -> Events:
         """Run the agent; keep its session, or ask about the calls that wait."""
         target = await self._target_for(request)
-        run = _Run(target, self._config, request, turn, is_held=self.holds_text)
+        run = _Run(target, self._config_of(target), request, turn, is_held=self.holds_text)
         try:
             async with aclosing(run.events(prompt)) as events:
                 async for event in events:
@@ -133,6 +134,14 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
             yield event
         for event in await run.ending():
             yield event
+
+    def _config_of(self, target: Target) -> RunConfig:
+        """Return the settings of a run."""
+        if not self._chooses_mode:
+            return self._config
+        # In streams, callbacks would be called for each chunk, too.
+        mode = StreamingMode.NONE if is_guarded(target) else StreamingMode.SSE
+        return self._config.model_copy(update={"streaming_mode": mode})
 
 
 class _Run:
