@@ -15,7 +15,9 @@ from agent_framework import (
     ChatResponse,
     Content,
     ContextProvider,
+    FunctionInvocationContext,
     Message,
+    MiddlewareBundle,
     MiddlewareFailure,
     MiddlewareTermination,
     WorkflowBuilder,
@@ -114,6 +116,19 @@ async def watch(context, call_next):
 async def withhold(context, call_next):
     await call_next()
     context.result = "withheld"
+
+
+async def withhold_by_type(context: FunctionInvocationContext, call_next):
+    await call_next()
+    context.result = "withheld"
+
+
+class Withholding:
+    """Middleware of a class without a base class."""
+
+    async def __call__(self, context: FunctionInvocationContext, call_next):
+        await call_next()
+        context.result = "withheld"
 
 
 @function_middleware
@@ -267,6 +282,12 @@ def searching(by, query="bombs"):
     return agent(calling("search", query=query), "fine", tools=[search], middleware=[by])
 
 
+def searching_client(by):
+    client = script(calling("search", query="bombs"), "fine")
+    client.function_middleware = [by]
+    return made(client, tools=[search])
+
+
 def workflow(make=None, **options):
     """Return a function that makes a workflow of one agent."""
 
@@ -416,11 +437,27 @@ PROGRAMS = [
         bare=run,
         blocked=BOMB,
     ),
+    *[
+        Program(
+            name=f"{name} replaces the result of a tool",
+            target=target,
+            bare=run,
+            blocked="a book about",
+        )
+        for name, target in (
+            ("middleware", lambda: searching(withhold)),
+            ("middleware known by its type", lambda: searching(withhold_by_type)),
+            ("callable middleware", lambda: searching(Withholding())),
+            ("a bundle of middleware", lambda: searching(MiddlewareBundle([withhold_by_type]))),
+            ("middleware of the client", lambda: searching_client(withhold_by_type)),
+        )
+    ],
     Program(
-        name="middleware replaces the result of a tool",
-        target=lambda: searching(withhold),
+        name="a bundle of middleware replaces",
+        target=lambda: guarded(by=MiddlewareBundle([withhold_by_type, replace])),
         bare=run,
-        blocked="a book about",
+        blocked=BOMB,
+        is_kept=True,
     ),
     Program(
         name="middleware replaces the arguments of a tool of a member",
@@ -502,13 +539,15 @@ async def both(*parts):
     return list(parts)
 
 
+@pytest.mark.filterwarnings("ignore:.*MiddlewareBundle is experimental")
 @in_each_way
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
 
 
-async def test_text_is_streamed_with_middleware_for_tools_only():
-    adapter = adapt(made(Fake(lambda _: "one two"), middleware=[watch]))
+@pytest.mark.parametrize("middleware", [watch, withhold_by_type, Withholding()])
+async def test_text_is_streamed_with_middleware_for_tools_only(middleware):
+    adapter = adapt(made(Fake(lambda _: "one two"), middleware=[middleware]))
     assert not adapter.holds_text
     assert deltas(await ask(adapter, "hi")) == ["one", " two"]

@@ -11,10 +11,9 @@ from agent_framework import (
     BaseChatClient,
     ContextProvider,
     Executor,
-    FunctionMiddleware,
-    MiddlewareType,
     Workflow,
 )
+from agent_framework._middleware import MiddlewareDict, categorize_middleware
 
 from a2a_adapters.plugin import overrides
 
@@ -32,9 +31,9 @@ def changes_answers(agent: Any) -> bool:
     if isinstance(inner := getattr(agent, "workflow", None), Workflow):
         return changes_outputs(inner)
     client = getattr(agent, "client", None)
-    given = [*(getattr(agent, "middleware", None) or ()), *getattr(client, "chat_middleware", ())]
+    given = _by_kind(agent, client, "chat_middleware")
     return (
-        not all(map(_is_for_tools, given))
+        bool(given["agent"] or given["chat"])
         or any(map(_judges, _providers(agent)))
         or _wraps(agent, "run")
         or (_holds_another(agent, "run") and not isinstance(agent, Executor))
@@ -53,11 +52,8 @@ def changes_calls(agent: Any) -> bool:
     """Whether middleware of an agent, or of its client, may change tool calls and their results."""
     if isinstance(inner := getattr(agent, "workflow", None), Workflow):
         return changes_calls_in(inner)
-    given = [
-        *(getattr(agent, "middleware", None) or ()),
-        *getattr(getattr(agent, "client", None), "function_middleware", ()),
-    ]
-    return any(map(_is_for_tools, given)) or adds_middleware(agent)
+    given = _by_kind(agent, getattr(agent, "client", None), "function_middleware")
+    return bool(given["function"]) or adds_middleware(agent)
 
 
 def adds_middleware(agent: Any) -> bool:
@@ -68,6 +64,13 @@ def adds_middleware(agent: Any) -> bool:
 def changes_calls_in(workflow: Workflow) -> bool:
     """Whether middleware of an agent in a workflow may."""
     return any(map(changes_calls, _agents(workflow)))
+
+
+def _by_kind(agent: object, client: object, of_client: str) -> MiddlewareDict:
+    """Return the middleware of an agent, and some of its client, as the framework sorts it."""
+    return categorize_middleware(
+        getattr(agent, "middleware", None), getattr(client, of_client, None)
+    )
 
 
 def _agents(workflow: Workflow) -> Iterator[Any]:
@@ -144,8 +147,3 @@ def _members(value: object) -> Iterable[object]:
 
 def _is_of_framework(kind: type | Callable[..., Any]) -> bool:
     return kind.__module__.startswith("agent_framework")
-
-
-def _is_for_tools(middleware: object) -> bool:
-    kind = getattr(middleware, "_middleware_type", None)  # of decorated functions
-    return isinstance(middleware, FunctionMiddleware) or kind == MiddlewareType.FUNCTION
