@@ -84,6 +84,27 @@ def delegate(messages):
     return "It rains."
 
 
+def refused_scout(messages):
+    """Ask a subagent whose first answer a hook refuses."""
+    if "Do not talk" in str(messages):
+        return "It rains."
+    answer = delegate(messages)
+    return [THOUGHT, BOMB] if answer == "It rains." else answer
+
+
+def scouted(answer, event=None, hook=None):
+    """Return an agent with a subagent, and a hook."""
+    return made(
+        support.Fake(answer),
+        agents={"scout": AgentDefinition(description="Looks.", prompt="Look.")},
+        hooks={event: [HookMatcher(hooks=[hook])]} if event else None,
+        env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"},  # the agent waits for the subagent
+    )
+
+
+THOUGHT = {"type": "thinking", "thinking": "pondering"}
+
+
 PROGRAMS = [
     Program(
         name="a hook has the agent answer again",
@@ -147,7 +168,7 @@ PROGRAMS = [
     ),
     Program(
         name="reasoning",
-        target=lambda: agent([{"type": "thinking", "thinking": "pondering"}, "It rains."]),
+        target=lambda: agent([THOUGHT, "It rains."]),
         bare=bare,
         blocked="pondering",
         is_kept=True,
@@ -156,11 +177,36 @@ PROGRAMS = [
     Program(name="nothing", target=lambda: made(support.Fake(lambda _: " ")), bare=bare),
     Program(
         name="a subagent",
-        target=lambda: made(
-            support.Fake(delegate),
-            agents={"scout": AgentDefinition(description="Looks.", prompt="Look.")},
-        ),
+        target=lambda: scouted(delegate),
         bare=bare,
+    ),
+    Program(
+        name="a hook refuses an answer with thoughts",
+        target=lambda: hooked([THOUGHT, BOMB], REFUSAL),
+        bare=bare,
+        blocked=f"pondering {BOMB}",
+        is_kept=True,
+    ),
+    Program(
+        name="a hook blocks an answer with thoughts",
+        target=lambda: hooked([THOUGHT, BOMB], hook=block),
+        bare=nothing,
+        state="rejected",
+        blocked=f"pondering {BOMB}",
+    ),
+    Program(
+        name="a hook has a subagent answer again",
+        target=lambda: scouted(refused_scout, "SubagentStop", refuse),
+        bare=bare,
+        blocked=f"pondering {BOMB}",
+        is_kept=True,
+    ),
+    Program(
+        name="a hook blocks the answer of a subagent",
+        target=lambda: scouted(refused_scout, "SubagentStop", block),
+        bare=nothing,
+        state="rejected",
+        blocked=f"pondering {BOMB}",
     ),
 ]
 

@@ -16,7 +16,7 @@ from a2a_adapters.plugin import (
     per_request,
 )
 from a2a_adapters_claude_agent.serving import options as options_of
-from a2a_adapters_claude_agent.serving.events import RunEvents
+from a2a_adapters_claude_agent.serving.events import CHECKING, RunEvents
 from a2a_adapters_claude_agent.serving.failures import check
 from a2a_adapters_claude_agent.serving.input import as_prompt
 from a2a_adapters_claude_agent.serving.questions import (
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from a2a_adapters import Limits, OutboundPolicy
 
 _INPUT = ("text/plain", "application/json", "application/pdf", "image/*", "text/*")
-
-_CHECKING = "Stop"
-"""The hook that may refuse a finished answer."""
 
 
 class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, Any]]]):
@@ -89,7 +86,7 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         self._asks = ask
         self._expands = expand_prompts
         self._places = Places(processes)
-        self.holds_text = _CHECKING in (self._example.hooks or {})
+        self.holds_text = CHECKING in (self._example.hooks or {})
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its subagents."""
@@ -121,7 +118,7 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         while True:
             run = self._process(options, turn, prompt or [], paused)
             paused = None
-            streams = self.holds_text or _CHECKING not in (options.hooks or {})
+            streams = self.holds_text or CHECKING not in (options.hooks or {})
             events = RunEvents(
                 options, folder, wants_progress=request.wants_progress, streams=streams
             )

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _CHANGING = ("PreToolUse", "PermissionRequest")
 """Hooks that may change or refuse the arguments of a tool."""
+CHECKING = "Stop"
+"""The hook that may refuse a finished answer."""
+_CHECKING_SUBAGENTS = "SubagentStop"
 _OUTPUT_TOOL = "StructuredOutput"
 
 
@@ -55,7 +58,8 @@ class RunEvents:
         self.result: ResultMessage | None = None
         self.fault = ""
         self._schema = (options.output_format or {}).get("schema")
-        self._hides = bool(options.can_use_tool or {*_CHANGING} & {*(options.hooks or ())})
+        self._hooks = {*(options.hooks or ())}
+        self._hides = bool(options.can_use_tool or {*_CHANGING} & self._hooks)
         self._folder = folder
         self._wants_progress = wants_progress
         self._streams = streams and not options.output_format
@@ -79,6 +83,7 @@ class RunEvents:
             case TaskStartedMessage(description=text) if self._wants_progress:
                 yield self._progress(text, "subagent", id=message.task_id, status="started")
             case TaskNotificationMessage(summary=text) if self._wants_progress:
+                text = text if self._shows(is_main=False) else message.status
                 yield self._progress(text, "subagent", id=message.task_id, status=message.status)
             case ResultMessage():
                 self.result = message
@@ -104,9 +109,9 @@ class RunEvents:
 
     def _said(self, block: object, *, is_main: bool) -> Iterator[AgentEvent]:
         match block:
-            case ThinkingBlock(thinking=text) if text and self._wants_progress:
+            case ThinkingBlock(thinking=text) if text and self._shows(is_main=is_main):
                 yield self._progress(text, "thought")
-            case TextBlock(text=text) if not is_main and self._wants_progress:
+            case TextBlock(text=text) if not is_main and self._shows(is_main=False):
                 yield self._progress(text, "text")
             case ToolUseBlock(id=call_id, name=name, input=given) if name != _OUTPUT_TOOL:
                 if is_main:
@@ -117,6 +122,11 @@ class RunEvents:
                 if self._wants_progress:
                     arguments = None if self._hides else relative(given, self._folder)
                     yield from self._calls.started(call_id, name, arguments)
+
+    def _shows(self, *, is_main: bool) -> bool:
+        """Whether to report what the agent thinks, or what a subagent thinks and says."""
+        checking = CHECKING if is_main else _CHECKING_SUBAGENTS
+        return self._wants_progress and checking not in self._hooks
 
     def _returned(self, block: ToolResultBlock) -> Iterator[AgentEvent]:
         content = block.content
