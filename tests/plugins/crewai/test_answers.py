@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from crewai import Agent, Crew, Task
+from a2a_adapters_crewai import adapt
+from crewai import Agent, BaseLLM, Crew, Process, Task
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
 from crewai.tools import BaseTool
@@ -113,6 +116,62 @@ class CheckedModel(Scripted):
         return REFUSAL if BLOCKED in text else text
 
 
+class ModelAround(BaseLLM):
+    """Replaces a blocked text of another model, as custom models of CrewAI's documentation do."""
+
+    inner: Any = None
+
+    def call(self, *args, **kwargs):
+        return self._checked(self._model().call(*args, **kwargs))
+
+    async def acall(self, *args, **kwargs):
+        return self._checked(await self._model().acall(*args, **kwargs))
+
+    def supports_function_calling(self):
+        return False
+
+    def _model(self):
+        return self.inner
+
+    def _checked(self, text):
+        return text.replace(BLOCKED, REFUSAL)
+
+
+class ModelAroundSeveral(ModelAround):
+    """Replaces what the first of several models says."""
+
+    def _model(self):
+        return self.inner["models"]
+
+
+class ModelFarAround(ModelAround):
+    """Replaces what a model of another object says."""
+
+    def _model(self):
+        return self.inner.model
+
+
+def around(text=BLOCKED):
+    return ModelAround(model="around", inner=Scripted(text, stream=True))
+
+
+def around_mapping():
+    models = {"models": Scripted(BLOCKED, stream=True)}
+    return ModelAroundSeveral(model="around", inner=models)
+
+
+def far_around():
+    deps = SimpleNamespace(model=Scripted(BLOCKED, stream=True))
+    return ModelFarAround(model="around", inner=deps)
+
+
+def managed(model):
+    """Return a crew with a manager."""
+    worker = agent(Scripted("x"))
+    only = Task(description="{topic}", expected_output="text", agent=worker)
+    return Crew(agents=[worker], tasks=[only], process=Process.hierarchical, manager_llm=model)
+
+
 class CheckedAgent(Agent):
     """Replaces blocked texts of tasks, and of runs outside of crews."""
 
@@ -165,6 +224,18 @@ class ByCheckedAgent(Flow):
     @start()
     def write(self):
         return checked_agent().kickoff("x").raw
+
+
+class ByModelAround(Flow):
+    @start()
+    def write(self):
+        return agent(around()).kickoff("x").raw
+
+
+class ByModelFarAround(Flow):
+    @start()
+    def write(self):
+        return of_one(agent(far_around())).kickoff(inputs={"topic": "x"}).raw
 
 
 def checked_agent():
@@ -401,6 +472,24 @@ PROGRAMS = [
     program("a decorator that changes a text", lambda: Decorated, **REPLACED),
     program("a class of models", lambda: crew(BLOCKED, model=CheckedModel), **REPLACED),
     program("a class of models in a flow", lambda: ByCheckedModel, **REPLACED),
+    program("a model around another", lambda: of_one(agent(around())), **REPLACED),
+    program("a model around several", lambda: of_one(agent(around_mapping())), **REPLACED),
+    program("a model around a distant one", lambda: of_one(agent(far_around())), **REPLACED),
+    program("an agent of a model around another", lambda: agent(around()), **REPLACED),
+    program("an agent of a model around a distant one", lambda: agent(far_around()), **REPLACED),
+    program(
+        "a manager of a model around another",
+        lambda: managed(around(f"Thought: x\nFinal Answer: {BLOCKED}")),
+        **REPLACED,
+    ),
+    program("a model around another in a flow", lambda: ByModelAround, **REPLACED),
+    program("a model around a distant one in a flow", lambda: ByModelFarAround, **REPLACED),
+    program(
+        "tokens of a model around another",
+        lambda: adapt(lambda: of_one(agent(around())), tokens=True),
+        bare=lambda _: kickoff(of_one(agent(around()))),
+        **REPLACED,
+    ),
     program("a class of crews in a flow", lambda: ByCheckedCrew, **REPLACED),
     program("a class like a crew in a flow", lambda: ByDesk, **REPLACED),
     program("an async class like a crew in a flow", lambda: ByAsyncDesk, **REPLACED),

@@ -7,6 +7,8 @@ agent. Guardrails and callbacks belong to a task, an agent or a crew.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from crewai import Agent, Crew, Task
@@ -19,7 +21,7 @@ from a2a_adapters import BlockedError
 from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _AFTER_STEPS = (
     InterceptionPoint.POST_STEP,
@@ -71,8 +73,8 @@ def _has_hooks(point: InterceptionPoint) -> bool:
 def is_guarded(part: object) -> bool:
     """Whether something may change, or refuse, the answer of a crew, a task, an agent or a model.
 
-    That is a guardrail, a callback, or a class of your own that wraps a call of its base class. Of
-    a crew, only its last task and its manager count.
+    That is a guardrail, a callback, or a class of your own that wraps a call of its base class, or
+    a model of such a class around another one. Of a crew, only its last task and its manager count.
     """
     match part:
         case Crew():
@@ -104,7 +106,23 @@ def _may_change(agent: BaseAgent | None) -> bool:
 def _wraps_calls(part: object) -> bool:
     """Whether a class of your own overrides a call of a class that does the whole work."""
     interfaces = (BaseAgent, BaseLLM)
-    return any(overrides(part, name, "crewai.", interfaces=interfaces) for name in _CALLS)
+    return _holds_model(part) or any(
+        overrides(part, name, "crewai.", interfaces=interfaces) for name in _CALLS
+    )
+
+
+def _holds_model(part: object) -> bool:
+    """Whether a model of a class of your own has another one inside, which it may check."""
+    if not isinstance(part, BaseLLM) or type(part).__module__.startswith("crewai."):
+        return False
+    values = chain(vars(part).values(), (part.__pydantic_private__ or {}).values())
+    return any(isinstance(each, BaseLLM) for each in chain.from_iterable(map(_members, values)))
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else (value,)
 
 
 def as_blocked(error: BaseException) -> BlockedError | None:

@@ -64,12 +64,21 @@ _FENCE = " \t\r\n`"
 
 @dataclass(slots=True)
 class _Speaker:
-    """The source of the answer: a task's agent, an agent outside of crews, or a model."""
+    """The source of the answer: a task's agent, an agent outside of crews, or a model.
+
+    The text of another model than the agent's is not the answer: the agent's may have called it,
+    and check it.
+    """
 
     task_id: str | None = None
     agent_id: str | None = None
     is_model: bool = False
     has_tools: bool = False
+    model: object = None
+
+    def owns(self, model: object) -> bool:
+        """Whether the speaker says what a model writes."""
+        return self.model is None or self.model is model
 
     def emits(self, event: Any) -> bool:
         """Whether an event of a model belongs to the speaker."""
@@ -138,9 +147,9 @@ class AnswerStream:
             case LLMGuardrailCompletedEvent(success=False) if speaker.emits(event):
                 yield from self._withdraw()
             case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
-                speaker.has_tools = bool(event.tools)
+                speaker.has_tools, speaker.model = bool(event.tools), event.agent.llm
             case LiteAgentExecutionStartedEvent() if str(source.id) == speaker.agent_id:
-                speaker.has_tools = bool(event.tools)
+                speaker.has_tools, speaker.model = bool(event.tools), source.llm
 
     def finish(self, output: Output | None) -> Iterator[AgentEvent]:
         """Yield the answer; only what differs from its stream is sent."""
@@ -163,7 +172,8 @@ class AnswerStream:
         if self._is_complete or _is_summary(event):
             return
         yield from self._withdraw()
-        self._is_streaming = self._is_held or not (has_text_hooks() or is_guarded(model))
+        is_safe = speaker.owns(model) and not (has_text_hooks() or is_guarded(model))
+        self._is_streaming = self._is_held or is_safe
         self._is_verbatim = speaker.is_model or bool(event.tools)
         self._text, self._is_answer, self._is_marked = "", False, False
         self._reasoning = ReasoningFilter()
