@@ -99,6 +99,14 @@ class Look(BaseTool):
         return "seen"
 
 
+class Leak(BaseTool):
+    name: str = "leak"
+    description: str = "Leak."
+
+    def _run(self) -> str:
+        return BLOCKED
+
+
 class Fading(Scripted):
     """Fails at the end of its first call."""
 
@@ -236,6 +244,12 @@ class ByModelFarAround(Flow):
     @start()
     def write(self):
         return of_one(agent(far_around())).kickoff(inputs={"topic": "x"}).raw
+
+
+def leaking(callbacks=(), **fields):
+    """Return a crew whose answer is the blocked result of a tool."""
+    tools = [Leak(result_as_answer=True)]
+    return crew(tool_call("leak", "{}"), LONG, tools=tools, callbacks=callbacks, **fields)
 
 
 def checked_agent():
@@ -488,6 +502,21 @@ PROGRAMS = [
         "tokens of a model around another",
         lambda: adapt(lambda: of_one(agent(around())), tokens=True),
         bare=lambda _: kickoff(of_one(agent(around()))),
+        **REPLACED,
+    ),
+    program(
+        "a guardrail that rewrites the result of a tool",
+        lambda: leaking(guardrail=rewrite),
+        **REPLACED,
+    ),
+    program("a callback of a task and a tool", lambda: leaking(callback=redact), **REPLACED),
+    program("a callback of a crew and a tool", lambda: leaking([redact]), **REPLACED),
+    program("a hook after steps and a tool", hooked(STEP, replace_output, leaking), **REPLACED),
+    program(
+        "a guardrail of an agent and a tool",
+        lambda: speaker(
+            tool_call("leak", "{}"), LONG, tools=[Leak(result_as_answer=True)], guardrail=guard
+        ),
         **REPLACED,
     ),
     program("a class of crews in a flow", lambda: ByCheckedCrew, **REPLACED),

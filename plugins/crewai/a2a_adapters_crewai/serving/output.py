@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -30,6 +30,7 @@ from crewai.events.types.tool_usage_events import (
 from crewai.flow.human_feedback import HumanFeedbackResult
 from crewai.lite_agent_output import LiteAgentOutput
 from crewai.types.usage_metrics import UsageMetrics
+from crewai.utilities.string_utils import sanitize_tool_name
 
 from a2a_adapters import (
     AgentEvent,
@@ -102,12 +103,15 @@ class RunEvents:
         self._on_task = on_task
         self._usage_before = TokenUsage.of(request.resume_metadata)
         self._usages: list[Mapping[str, Any]] = []
+        self._answering_tools: set[str] = set()
 
     def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of crewai."""
         if isinstance(event, LLMCallCompletedEvent) and event.usage:
             self._usages.append(event.usage)
         yield from self.answer.take(source, event)
+        if isinstance(event, AgentExecutionStartedEvent | LiteAgentExecutionStartedEvent):
+            self._answering_tools |= _answering(event.tools)
         if self._wants_progress:
             self._tokens = self._tokens and not _is_checked(source, event)
             yield from self._progress(source, event)
@@ -155,12 +159,19 @@ class RunEvents:
                 arguments = None if has_argument_hooks() else tool_arguments(event.tool_args)
                 yield ToolCall(event.event_id, event.tool_name, arguments)
             case ToolUsageFinishedEvent(started_event_id=call_id):
-                result = None if has_result_hooks() else as_json(event.output)
+                # Guardrails and callbacks check a result that is the answer later.
+                is_answer = sanitize_tool_name(event.tool_name) in self._answering_tools
+                result = None if has_result_hooks() or is_answer else as_json(event.output)
                 yield ToolResult(call_id or "", event.tool_name, result)
             case ToolUsageErrorEvent(started_event_id=call_id):  # its text may be confidential
                 yield ToolResult(call_id or "", event.tool_name, is_error=True)
             case LLMStreamChunkEvent() if self._tokens and event.chunk:
                 yield Progress(event.chunk, {"token": event.chunk, "agent": event.agent_role})
+
+
+def _answering(tools: Sequence[Any] | None) -> set[str]:
+    """Return the names of the tools whose result is the answer of an agent."""
+    return {sanitize_tool_name(each.name) for each in tools or () if each.result_as_answer}
 
 
 def _is_checked(source: object, event: object) -> bool:
