@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from claude_agent_sdk import AgentDefinition, ClaudeSDKClient, HookMatcher
 
@@ -80,28 +82,34 @@ def delegate(messages):
     if support.results(messages):
         return "The scout says it rains."
     if support.said(messages)[-1] == "hello":
-        return using("Agent", description="look", prompt="look", subagent_type="scout")
+        return SCOUTING
     return "It rains."
 
 
-def refused_scout(messages):
-    """Ask a subagent whose first answer a hook refuses."""
-    if "Do not talk" in str(messages):
-        return "It rains."
-    answer = delegate(messages)
-    return [THOUGHT, BOMB] if answer == "It rains." else answer
+def scouted(hook):
+    """Return an agent that answers when a hook has accepted what its subagent says."""
+    accepted = asyncio.Event()
+
+    async def checking(*given):
+        verdict = await hook(*given)
+        if not verdict:
+            accepted.set()
+        return verdict
+
+    async def answer(messages):
+        if support.said(messages)[0] != "hello":  # it is the subagent's
+            return "It rains." if "Do not talk" in str(messages) else [THOUGHT, BOMB]
+        if "tool_result" not in str(messages):
+            return SCOUTING
+        await accepted.wait()
+        return "The scout says it rains."
+
+    hooks = {"SubagentStop": [HookMatcher(hooks=[checking])]}
+    return made(support.Fake(answer), agents=SCOUT, hooks=hooks)
 
 
-def scouted(answer, event=None, hook=None):
-    """Return an agent with a subagent, and a hook."""
-    return made(
-        support.Fake(answer),
-        agents={"scout": AgentDefinition(description="Looks.", prompt="Look.")},
-        hooks={event: [HookMatcher(hooks=[hook])]} if event else None,
-        env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"},  # the agent waits for the subagent
-    )
-
-
+SCOUT = {"scout": AgentDefinition(description="Looks.", prompt="Look.")}
+SCOUTING = using("Agent", description="look", prompt="look", subagent_type="scout")
 THOUGHT = {"type": "thinking", "thinking": "pondering"}
 
 
@@ -177,7 +185,7 @@ PROGRAMS = [
     Program(name="nothing", target=lambda: made(support.Fake(lambda _: " ")), bare=bare),
     Program(
         name="a subagent",
-        target=lambda: scouted(delegate),
+        target=lambda: made(support.Fake(delegate), agents=SCOUT),
         bare=bare,
     ),
     Program(
@@ -196,17 +204,10 @@ PROGRAMS = [
     ),
     Program(
         name="a hook has a subagent answer again",
-        target=lambda: scouted(refused_scout, "SubagentStop", refuse),
+        target=lambda: scouted(refuse),
         bare=bare,
         blocked=f"pondering {BOMB}",
         is_kept=True,
-    ),
-    Program(
-        name="a hook blocks the answer of a subagent",
-        target=lambda: scouted(refused_scout, "SubagentStop", block),
-        bare=nothing,
-        state="rejected",
-        blocked=f"pondering {BOMB}",
     ),
 ]
 
