@@ -348,6 +348,9 @@ class ToolContract(_Served, ABC):
     secret = "hunter2"
     """The text in the exception of the failing tool."""
 
+    prefix = ""
+    """What the framework puts before the names of tools."""
+
     @abstractmethod
     def using_tools(self) -> object:
         """Return a target that calls the tools `look` and `breaks`, and then answers.
@@ -364,7 +367,9 @@ class ToolContract(_Served, ABC):
 
     async def test_every_tool_call_gets_its_result(self) -> None:
         results, events = await self._results(self.using_tools())
-        assert {result["name"] for result in results if result["is_error"]} == {"breaks"}
+        assert {result["name"] for result in results if result["is_error"]} == {
+            f"{self.prefix}breaks"
+        }
         assert not [item for item in results if item["is_error"] and item["result"] is not None]
         assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
 
@@ -372,7 +377,7 @@ class ToolContract(_Served, ABC):
         if (target := self.ended_by_a_tool()) is None:
             return
         results, events = await self._results(target)
-        [broken] = [result for result in results if result["name"] == "breaks"]
+        [broken] = [result for result in results if result["name"] == f"{self.prefix}breaks"]
         assert (broken["is_error"], broken["result"]) == (True, None)
         assert self.secret not in str(events)
         assert events[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
@@ -392,7 +397,8 @@ class ToolContract(_Served, ABC):
         ]
         calls = [item for item in news if item["type"] == "tool_call"]
         results = [item for item in news if item["type"] == "tool_result"]
-        assert {"look", "breaks"} <= {call["name"] for call in calls}
+        names = {f"{self.prefix}look", f"{self.prefix}breaks"}
+        assert names <= {call["name"] for call in calls}
         pairs = [sorted((item["id"], item["name"]) for item in kind) for kind in (calls, results)]
         assert pairs[0] == pairs[1], "one result for each call, of the same id and name"
         assert self.secret not in str(results)

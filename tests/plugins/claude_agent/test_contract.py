@@ -48,6 +48,7 @@ class TestAskingOnSqlite(OnSqlite, Asking):
 
 class TestWithTools(contracts.Tools):
     support = support
+    prefix = "mcp__local__"
 
     async def test_blocking_tools_run_at_every_start(self):
         pytest.skip("tools of the SDK are async")
