@@ -60,11 +60,7 @@ async def test_rate_limits_apply_across_processes(monkeypatch):
     @asynccontextmanager
     async def process():
         app = build_app(lambda text: text, options=options)
-        async with (
-            app.router.lifespan_context(app),
-            running(app) as url,
-            httpx.AsyncClient(base_url=url, timeout=60) as http,
-        ):
+        async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             yield http, app.state.agents.protection.rates
 
     async def passed(http, user, count):
