@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.unknown_fields import UnknownFieldSet
+from google.protobuf.wrappers_pb2 import Int64Value
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -49,8 +50,9 @@ def drafted(message: Message) -> int | None:
 def set_drafted(message: Message, value: int) -> None:
     """Set the drafted field of a message."""
     number = _NUMBERS[message.DESCRIPTOR.name]
+    encoded = Int64Value(value=value).SerializeToString()[1:] or b"\0"  # without its own number
     message.DiscardUnknownFields()
-    message.MergeFromString(bytes([number << 3 | _VARINT]) + _varint(value % (1 << 64)))
+    message.MergeFromString(bytes([number << 3 | _VARINT]) + encoded)
 
 
 def numbered(message: M, generation: int) -> M:
@@ -59,12 +61,3 @@ def numbered(message: M, generation: int) -> M:
     copy.CopyFrom(message)
     set_drafted(copy, generation)
     return copy
-
-
-def _varint(number: int) -> bytes:
-    septets = bytearray()
-    while number > 0x7F:
-        septets.append(number & 0x7F | 0x80)
-        number >>= 7
-    septets.append(number)
-    return bytes(septets)
