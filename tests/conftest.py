@@ -171,8 +171,8 @@ def old_python(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def loggers():
-    """The root logger and those of the package and its plugins."""
-    names = ("a2a_adapters", *installed_plugins().packages())
+    """The root logger, and those of the package, its plugins and its server."""
+    names = ("a2a_adapters", "uvicorn", "uvicorn.error", *installed_plugins().packages())
     return [logging.getLogger(), *map(logging.getLogger, names)]
 
 
