@@ -108,7 +108,8 @@ TARGETS_NOTE = """\
 "x SDK" is the ratio to a2a-sdk's `DefaultRequestHandler`, with its own database store where noted;
 "x bare" is the ratio to bare Starlette, "x fasta2a" to fasta2a, which does not wait for the task.
 Bindings are compared per second of the server's CPU time. "Added" is the time beyond that of the
-framework or the other server alone.
+framework or the other server alone. [How it works](how-it-works.md#cpu-time-of-a-token) says where
+the time of a token, a message and a start goes.
 """
 
 
