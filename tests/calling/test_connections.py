@@ -15,6 +15,7 @@ from a2a_adapters import (
     RemoteTimeoutError,
     build_app,
 )
+from a2a_adapters.calling import exchange
 from a2a_adapters.testing import running
 from tests.support.servers.sdk import Scripted, sdk_app, text
 
@@ -32,7 +33,7 @@ def counting(app, ports):
 
 async def test_calls_one_after_the_other_share_a_connection(monkeypatch):
     # A server that is slow to end a stream loses its connection.
-    monkeypatch.setattr("a2a_adapters.calling.exchange._END_SECONDS", 60)  # private: no option
+    monkeypatch.setattr(exchange, "_END_SECONDS", 60)  # private: no option
 
     async def script(context, task):
         await task.add_artifact(text("pong"))
