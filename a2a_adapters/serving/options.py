@@ -40,7 +40,6 @@ TrustTraces: TypeAlias = Literal["authenticated", "all", "none"]
 Preview: TypeAlias = Literal["1.1"]
 """A version of A2A that is not released yet."""
 
-
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 _PATH = re.compile(r"(/[\w.~!$&'()*+,;=:@-]+)+", re.ASCII)
 

@@ -118,7 +118,7 @@ class RunEvents:
     @property
     def _is_refused(self) -> bool:
         """Whether the agent asks for another response in place of the last one."""
-        return refuses(*[None, None, *self.messages][-2:])
+        return refuses(*[None, None, *self.messages[-2:]][-2:])
 
     def take(self, event: AgentStreamEvent | AgentRunResultEvent[Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
