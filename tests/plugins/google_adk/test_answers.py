@@ -9,6 +9,7 @@ import pytest
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
+from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_response import LlmResponse
@@ -21,12 +22,19 @@ from google.adk.tools import exit_loop
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import RetryConfig, Workflow
-from google.genai.types import Blob, FinishReason, Part, ThinkingConfig
+from google.genai.types import (
+    Blob,
+    Content,
+    FinishReason,
+    FunctionResponse,
+    Part,
+    ThinkingConfig,
+)
 from pydantic import BaseModel
 
 from a2a_adapters import BlockedError, Data, File, TargetError, Text
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.google_adk.support import adapt, agent, calling, composed, model, script
+from tests.plugins.google_adk.support import adapt, agent, book, calling, composed, model, script
 from tests.support.answers import Program, check, in_each_way
 
 BOMB = AnswerContract.blocked
@@ -279,6 +287,28 @@ async def last_text(target):
     return [text for event in events if not event.partial and (text := text_of(event))][-1]
 
 
+async def approved(target):
+    """Return what agents say after each call was approved by a message, in the order of names."""
+    runner = InMemoryRunner(agent=target)
+    events = await runner.run_debug("hello", quiet=True)
+    asked = {
+        event.author: call
+        for event in events
+        for call in event.get_function_calls()
+        if call.name == "adk_request_confirmation"
+    }
+    said = []
+    for _, call in sorted(asked.items()):
+        reply = FunctionResponse(id=call.id, name=call.name, response={"confirmed": True})
+        run = runner.run_async(
+            user_id="debug_user_id",
+            session_id="debug_session_id",
+            new_message=Content(role="user", parts=[Part(function_response=reply)]),
+        )
+        said += [text async for event in run if (text := text_of(event))]
+    return "\n\n".join(said)
+
+
 async def data(target):
     """Return the data that a structured answer is."""
     [text] = await bare(target)
@@ -354,6 +384,11 @@ DRAFT = f"{BOMB} pondering Ym9tYnBpeGVscw=="
 def drawing(**options):
     """Return an agent that thinks, says and draws what is forbidden."""
     return agent([THOUGHT, BOMB, IMAGE], **options)
+
+
+def desk(city):
+    """Return an agent that books a trip after a confirmation."""
+    return agent(calling("book", city, city=city), f"{city} done.", name=city, tools=[book([])])
 
 
 def flow(node_input: str) -> str:
@@ -638,6 +673,22 @@ PROGRAMS = [
         differs="Let me see.\n\nIt rains.",
         because="what the agent says before it calls a tool is part of the answer",
     ),
+    *[
+        Program(name=f"{name} ask", target=target, bare=approved, messages=("hello", "yes", "yes"))
+        for name, target in (
+            (
+                "members of a parallel agent",
+                lambda: composed(ParallelAgent, desk("Rome"), desk("Oslo")),
+            ),
+            (
+                "members of a parallel agent below another agent",
+                lambda: agent(
+                    calling("transfer_to_agent", agent_name="team"),
+                    sub_agents=[composed(ParallelAgent, desk("Rome"), desk("Oslo"))],
+                ),
+            ),
+        )
+    ],
     Program(
         name="an agent as a tool is the last step",
         target=adviser,

@@ -11,7 +11,7 @@ from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextD
 from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
 from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, LongCalls, as_call
-from a2a_adapters_google_adk.serving.targets import helpers, schemas, speakers
+from a2a_adapters_google_adk.serving.targets import helpers, members, schemas, speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +64,7 @@ class RunEvents:
         self._answering = speakers(root)
         self._speakers = self._answering - self._schemas.keys()
         self._helpers = helpers(root)
+        self._members = members(root)
         self._wants_progress = wants_progress
         self._tools = ToolCalls(names)
         self._speech = CheckedSpeech[_Speaker](holds=is_held)
@@ -100,7 +101,11 @@ class RunEvents:
         if event.output is not None and not is_said:
             yield from self._output(event)
         waiting = event.long_running_tool_ids or ()
-        self.calls += [as_call(each) for each in event.get_function_calls() if each.id in waiting]
+        self.calls += [
+            as_call(each, self._members.get(event.author, ""))
+            for each in event.get_function_calls()
+            if each.id in waiting
+        ]
         self._drop_answered(event)
 
     def _drop_answered(self, event: Event) -> None:

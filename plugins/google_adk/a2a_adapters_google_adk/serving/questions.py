@@ -73,9 +73,14 @@ class Paused:
         return replace(self, answers={**self.answers, **answers})
 
 
-def as_call(call: FunctionCall) -> Mapping[str, Any]:
-    """Return a call of the framework as it is stored."""
-    return {"id": call.id, "name": call.name, "args": as_json(call.args or {})}
+def as_call(call: FunctionCall, member: str) -> Mapping[str, Any]:
+    """Return a call of the framework as it is stored.
+
+    Args:
+        call: The call.
+        member: The member of a parallel agent that waits for it; empty if there is none.
+    """
+    return {"id": call.id, "name": call.name, "args": as_json(call.args or {}), "member": member}
 
 
 def tool_names(paused: Paused) -> dict[str, str]:
@@ -115,14 +120,13 @@ def answered(paused: Paused, parts: Sequence[Part]) -> Paused:
 
 def responses(paused: Paused) -> list[Content]:
     """Return the answers as the messages that resume the run, one after the other."""
-    # The framework ignores the result of a tool beside the answer to a question of its own.
-    asked = [each for each in paused.calls if each["name"] in ASKING]
-    results = [each for each in paused.calls if each["name"] not in ASKING]
-    return [
-        Content(role="user", parts=[_response(each, paused.answers[each["id"]]) for each in calls])
-        for calls in (asked, results)
-        if calls
-    ]
+    # A message resumes only one member of a parallel agent, and the framework ignores the result of
+    # a tool beside the answer to a question of its own.
+    groups: dict[tuple[bool, str], list[GenaiPart]] = {}
+    for call in paused.calls:
+        group = call["name"] not in ASKING, call.get("member", "")
+        groups.setdefault(group, []).append(_response(call, paused.answers[call["id"]]))
+    return [Content(role="user", parts=parts) for _, parts in sorted(groups.items())]
 
 
 def refusals(paused: Paused) -> list[BasePlugin]:

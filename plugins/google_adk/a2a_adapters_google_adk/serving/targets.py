@@ -139,6 +139,16 @@ def helpers(root: object) -> set[str]:
     )
 
 
+def members(root: object) -> dict[str, str]:
+    """Return the member of a `ParallelAgent` that each agent is or belongs to, by its name."""
+    found: dict[str, str] = {}
+    for each in below(root):
+        if isinstance(root, ParallelAgent) and isinstance(each, BaseAgent):
+            found |= dict.fromkeys(_names(each), each.name)
+        found |= members(each)
+    return found
+
+
 def _names(agent: object) -> set[str]:
     name = agent.name if isinstance(agent, BaseAgent) else ""
     return {name}.union(*map(_names, below(agent)))
