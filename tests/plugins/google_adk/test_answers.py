@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.context import Context
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
@@ -21,7 +22,7 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools import exit_loop
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.adk.workflow import RetryConfig, Workflow
+from google.adk.workflow import RetryConfig, Workflow, node
 from google.genai.types import (
     Blob,
     Content,
@@ -391,6 +392,27 @@ def desk(city):
     return agent(calling("book", city, city=city), f"{city} done.", name=city, tools=[book([])])
 
 
+def sourced(**options):
+    """Return an agent whose callback ends the run if a message has no source."""
+    options = {"name": "writer", "after_model_callback": need_source, **options}
+    return agent("It rains. Source: me", **options)
+
+
+def running_sourced():
+    """Return a workflow with a function that runs such an agent."""
+    inner = sourced()
+
+    @node(rerun_on_resume=True)
+    async def checked(ctx: Context, node_input: str) -> str:
+        return await ctx.run_node(inner, node_input)
+
+    return Workflow(name="flow", edges=[("START", checked)])
+
+
+def first(node_input: list[str]) -> str:
+    return node_input[0]
+
+
 def flow(node_input: str) -> str:
     return node_input.upper()
 
@@ -511,7 +533,7 @@ PROGRAMS = [
         for name, target in (
             (
                 "a callback that raises",
-                lambda: agent("It rains. Source: me", after_model_callback=need_source),
+                sourced,
             ),
             (
                 "a callback that counts",
@@ -519,13 +541,23 @@ PROGRAMS = [
             ),
             (
                 "a callback of an agent in a workflow",
+                lambda: Workflow(name="flow", edges=[("START", sourced())]),
+            ),
+            (
+                "a callback of a parallel worker",
                 lambda: Workflow(
-                    name="flow",
-                    edges=[
-                        ("START", agent("It rains. Source: me", after_model_callback=need_source))
-                    ],
+                    name="flow", edges=[("START", sourced(parallel_worker=True), first)]
                 ),
             ),
+            (
+                "a callback of an agent in a workflow as a tool",
+                lambda: agent(
+                    calling("flow", request="hello"),
+                    "It rains.",
+                    tools=[Workflow(name="flow", edges=[("START", sourced())])],
+                ),
+            ),
+            ("a callback of an agent that a function runs", running_sourced),
             ("a plugin", lambda: app(agent("It rains in Rome today"), AllowTwo("limit"))),
         )
     ],

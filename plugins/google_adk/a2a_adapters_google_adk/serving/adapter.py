@@ -41,6 +41,7 @@ from a2a_adapters_google_adk.serving.targets import (
     describe,
     root_of,
     runner_of,
+    speakers,
 )
 
 if TYPE_CHECKING:
@@ -139,8 +140,10 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
         """Return the settings of a run."""
         if not self._chooses_mode:
             return self._config
-        # In streams, callbacks would be called for each chunk, too.
-        mode = StreamingMode.NONE if is_guarded(target) else StreamingMode.SSE
+        # In streams, callbacks would be called for each chunk, too, also those of agents that a
+        # function runs: where only the result is the answer, nothing is streamed.
+        is_streamed = speakers(root_of(target)) and not is_guarded(target)
+        mode = StreamingMode.SSE if is_streamed else StreamingMode.NONE
         return self._config.model_copy(update={"streaming_mode": mode})
 
 

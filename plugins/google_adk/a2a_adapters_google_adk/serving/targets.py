@@ -13,7 +13,7 @@ from google.adk.apps.app import App, ResumabilityConfig
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.runners import Runner
 from google.adk.tools.base_tool import BaseTool
-from google.adk.workflow import Workflow
+from google.adk.workflow import BaseNode, Workflow
 
 from a2a_adapters import Skill, TargetError
 from a2a_adapters.plugin import ANY_MODES, AgentDescription, overrides
@@ -154,15 +154,16 @@ def _names(agent: object) -> set[str]:
     return {name}.union(*map(_names, below(agent)))
 
 
-def _is_tool(agent: object) -> bool:
-    return isinstance(agent, LlmAgent) and agent.mode == "single_turn"
+def _is_tool(node: object) -> bool:
+    """Return whether an agent above this node calls it as a tool."""
+    return isinstance(node, Workflow) or (isinstance(node, LlmAgent) and node.mode == "single_turn")
 
 
 def below(root: object) -> Sequence[object]:
-    """Return the sub-agents of an agent, or the nodes of a workflow."""
-    if isinstance(root, Workflow) and root.graph is not None:
-        return root.graph.nodes
-    return root.sub_agents if isinstance(root, BaseAgent) else ()
+    """Return the sub-agents of an agent and the workflows among its tools, or the inner nodes."""
+    if not isinstance(root, BaseNode):
+        return ()
+    return list(root._iter_static_children())  # noqa: SLF001 - not public
 
 
 def schemas(root: object) -> dict[str, object]:
