@@ -29,7 +29,15 @@ from agent_framework import (
 from pydantic import BaseModel
 
 from a2a_adapters import Data, File, Text
-from tests.plugins.agent_framework.support import Fake, agent, book, calling, made, script
+from tests.plugins.agent_framework.support import (
+    Fake,
+    agent,
+    book,
+    calling,
+    made,
+    results,
+    script,
+)
 from tests.support.adapters import ask, deltas
 from tests.support.answers import Program, check, in_each_way
 
@@ -61,6 +69,16 @@ async def run_approved(served):
 async def run_workflow(make):
     [output] = (await make().run("hello")).get_outputs()
     return output.text
+
+
+async def run_published(make):
+    """Return the outputs of a workflow before and after an approval."""
+    served = make()
+    asked = await served.run("hello")
+    [request] = asked.get_request_info_events()
+    reply = request.data.to_function_approval_response(True)
+    ended = await served.run(responses={request.request_id: reply})
+    return [output.text for each in (asked, ended) for output in each.get_outputs()]
 
 
 async def nothing(_):
@@ -298,6 +316,20 @@ def workflow(make=None, **options):
     return team
 
 
+def publishing(**options):
+    """Return a function that makes a workflow of a writer and of a publisher, who asks."""
+
+    def team():
+        writer = agent(BOMB, name="writer", **options)
+        answer = Fake(lambda ms: "Published." if results(ms) else calling("book", city="Rome"))
+        publisher = made(answer, name="publisher", tools=[book([])])
+        return (
+            WorkflowBuilder(start_executor=writer, name="team").add_edge(writer, publisher).build()
+        )
+
+    return team
+
+
 def with_client(*answers):
     client = script(*answers)
     client.chat_middleware = [ReplaceResponses()]
@@ -531,6 +563,19 @@ PROGRAMS = [
         bare=nothing,
         state="rejected",
         blocked=BOMB,
+    ),
+    Program(
+        name="middleware of a member replaces what precedes a question",
+        target=lambda: publishing(middleware=[replace]),
+        bare=run_published,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+    ),
+    Program(
+        name="what precedes a question",
+        target=publishing,
+        bare=run_published,
+        messages=("hello", "yes"),
     ),
 ]
 

@@ -13,7 +13,7 @@ from agent_framework import (
     Message,
 )
 
-from a2a_adapters import AgentEvent, Progress, TaskMetadata, TokenUsage
+from a2a_adapters import AgentEvent, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import ToolCalls, as_json, as_output
 from a2a_adapters_agent_framework.serving.events import RunEvents
 from a2a_adapters_agent_framework.serving.requests import as_request, is_approval
@@ -36,6 +36,7 @@ class WorkflowEvents:
         unknown: The kind of a request that callers cannot answer, such as a sign-in; or "".
         is_filtered: Whether a content filter stopped the answer.
         is_limited: Whether an agent reached its limit of tool calls.
+        text: The text of the answer so far.
 
     Args:
         wants_progress: Whether the client follows the progress.
@@ -53,7 +54,7 @@ class WorkflowEvents:
         self._calls: dict[str, tuple[str, str]] = {}
         self._usage = TokenUsage()
         self.requests: dict[str, Mapping[str, Any]] = {}
-        self.unknown = ""
+        self.unknown = self.text = ""
 
     @property
     def is_filtered(self) -> bool:
@@ -67,6 +68,12 @@ class WorkflowEvents:
 
     def take(self, event: WorkflowEvent[Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event."""
+        for each in self._taken(event):
+            if isinstance(each, TextDelta):
+                self.text += each.text
+            yield each
+
+    def _taken(self, event: WorkflowEvent[Any]) -> Iterator[AgentEvent]:
         match event.type:
             case "executor_invoked" if self._wants_progress:
                 yield Progress(event.executor_id or "", {"kind": "step"})
