@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from a2a_adapters_openai_agents import adapt
@@ -31,7 +32,7 @@ from a2a_adapters import BlockedError, Data, File, Text
 from a2a_adapters.plugin import AnswerText
 from tests.plugins.openai_agents.support import Fake, agent, calling, made
 from tests.support.adapters import ask, deltas, request
-from tests.support.answers import Program, check, in_each_way
+from tests.support.answers import ALL, Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 QUIET = RunConfig(tracing_disabled=True)
@@ -394,6 +395,13 @@ PROGRAMS = [
         blocked="a book about",
     ),
     Program(
+        name="a guardrail passes a tool's result as the answer",
+        target=lambda: guarded(
+            calling("look_up"), tools=[look_up], tool_use_behavior="stop_on_first_tool"
+        ),
+        bare=run,
+    ),
+    Program(
         name="a function withholds a tool's result",
         target=lambda: agent(
             calling("search", query="it"), tools=[search], tool_use_behavior=withhold
@@ -468,6 +476,18 @@ async def both(*parts):
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
+
+
+@pytest.mark.parametrize(
+    "program", [each for each in PROGRAMS if each.state == "completed"], ids=str
+)
+async def test_answers_of_durable_runs_are_those_of_the_run(program, tmp_path, caplog):
+    durable = replace(
+        program,
+        target=lambda: adapt(program.target(), durable=True),
+        bare=lambda _: program.bare(program.target()),
+    )
+    await check(durable, ALL[:1], tmp_path, caplog)
 
 
 async def test_text_without_guardrails_is_accepted_message_by_message():

@@ -371,7 +371,7 @@ class OpenAIAgentsAdapter(Adapter):
             yield event
         if not result.interruptions and not answer.asked:
             following = agent if self._follows else ""
-            ended = Ended(request.task_id, [*map(stored, rest)]) if self.resumes else None
+            ended = Ended(request.task_id, stored(rest)) if self.resumes else None
             await conversation.keep(Remembered(items, following, ended=ended))
             return
         ids = request.task_id, request.message.message_id, agent

@@ -12,7 +12,7 @@ from a2a_adapters import AgentEvent, Data, File, Output, Part, TaskMetadata
 from a2a_adapters.plugin import AnswerText, ConversationState, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agents import TResponseInputItem
 
@@ -145,20 +145,23 @@ def _parsed(body: bytes) -> Remembered:
     )
 
 
-def stored(event: AgentEvent) -> Mapping[str, JSON]:
-    """Return an event in JSON.
+def stored(rest: Iterable[AgentEvent]) -> list[Mapping[str, JSON]]:
+    """Return the events at the end of a run in JSON, without progress and parts of the text.
 
     Raises:
-        TypeError: No run ends with such an event.
+        TypeError: An output has a part with which no run ends.
     """
-    match event:
-        case AnswerText(text):
-            return {"text": text}
-        case TaskMetadata(values):
-            return {"values": values}
-        case Output(parts):
-            return {"parts": [_stored_part(part) for part in parts], "metadata": event.metadata}
-    raise TypeError(f"no run ends with {type(event).__name__}")
+    kept: list[Mapping[str, JSON]] = []
+    for event in rest:
+        match event:
+            case AnswerText(text):
+                kept.append({"text": text})
+            case TaskMetadata(values):
+                kept.append({"values": values})
+            case Output(parts):
+                said = [_stored_part(part) for part in parts]
+                kept.append({"parts": said, "metadata": event.metadata})
+    return kept
 
 
 def restored(value: Mapping[str, Any]) -> AgentEvent:
