@@ -520,6 +520,16 @@ PROGRAMS = [
         is_kept=True,
     ),
     Program(
+        name="a hook does not see what another agent says before it asks",
+        target=lambda: delegating(
+            agent([BOMB, calling("confirm")], REFUSAL, name="desk", tools=[confirm]),
+            hooks=[rewrite],
+        ),
+        bare=confirmed,
+        messages=("hello", "yes"),
+        blocked=BOMB,
+    ),
+    Program(
         name="a hook rewrites the result of another agent",
         target=lambda: delegating(agent(BOMB, name="desk"), hooks=[rewrite_tool]),
         bare=bare,

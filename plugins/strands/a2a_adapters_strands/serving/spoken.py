@@ -107,10 +107,11 @@ class Spoken:
             return
         text, (last_id, last) = text_of(message["content"]), self._last.get(speaker, (None, ""))
         is_same = speaker in self._last and _id(message) in (None, last_id)
+        if self.guards.runs:  # only the message of the result was checked
+            yield from self._speech.withdraw(speaker)
         if not (is_same or text == last) and result.interrupts:
             return  # the message before an interrupt may be of an earlier turn
-        if self.guards.runs:  # nothing else was checked
-            yield from self._speech.withdraw(speaker)
+        if self.guards.runs:
             yield from self._speech.accept(speaker, text)
         elif text == last:
             return
