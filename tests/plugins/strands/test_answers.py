@@ -32,7 +32,16 @@ from strands.vended_plugins.goal import GoalLoop
 from a2a_adapters import BlockedError, Data, File, Progress, TargetError, TextDelta, build_app
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.strands.support import adapt, agent, calling, script, team
+from tests.plugins.strands.support import (
+    Fake,
+    adapt,
+    agent,
+    calling,
+    made,
+    results,
+    script,
+    team,
+)
 from tests.support.adapters import answer, ask
 from tests.support.answers import Program, check, in_each_way
 
@@ -309,10 +318,26 @@ def confirm(tool_context: ToolContext) -> str:
 
 async def confirmed(target):
     """Return the text of the result after a question was answered with yes."""
+    return text_of((await _confirmed(target)).message)
+
+
+async def confirmed_team(make):
+    """Return the text of the last result of a team after a question was answered with yes."""
+    [*_, result] = (await _confirmed(make())).results["inner"].get_agent_results()
+    return text_of(result.message)
+
+
+async def _confirmed(target):
     asked = await target.invoke_async("hello")
     [question] = asked.interrupts
     answer = {"interruptId": question.id, "response": "yes"}
-    return text_of((await target.invoke_async([{"interruptResponse": answer}])).message)
+    return await target.invoke_async([{"interruptResponse": answer}])
+
+
+def asking():
+    """Return an agent that asks, with a hook."""
+    model = Fake(lambda messages: BOMB if results(messages) else calling("confirm"))
+    return made(model, tools=[confirm], hooks=[rewrite])
 
 
 class TestAnswers(AnswerContract):
@@ -506,6 +531,20 @@ PROGRAMS = [
         bare=bare,
         blocked=BOMB,
     ),
+    *[
+        Program(
+            name=f"a member of a {name} in a graph asks",
+            target=target,
+            bare=confirmed_team,
+            messages=("hello", "yes"),
+            blocked=BOMB,
+        )
+        for name, target in (
+            ("graph", lambda: lambda: around(team(asking()))),
+            ("graph in a graph", lambda: lambda: around(around(team(asking())))),
+            ("swarm", lambda: lambda: around(Swarm([asking()]))),
+        )
+    ],
     Program(
         name="an agent delegates",
         target=lambda: delegating(agent(BOMB, name="desk", hooks=[rewrite])),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
 
 _SPEAKERS = {"user": "User", "agent": "Agent"}
+_INNER = "a2a_inner"
+"""The key of the states of the teams within one."""
 
 
 class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
@@ -110,7 +112,7 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         """Run the team, and ask about its interrupts."""
         team = _silenced(await self._make(request))
         if paused := turn.before.paused:
-            team.deserialize_state(dict(paused.snapshot))
+            _restore(team, paused.snapshot)
             prompt = responses(paused)
         events = TeamEvents(team, wants_progress=request.wants_progress, is_held=self.holds_text)
         try:
@@ -126,13 +128,28 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         for each in (*events.end(), *ended):
             yield each
         if interrupts := [each.to_dict() for each in events.result.interrupts]:
-            waiting = Paused(request.task_id, team.serialize_state(), interrupts)
+            waiting = Paused(request.task_id, _state_of(team), interrupts)
             await turn.pause(waiting)
             yield question(waiting)
 
 
 def _members(team: Any) -> Mapping[str, Any]:
     return {name: node.executor for name, node in getattr(team, "nodes", {}).items()}
+
+
+def _state_of(team: Any) -> Mapping[str, Any]:
+    """Return the state of a team and, as the framework leaves them out, of the teams within it."""
+    inner = {name: each for name, each in _members(team).items() if isinstance(each, Graph | Swarm)}
+    states = {name: _state_of(each) for name, each in inner.items()}
+    return {**team.serialize_state(), _INNER: states}
+
+
+def _restore(team: Any, state: Mapping[str, Any]) -> None:
+    team.deserialize_state(dict(state))
+    inner = state.get(_INNER, {})
+    for name, member in _members(team).items():
+        if name in inner:
+            _restore(member, inner[name])
 
 
 def _silenced(team: Any) -> Any:
