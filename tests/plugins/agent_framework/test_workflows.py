@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -18,10 +19,16 @@ from agent_framework import (
     response_handler,
     tool,
 )
-from agent_framework_orchestrations import ConcurrentBuilder, HandoffBuilder, SequentialBuilder
+from agent_framework_orchestrations import (
+    ConcurrentBuilder,
+    HandoffBuilder,
+    MagenticBuilder,
+    SequentialBuilder,
+)
 from pydantic import BaseModel
 
 from a2a_adapters import Data, InputRequired, Progress, TargetError, build_app
+from a2a_adapters.conversing import APPROVAL_CHOICES
 from a2a_adapters.plugin import AgentFailedError, Factory, as_json
 from a2a_adapters.testing import (
     InputRequiredContract,
@@ -220,6 +227,50 @@ async def test_agents_that_hand_over_ask_the_user():
     events = await ask(adapter, "hi")
     assert only(events, InputRequired).prompt == "heard hi"
     assert answer(await reply(adapter, "Rome")) == "heard Rome"
+
+
+def reviewed() -> Workflow:
+    """Return a sequence whose drafts are reviewed."""
+    writer = made(Fake(lambda messages: f"heard {said(messages)[-1]}"), name="writer")
+    return SequentialBuilder(participants=[writer]).with_request_info().build()
+
+
+def planned() -> Workflow:
+    """Return a group whose plan is reviewed."""
+    ledger = {
+        "is_request_satisfied": True,
+        "is_in_loop": False,
+        "is_progress_being_made": True,
+        "next_speaker": "writer",
+        "instruction_or_question": "go",
+    }
+    reasoned = {key: {"answer": value, "reason": ""} for key, value in ledger.items()}
+
+    def manage(messages):
+        heard = said(messages)
+        return json.dumps(reasoned) if "JSON" in heard[-1] else f"heard {'Rome' in heard}"
+
+    return MagenticBuilder(
+        participants=[agent("hello", name="writer")],
+        manager_agent=made(Fake(manage), name="manager"),
+        enable_plan_review=True,
+    ).build()
+
+
+@pytest.mark.parametrize(
+    ("make", "draft", "revised", "ending"),
+    [
+        (reviewed, "heard hi", "heard Rome", "heard Rome"),
+        (planned, "heard False", "heard True", "heard"),
+    ],
+)
+async def test_reviews_are_approved_or_answered_with_words(make, draft, revised, ending):
+    adapter = adapt(make)
+    asked = only(await ask(adapter, "hi"), InputRequired).prompt
+    assert draft in asked
+    assert asked.endswith(APPROVAL_CHOICES)
+    assert revised in only(await reply(adapter, "Rome"), InputRequired).prompt
+    assert answer(await reply(adapter, "yes")).startswith(ending)
 
 
 @dataclass

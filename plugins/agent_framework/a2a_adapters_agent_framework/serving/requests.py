@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agent_framework import Content, WorkflowEvent
+from agent_framework import Content, Message, WorkflowEvent
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from a2a_adapters import Data, InputRequired
@@ -35,7 +35,8 @@ class PausedWorkflow:
     Attributes:
         task_id: The task that waits.
         checkpoint: The checkpoint as JSON.
-        requests: What the caller is asked, by the id of the request: `text`, `data` and `schema`.
+        requests: What the caller is asked, by the id of the request: `text`, `data` and `schema`,
+            and whether it is a review.
         answers: The answers so far, by the id of the request.
     """
 
@@ -57,7 +58,12 @@ def as_request(event: WorkflowEvent[Any]) -> Mapping[str, Any]:
         schema: JSON = {"type": "boolean"}
         return {"text": approval_text(call), "data": approval_payload(call), "schema": schema}
     text, data = _asked(event.data)
-    return {"text": text, "data": {"call_id": event.request_id, **data}, "schema": _schema(event)}
+    return {
+        "text": text,
+        "data": {"call_id": event.request_id, **data},
+        "schema": _schema(event),
+        "is_review": _is_review(event),
+    }
 
 
 def question(paused: PausedWorkflow, hint: str = "") -> InputRequired:
@@ -68,7 +74,7 @@ def question(paused: PausedWorkflow, hint: str = "") -> InputRequired:
         hint: The fault of the last reply, if any.
     """
     waiting = {each: paused.requests[each] for each in paused.waiting}
-    has_choice = any("tool" in each["data"] for each in waiting.values())
+    has_choice = any("tool" in each["data"] or each.get("is_review") for each in waiting.values())
     choices = APPROVAL_CHOICES if has_choice else ""
     prompt = numbered([each["text"] for each in waiting.values()], hint, choices)
     properties = {key: {"title": each["text"], **each["schema"]} for key, each in waiting.items()}
@@ -110,14 +116,33 @@ def _response(event: WorkflowEvent[Any], value: JSON) -> Any:
         return event.data.to_function_approval_response(approval(value) is True)
     if hasattr(event.data, "create_response"):  # a handoff between agents
         return event.data.create_response(str(value))
+    if _is_review(event):
+        return _reviewed(event.response_type, value)
     if event.response_type in {Any, object}:
         return value
     return coerced(value, event.response_type)
 
 
+def _is_review(event: WorkflowEvent[Any]) -> bool:
+    """Whether an orchestration of the framework asks about a draft or a plan."""
+    kind = event.response_type
+    return hasattr(kind, "approve") and kind.__module__.startswith("agent_framework")
+
+
+def _reviewed(kind: Any, value: JSON) -> Any:
+    """Return the approval, or the words of the caller."""
+    decision = approval(value)
+    if decision is True:
+        return kind.approve()
+    said = decision or "no"
+    return kind.revise(said) if hasattr(kind, "revise") else kind.from_strings([said])
+
+
 def _schema(event: WorkflowEvent[Any]) -> Mapping[str, Any]:
     if hasattr(event.data, "create_response"):
         return {"type": "string"}
+    if _is_review(event):
+        return {"type": ["boolean", "string"]}
     try:
         return TypeAdapter(event.response_type).json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError):
@@ -133,7 +158,9 @@ def _asked(data: Any) -> tuple[str, Mapping[str, Any]]:
     """Return the words of a request, and its data."""
     if isinstance(data, str):
         return data, {}
-    if hasattr(data, "agent_response"):  # a handoff between agents
+    if hasattr(data, "agent_response"):  # a handoff between agents, or a draft
         return data.agent_response.text or "What should the agents do?", {}
+    if isinstance(plan := getattr(data, "plan", None), Message):
+        return plan.text, {}
     value = as_json(data)
     return as_text([Data(value)]), {"request": value}
