@@ -93,6 +93,11 @@ async def replace(context, call_next):
 
 
 @agent_middleware
+async def watch_responses(context, call_next):
+    await call_next()
+
+
+@agent_middleware
 async def block(context, call_next):
     await call_next()
     if BOMB in context.result.text:
@@ -519,6 +524,17 @@ PROGRAMS = [
         target=lambda: agent([FILE, "There."]),
         bare=lambda _: both(File(content=b"png", media_type="image/png"), Text("There.")),
     ),
+    *[
+        Program(
+            name=f"a file after a text {name}",
+            target=target,
+            bare=lambda _: both(Text("There."), File(content=b"png", media_type="image/png")),
+        )
+        for name, target in (
+            ("with middleware", lambda: guarded(["There.", FILE])),
+            ("of a member with middleware", lambda: workflow(lambda: guarded(["There.", FILE]))),
+        )
+    ],
     Program(
         name="a tool",
         target=lambda: agent(["Let me see.", calling("look_up")], "It rains.", tools=[look_up]),
@@ -560,6 +576,20 @@ PROGRAMS = [
     Program(
         name="middleware of a member blocks",
         target=lambda: workflow(middleware=[block]),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a filter stops a member with middleware",
+        target=lambda: workflow(lambda: guarded([BOMB, ("content_filter",)], by=watch_responses)),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a filter stops an agent with middleware",
+        target=lambda: guarded([BOMB, ("content_filter",)], by=watch_responses),
         bare=nothing,
         state="rejected",
         blocked=BOMB,

@@ -148,11 +148,11 @@ class AgentFrameworkAdapter(ConversingAdapter[Mapping[str, Any], Paused, Message
         events: RunEvents,
     ) -> Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
-        for event in events.end():
-            yield event
         if events.is_filtered:
             yield FILTERED
             raise filtered()
+        for event in events.end():
+            yield event
         if events.is_limited:
             for event in limited():
                 yield event

@@ -35,6 +35,7 @@ class RunEvents:
         is_limited: Whether the framework ended the run at its limit of tool calls.
         is_filtered: Whether a content filter stopped the answer.
         asked: The question of a remote agent with which the answer ends, or "".
+        text: The text of the answer so far.
 
     Args:
         response_format: The format of an agent's answer; None for text.
@@ -48,7 +49,7 @@ class RunEvents:
         self, response_format: object = None, *, wants_progress: bool, asks: bool = False
     ) -> None:
         self._asks = asks
-        self.asked = ""
+        self.asked = self.text = ""
         self._format = response_format
         self._wants_progress = wants_progress
         self._tools = ToolCalls()
@@ -110,6 +111,7 @@ class RunEvents:
                 if content.type == "function_result":
                     yield from self._result(content)
             case "data" | "uri":
+                yield from self.accepted()
                 yield _file(content)
             case "error":  # its text may hold anything, so that it is only for the log
                 cause = ChatClientException(f"{content.error_code}: {content.message}")
@@ -147,13 +149,23 @@ class RunEvents:
         if text == LIMIT_TEXT:
             self.is_limited = True
         elif self._format is None:
-            yield from _delta(self._speech.add(self._number, text))
+            yield from self._said(self._speech.add(self._number, text))
 
     def end_of_response(self) -> Iterator[AgentEvent]:
         """Yield the rest of a response of the model; the next one begins a paragraph."""
         yield from self._end_of_thought()
-        yield from _delta(self._speech.end(self._number))
+        yield from self._said(self._speech.end(self._number))
         self._number += 1
+
+    def accepted(self) -> Iterator[AgentEvent]:
+        """Yield the text so far as accepted: what follows does not wait for it."""
+        if self.text and not self.is_filtered:
+            yield AnswerText(self.text)
+
+    def _said(self, text: str) -> Iterator[AgentEvent]:
+        self.text += text
+        if text:
+            yield TextDelta(text)
 
     def _end_of_thought(self) -> Iterator[AgentEvent]:
         thought, self._thought = self._thought, ""
@@ -172,11 +184,6 @@ class RunEvents:
         schema = value.model_json_schema() if isinstance(value, BaseModel) else self._format
         if converted := as_output(value, schema=schema if isinstance(schema, dict) else None):
             yield converted
-
-
-def _delta(text: str) -> Iterator[AgentEvent]:
-    if text:
-        yield TextDelta(text)
 
 
 def _file(content: Content) -> Output:

@@ -13,7 +13,7 @@ from agent_framework import (
     Message,
 )
 
-from a2a_adapters import AgentEvent, Progress, TaskMetadata, TextDelta, TokenUsage
+from a2a_adapters import AgentEvent, Progress, TaskMetadata, TokenUsage
 from a2a_adapters.plugin import ToolCalls, as_json, as_output
 from a2a_adapters_agent_framework.serving.events import RunEvents
 from a2a_adapters_agent_framework.serving.requests import as_request, is_approval
@@ -36,7 +36,6 @@ class WorkflowEvents:
         unknown: The kind of a request that callers cannot answer, such as a sign-in; or "".
         is_filtered: Whether a content filter stopped the answer.
         is_limited: Whether an agent reached its limit of tool calls.
-        text: The text of the answer so far.
 
     Args:
         wants_progress: Whether the client follows the progress.
@@ -54,7 +53,7 @@ class WorkflowEvents:
         self._calls: dict[str, tuple[str, str]] = {}
         self._usage = TokenUsage()
         self.requests: dict[str, Mapping[str, Any]] = {}
-        self.unknown = self.text = ""
+        self.unknown = ""
 
     @property
     def is_filtered(self) -> bool:
@@ -68,12 +67,6 @@ class WorkflowEvents:
 
     def take(self, event: WorkflowEvent[Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event."""
-        for each in self._taken(event):
-            if isinstance(each, TextDelta):
-                self.text += each.text
-            yield each
-
-    def _taken(self, event: WorkflowEvent[Any]) -> Iterator[AgentEvent]:
         match event.type:
             case "executor_invoked" if self._wants_progress:
                 yield Progress(event.executor_id or "", {"kind": "step"})
@@ -88,6 +81,10 @@ class WorkflowEvents:
                 self.unknown = event.data.type
             case "request_info":
                 self.requests[event.request_id] = as_request(event)
+
+    def accepted(self) -> Iterator[AgentEvent]:
+        """Yield the text so far as accepted."""
+        yield from self._answer.accepted()
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer, and the usage of all agents."""
@@ -125,6 +122,7 @@ class WorkflowEvents:
                 yield from self._tool_events(data)
                 yield from self._answer.take(data)
             case AgentResponse():
+                yield from self._answer.take(data)
                 for message in data.messages:
                     yield from self._output(message)
             case Message():
@@ -137,6 +135,7 @@ class WorkflowEvents:
             case [*_, Message()]:
                 yield from self._output(data[-1])
             case _ if output := as_output(data):
+                yield from self._answer.accepted()
                 yield output
 
 

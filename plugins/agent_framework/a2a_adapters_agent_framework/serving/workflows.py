@@ -29,7 +29,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events, StoredTurn, TurnKind
-from a2a_adapters.plugin import AgentDescription, AnswerText, Factory, per_request
+from a2a_adapters.plugin import AgentDescription, Factory, per_request
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -145,7 +145,8 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
             yield event
         if events.requests and not rejected:
             checkpoint = await checkpoints.load(workflow.get_last_checkpoint_id() or "")
-            yield AnswerText(events.text)
+            for event in events.accepted():
+                yield event
             yield await self._asking(request, turn, checkpoint, events)
 
     async def _asking(
