@@ -108,12 +108,39 @@ def scouted(hook):
     return made(support.Fake(answer), agents=SCOUT, hooks=hooks)
 
 
+def asking_scout():
+    """Return an agent that ends while its subagent asks."""
+    asked = asyncio.Event()
+
+    async def noting(*_):
+        asked.set()
+        return {}
+
+    async def answer(messages):
+        if support.said(messages)[0] != "hello":  # it is the subagent's
+            return "done" if support.results(messages) else calling("write", "c2", text="x")
+        if not support.results(messages):
+            return SCOUTING
+        await asked.wait()
+        return "The scout is at it."
+
+    hooks = {"PreToolUse": [HookMatcher(matcher="mcp__local__write", hooks=[noting])]}
+    tools = {**WRITING, "allowed_tools": []}
+    return made(support.Fake(answer), agents=SCOUT, hooks=hooks, **tools)
+
+
 SCOUT = {"scout": AgentDefinition(description="Looks.", prompt="Look.")}
 SCOUTING = using("Agent", description="look", prompt="look", subagent_type="scout")
 THOUGHT = {"type": "thinking", "thinking": "pondering"}
 
 
 PROGRAMS = [
+    Program(
+        name="an agent ends while its subagent asks",
+        target=asking_scout,
+        bare=bare,
+        messages=("hello", "yes"),
+    ),
     Program(
         name="a hook has the agent answer again",
         target=lambda: hooked(BOMB, REFUSAL),

@@ -62,7 +62,9 @@ class Asked:
         return Paused(task_id, session, self.tool, self.given, folder, bool(self.always))
 
     def answer(self, paused: Paused) -> None:
-        """Pass the caller's answer on."""
+        """Pass the caller's answer on, unless the agent has ended while its subagent asked."""
+        if self.result.done():
+            return
         if self.tool == ASKING_TOOL:
             given = {**self.given, "answers": dict(paused.answers)}
             self.result.set_result(PermissionResultAllow(updated_input=given))
