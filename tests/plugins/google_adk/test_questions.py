@@ -10,10 +10,12 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
-from google.adk.workflow import Workflow
+from google.adk.workflow import Workflow, node
 from pydantic import BaseModel
 
 from a2a_adapters import Data, InputRequired, ToolCall, ToolResult
+from a2a_adapters.conversing import APPROVAL_CHOICES
+from a2a_adapters.plugin import Factory
 from tests.plugins.google_adk import support
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results
 from tests.support.adapters import answer, ask, data, only, reply
@@ -141,3 +143,22 @@ async def test_workflows_ask_for_text():
     adapter = adapt(Workflow(name="flow", edges=[("START", ask_city, end)]))
     await ask(adapter, "go")
     assert answer(await reply(adapter, "Rome")) == "to Rome"
+
+
+async def test_nodes_of_workflows_ask_for_confirmations():
+    def publish(node_input: str) -> str:
+        return f"published {node_input}"
+
+    def make():
+        asking = node(publish, require_confirmation=True)
+        return Workflow(name="flow", edges=[("START", agent("a draft", name="writer"), asking)])
+
+    adapter = adapt(Factory(make, make()))
+    events = await ask(adapter, "go")
+    assert only(events, InputRequired).prompt == (
+        f'The agent wants to call publish({{"node_input":"a draft"}}).\n{APPROVAL_CHOICES}'
+    )
+    assert answer(await reply(adapter, "yes")) == "published a draft"
+    await ask(adapter, "go", context_id="other")
+    events = await reply(adapter, "no, it is too short", context_id="other")
+    assert data(events) == [{"error": "This tool call is rejected."}]

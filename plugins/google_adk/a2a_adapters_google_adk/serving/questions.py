@@ -45,6 +45,8 @@ CREDENTIAL = "adk_request_credential"
 ASKING = {CONFIRMATION, INPUT, CREDENTIAL}
 """The names of calls with which the framework itself asks."""
 _GENERATED_HINT = "Please approve or reject the tool call"
+_OF_NODE = "wf_tool_confirmation:"
+"""The prefix of the ids of inputs by which nodes of workflows ask for a confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def question(paused: Paused, hint: str = "") -> InputRequired:
         hint: The fault of the last reply, if any.
     """
     waiting = paused.waiting
-    has_choice = any(each["name"] == CONFIRMATION for each in waiting)
+    has_choice = any(map(_is_confirmation, waiting))
     choices = APPROVAL_CHOICES if has_choice else ""
     prompt = numbered([_text(each) for each in waiting], hint, choices)
     properties = {each["id"]: {"title": _text(each), **_schema(each)} for each in waiting}
@@ -195,7 +197,7 @@ def _answer(call: Mapping[str, Any], reply: object) -> object:
     Raises:
         InvalidInputError: The reply is empty, or does not fit the schema of the call.
     """
-    if call["name"] == CONFIRMATION:
+    if _is_confirmation(call):
         return _decision(call, reply)
     if reply in ("", None):
         raise InvalidInputError("The reply is empty.")
@@ -225,7 +227,7 @@ def _decision(call: Mapping[str, Any], reply: object) -> dict[str, JSON]:
 def _response(call: Mapping[str, Any], answer: object) -> GenaiPart:
     # As the framework wraps the results of tools that are not dicts.
     response = dict(answer) if isinstance(answer, Mapping) else {"result": answer}
-    if call["name"] == CONFIRMATION:
+    if _is_confirmation(call):
         response.pop("reason", None)
     return GenaiPart(
         function_response=FunctionResponse(id=call["id"], name=call["name"], response=response)
@@ -233,12 +235,16 @@ def _response(call: Mapping[str, Any], answer: object) -> GenaiPart:
 
 
 def _text(call: Mapping[str, Any]) -> str:
+    if _is_confirmation(call):
+        return _confirmation_text(call)
     if call["name"] == INPUT:
         return call["args"].get("message") or "The agent needs your input."
-    if call["name"] != CONFIRMATION:
-        return f"What is the result of {_shown(call)}?"
+    return f"What is the result of {_shown(call)}?"
+
+
+def _confirmation_text(call: Mapping[str, Any]) -> str:
     text = f"The agent wants to call {_shown(_confirmed(call))}."
-    hint = call["args"].get("toolConfirmation", {}).get("hint") or ""
+    hint = call["args"].get("message") or call["args"].get("toolConfirmation", {}).get("hint") or ""
     return f"{text}\n{hint}" if hint and not hint.startswith(_GENERATED_HINT) else text
 
 
@@ -248,10 +254,9 @@ def _shown(call: Mapping[str, Any]) -> str:
 
 
 def _schema(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    if call["name"] == INPUT:
-        return call["args"].get("response_schema") or {}
-    if call["name"] != CONFIRMATION:
-        return {}
+    if not _is_confirmation(call):
+        schema = call["args"].get("response_schema") if call["name"] == INPUT else None
+        return schema or {}
     payload = _wanted(call)
     if payload is None:
         return {"type": "boolean"}
@@ -261,19 +266,32 @@ def _schema(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _wanted(call: Mapping[str, Any]) -> JSON:
     """Return the example of the payload that a confirmation asks for; None if it asks for none."""
-    wanted: JSON = call["args"].get("toolConfirmation", {}).get("payload")
+    args = call["args"]
+    wanted: JSON = (
+        args["payload"].get("confirmation_payload")
+        if call["name"] == INPUT
+        else args.get("toolConfirmation", {}).get("payload")
+    )
     return wanted
 
 
 def _payload(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    if call["name"] == INPUT:
+    is_confirmation = _is_confirmation(call)
+    if call["name"] == INPUT and not is_confirmation:
         return {"call_id": call["id"], "payload": call["args"].get("payload")}
-    about = _confirmed(call) if call["name"] == CONFIRMATION else call
+    about = _confirmed(call) if is_confirmation else call
     return {"call_id": call["id"], "tool": about["name"], "arguments": about.get("args") or {}}
 
 
+def _is_confirmation(call: Mapping[str, Any]) -> bool:
+    return call["name"] == CONFIRMATION or str(call["id"]).startswith(_OF_NODE)
+
+
 def _confirmed(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the call that a confirmation is about."""
+    """Return the call that a confirmation is about; that of a node is the node's."""
+    if call["name"] == INPUT:
+        about = call["args"]["payload"]
+        return {"id": call["id"], "name": about["tool_name"], "args": about["args"]}
     original: Mapping[str, Any] = call["args"]["originalFunctionCall"]
     return original
 
