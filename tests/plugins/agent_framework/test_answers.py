@@ -20,6 +20,7 @@ from agent_framework import (
     MiddlewareBundle,
     MiddlewareFailure,
     MiddlewareTermination,
+    ToolApprovalMiddleware,
     WorkflowBuilder,
     agent_middleware,
     chat_middleware,
@@ -52,6 +53,10 @@ class Weather(BaseModel):
 async def run(served):
     """Return the text of what the framework's own call returns."""
     return (await served.run("hello")).text
+
+
+async def run_in_session(served):
+    return (await served.run("hello", session=served.create_session())).text
 
 
 async def run_value(served):
@@ -341,6 +346,12 @@ def with_client(*answers):
     return made(client)
 
 
+def with_approvals(**options):
+    """Return an agent whose approvals the framework's own middleware handles."""
+    turn = ["Let me see.", calling("book", city="Rome")]
+    return guarded(turn, "It is so.", by=ToolApprovalMiddleware(**options), tools=[book([])])
+
+
 def nested():
     inner = guarded()
     return agent(calling("inner", task="hello"), "It says no.", tools=[inner.as_tool(name="inner")])
@@ -568,6 +579,21 @@ PROGRAMS = [
         blocked=BOMB,
     ),
     Program(
+        name="the framework's middleware asks for an approval",
+        target=with_approvals,
+        bare=run_approved,
+        messages=("hello", "yes"),
+        differs=["Let me see.", "It is so."],
+        because=BESIDE,
+    ),
+    Program(
+        name="the framework's middleware approves by itself",
+        target=lambda: with_approvals(auto_approval_rules=[lambda call: True]),
+        bare=run_in_session,
+        differs="Let me see.\n\nIt is so.",
+        because=BESIDE,
+    ),
+    Program(
         name="middleware of a member replaces",
         target=lambda: workflow(middleware=[replace]),
         bare=run_workflow,
@@ -621,7 +647,9 @@ async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
 
 
-@pytest.mark.parametrize("middleware", [watch, withhold_by_type, Withholding()])
+@pytest.mark.parametrize(
+    "middleware", [watch, withhold_by_type, Withholding(), ToolApprovalMiddleware()]
+)
 async def test_text_is_streamed_with_middleware_for_tools_only(middleware):
     adapter = adapt(made(Fake(lambda _: "one two"), middleware=[middleware]))
     assert not adapter.holds_text

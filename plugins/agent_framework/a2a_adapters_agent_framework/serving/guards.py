@@ -11,6 +11,8 @@ from agent_framework import (
     BaseChatClient,
     ContextProvider,
     Executor,
+    MessageInjectionMiddleware,
+    ToolApprovalMiddleware,
     Workflow,
 )
 from agent_framework._middleware import MiddlewareDict, categorize_middleware
@@ -20,6 +22,10 @@ from a2a_adapters.plugin import overrides
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FunctionType
+
+
+_HARMLESS = (MessageInjectionMiddleware, ToolApprovalMiddleware)
+"""The framework's own middleware that changes no text."""
 
 
 def changes_answers(agent: Any) -> bool:
@@ -33,7 +39,7 @@ def changes_answers(agent: Any) -> bool:
     client = getattr(agent, "client", None)
     given = _by_kind(agent, client, "chat_middleware")
     return (
-        bool(given["agent"] or given["chat"])
+        any(type(each) not in _HARMLESS for each in (*given["agent"], *given["chat"]))
         or any(map(_judges, _providers(agent)))
         or _wraps(agent, "run")
         or (_holds_another(agent, "run") and not isinstance(agent, Executor))
