@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.passthrough import RunnableAssign
 
 from a2a_adapters import BlockedError, TargetError
 from a2a_adapters_langchain.serving.references import (
@@ -30,7 +29,8 @@ from a2a_adapters_langchain.serving.references import (
     reachable,
 )
 from a2a_adapters_langchain.serving.schema import (
-    all_steps,
+    BRANCHING,
+    answering_steps,
     checks_whole_answers,
     is_generator,
     is_graph,
@@ -125,19 +125,14 @@ def guards_of_runnable(runnable: Any) -> Guards:
 
 def _checks_beside(runnable: Any) -> bool:
     """Whether functions get the text of an earlier step beside the one that passes it on."""
-    steps = all_steps(runnable)
-    speaking = (n for n, step in enumerate(steps) if _has(step, BaseLanguageModel))
-    later = steps[next(speaking, len(steps)) + 1 :]
-    branching = (step for step in later if isinstance(step, RunnableParallel | RunnableAssign))
+    branching = (step for step in answering_steps(runnable) if isinstance(step, BRANCHING))
     return any(_has(step, RunnableLambda) for step in branching)
 
 
 def _checks_last(runnable: Any) -> bool:
     """Whether a generator may refuse the text that it has passed on."""
-    steps = all_steps(runnable)
-    speaking = (n for n, step in enumerate(steps) if _has(step, BaseLanguageModel))
-    later = steps[next(speaking, 0) :]
-    return any(is_generator(step) and _names_rejection(step) for step in later)
+    steps = answering_steps(runnable)
+    return any(is_generator(step) and _names_rejection(step) for step in steps)
 
 
 def _has(step: Any, kind: type) -> bool:

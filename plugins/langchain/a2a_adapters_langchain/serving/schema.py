@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, get_type_hints
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel, BaseLLM
@@ -40,8 +40,11 @@ _MESSAGE = re.compile(r'(Human|AI|Base)Message"')
 _KNOWN: BoundedMap[object, Schema] = BoundedMap(limit=256)
 """The schemas of graphs by the keys of their states."""
 
-UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError)
-"""Errors for types that pydantic, JSON or this version of Python does not support."""
+UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError, KeyError)
+"""Errors for types that pydantic, JSON or this version of Python does not support.
+
+LangChain raises a KeyError for keys that are picked from a mapping of unknown keys.
+"""
 
 
 def input_schema(runnable: AnyRunnable) -> Schema:
@@ -160,7 +163,8 @@ def _resolved(schema: dict[str, Any]) -> Schema:
 
 AnyRunnable: TypeAlias = Runnable[Any, Any]
 
-_WHOLE = (BasePromptTemplate, BaseRetriever, BaseTool, RunnableAssign, RunnableParallel)
+BRANCHING = (RunnableAssign, RunnableParallel)
+_WHOLE = (BasePromptTemplate, BaseRetriever, BaseTool, *BRANCHING)
 
 
 def unwrapped(runnable: AnyRunnable) -> AnyRunnable:
@@ -187,14 +191,34 @@ def all_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 
 def tries_again(runnable: AnyRunnable) -> bool:
     """Whether the runnable has retries or fallbacks, which LangChain leaves out of streams."""
+    return _has(runnable, lambda part: isinstance(part, RunnableRetry | RunnableWithFallbacks))
+
+
+def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
+    """Return the steps from the last one with a model, whose text is the answer.
+
+    A step with a model that writes one of several keys does not replace what is in the others.
+    """
+    steps = _steps(runnable)
+    speaking = [n for n, step in enumerate(steps) if _has(step, _is_language_model)]
+    last = [n for n in speaking if not isinstance(steps[n], BRANCHING)]
+    return steps[(last[-1:] or speaking[:1] or [0])[0] :]
+
+
+def _steps(runnable: AnyRunnable) -> list[AnyRunnable]:
+    """Return all steps in order, with retries and fallbacks as steps of their own."""
     match runnable:
-        case RunnableRetry() | RunnableWithFallbacks():
-            return True
-        case RunnableBindingBase():
-            return tries_again(runnable.bound)
-        case RunnableSequence():
-            return any(map(tries_again, runnable.steps))
-    return False
+        case RunnableSequence(steps=steps):
+            return [inner for step in steps for inner in _steps(step)]
+        case RunnableRetry() | RunnableWithMessageHistory():
+            return [runnable]
+        case RunnableBindingBase(bound=bound):
+            return _steps(bound)
+    return [runnable]
+
+
+def _is_language_model(value: object) -> bool:
+    return isinstance(value, BaseLanguageModel)
 
 
 def first_step(runnable: AnyRunnable) -> AnyRunnable:
@@ -256,30 +280,37 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
     updates of their state, which are not what `invoke` returns or passes to the next step.
     """
-    if _has_graph(runnable):
+    if _has(runnable, is_graph) or any(_has(step, _parses) for step in answering_steps(runnable)):
         return True
     last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
         return not (is_generator(last) or last.deps)  # which it may return, and stream
-    if isinstance(last, BaseOutputParser):
-        return type(last) is not StrOutputParser  # a subclass may check the whole text
     return isinstance(last, _WHOLE)
 
 
-def _has_graph(value: object) -> bool:
-    """Whether a part of a runnable is a graph, or a function that chooses one."""
+def _parses(value: object) -> bool:
+    """Whether this is a parser that makes something else of text, or may check the whole of it."""
+    return isinstance(value, BaseOutputParser) and type(value) is not StrOutputParser
+
+
+def _has(value: object, is_wanted: Callable[[object], bool]) -> bool:
+    """Whether a runnable is wanted, or a part of it, or what a function in it returns."""
+    return is_wanted(value) or any(_has(part, is_wanted) for part in _parts(value))
+
+
+def _parts(value: object) -> Iterable[object]:
     match value:
         case BaseLanguageModel() | BaseTool():
-            return False
-        case RunnableLambda(deps=deps):
-            return any(map(is_graph, deps)) and not _calls(value)
+            return ()
+        case RunnableLambda():
+            return () if _calls(value) else value.deps
         case Runnable():
-            return is_graph(value) or any(map(_has_graph, vars(value).values()))
+            return vars(value).values()
         case Mapping():
-            return any(map(_has_graph, value.values()))
+            return value.values()
         case list() | tuple():
-            return any(map(_has_graph, value))
-    return False
+            return value
+    return ()
 
 
 def _calls(step: RunnableLambda[Any, Any]) -> bool:

@@ -1,0 +1,154 @@
+"""Checks, parsers and retries in the middle of a chain."""
+
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import (
+    RunnableBranch,
+    RunnableConfig,
+    RunnableLambda,
+    RunnablePassthrough,
+    RunnablePick,
+)
+from langchain_core.runnables.history import RunnableWithMessageHistory
+
+from tests.plugins.langchain.support import Scripted, ask, deltas
+from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText
+from tests.support.answers import Program, check, in_each_way
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::langchain_core._api.deprecation.LangChainDeprecationWarning"
+)
+
+ASKED = RunnableLambda(lambda text: {"question": text})
+PROMPT = ChatPromptTemplate.from_template("{question}")
+
+
+def says(*script):
+    return Scripted(script=list(script))
+
+
+def checking():
+    return PROMPT | says(f"this is {BOMB}") | WholeText()
+
+
+def retrying():
+    model = Unsteady(script=["half an …", "an answer", "an answer"])
+    return PROMPT | model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
+
+
+def falling_back():
+    first = Unsteady(script=["half an …"])
+    return PROMPT | first.with_fallbacks([says("an answer")]) | StrOutputParser()
+
+
+def answering():
+    return PROMPT | says("the long answer") | StrOutputParser()
+
+
+def remembering(chain):
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{question}")]
+    )
+    with_history = RunnableLambda(lambda given: {"question": str(prompt.invoke(given))}) | chain
+    histories = {}
+
+    def history(session_id):
+        return histories.setdefault(session_id, InMemoryChatMessageHistory())
+
+    return ASKED | RunnableWithMessageHistory(
+        with_history, history, input_messages_key="question", history_messages_key="history"
+    )
+
+
+def in_a_branch(chain):
+    return ASKED | RunnableBranch((lambda given: bool(given["question"]), chain), answering())
+
+
+def chosen(chain):
+    return ASKED | RunnableLambda(lambda _: chain)
+
+
+def behind_another(chain):
+    return ASKED | (PROMPT | Unsteady(script=["half …"])).with_fallbacks([chain])
+
+
+def as_a_key(chain):
+    return ASKED | RunnablePassthrough.assign(answer=chain).pick("answer")
+
+
+def then_nothing(chain):
+    return ASKED | chain | RunnablePassthrough()
+
+
+def before_a_model(chain):
+    return ASKED | RunnablePassthrough.assign(question=chain) | answering()
+
+
+def parsed():
+    return PROMPT | says('{"answer": "one two three"}') | JsonOutputParser()
+
+
+def called():
+    config = RunnableConfig(configurable={"session_id": "bare"})
+
+    async def bare(runnable):
+        return await runnable.ainvoke("hello", config)
+
+    return bare
+
+
+PLACES = [remembering, in_a_branch, chosen, as_a_key, then_nothing]
+
+PROGRAMS = [
+    *(
+        Program(
+            name=f"a parser checks the text, {place.__name__}",
+            target=lambda place=place: place(checking()),
+            bare=called(),
+            blocked=BOMB,
+        )
+        for place in (*PLACES, behind_another)
+    ),
+    *(
+        Program(
+            name=f"{chain.__name__} {place.__name__}",
+            target=lambda place=place, chain=chain: place(chain()),
+            bare=called(),
+        )
+        for place in (*PLACES, before_a_model)
+        for chain in (retrying, falling_back)
+    ),
+    Program(
+        name="a key of JSON",
+        target=lambda: ASKED | parsed() | RunnablePick("answer"),
+        bare=called(),
+    ),
+    Program(name="JSON, then nothing", target=lambda: then_nothing(parsed()), bare=called()),
+]
+
+
+@in_each_way
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        lambda: before_a_model(answering()),
+        lambda: before_a_model(PROMPT | says('"a better question"') | JsonOutputParser()),
+        lambda: ASKED | RunnablePassthrough.assign(context=lambda _: "a page") | answering(),
+        lambda: ASKED | answering() | {"question": lambda joke: joke.upper()} | answering(),
+        lambda: remembering(answering()),
+        lambda: in_a_branch(answering()),
+        lambda: chosen(answering()),
+    ],
+)
+async def test_chains_stream_if_nothing_checks_their_last_model(chain):
+    assert deltas(await ask(adapt(chain()), "hi")) == ["the", " long", " answer"]
