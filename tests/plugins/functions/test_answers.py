@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
 import pytest
 
@@ -34,6 +35,19 @@ async def asks(text: str):
     yield f"Booked {city.text}."
 
 
+def wrapped(function):
+    @functools.wraps(function)
+    def wrapper(text: str):
+        return function(text)
+
+    return wrapper
+
+
+async def later(text: str):
+    """Return a generator."""
+    return wrapped(chunks)(text)
+
+
 async def everything(text: str):
     """Answer with all kinds of parts."""
     yield "text"
@@ -63,6 +77,14 @@ def returns(value):
 PROGRAMS = [
     Program(name="a text", target=lambda: whole, bare=returns("You said: hello")),
     Program(name="chunks", target=lambda: chunks, bare=returns("You said: hello")),
+    Program(name="a wrapper", target=lambda: wrapped(chunks), bare=returns("You said: hello")),
+    Program(name="a wrapper of a wrapper", target=lambda: later, bare=returns("You said: hello")),
+    Program(
+        name="a wrapper of a question",
+        target=lambda: wrapped(asks),
+        bare=returns("Booked Rome."),
+        messages=("book", "Rome"),
+    ),
     Program(name="a correction", target=lambda: corrected, bare=returns("an answer")),
     Program(
         name="a check in a group of tasks blocks",

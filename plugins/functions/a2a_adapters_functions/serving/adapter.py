@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -104,7 +105,7 @@ class FunctionAdapter(Adapter):
             case Kind.GENERATOR:
                 return _from_generator(call(), request)
             case Kind.COROUTINE:
-                return _from_coroutine(call, self._signature.results)
+                return _from_coroutine(call, self._signature.results, request)
             case Kind.PLAIN:
                 return _from_call(call, self._signature.results, request)
 
@@ -135,23 +136,38 @@ def _text(request: AgentRequest) -> str:
     return text
 
 
-async def _from_coroutine(function: Callable[[], Any], results: Results) -> _Events:
-    for event in returned_events(await function(), results):
-        yield event
-
-
-async def _from_call(
+async def _from_coroutine(
     function: Callable[[], Any], results: Results, request: AgentRequest
 ) -> _Events:
+    result = await function()
+    if (events := _generated(result, request)) is None:
+        for event in returned_events(result, results):
+            yield event
+        return
+    answer: AgentRequest | None = None
+    async with aclosing(events):
+        with suppress(StopAsyncIteration):
+            while True:
+                answer = yield await events.asend(answer)
+
+
+def _generated(result: object, request: AgentRequest) -> _Events | None:
+    """Return the events of a generator, which a wrapper around a generator function returns."""
+    if inspect.isasyncgen(result):
+        return _from_async_generator(result)
+    return _from_generator(result, request) if inspect.isgenerator(result) else None
+
+
+def _from_call(function: Callable[[], Any], results: Results, request: AgentRequest) -> _Events:
     def call() -> object:
         # The task may have been cancelled while it waited for a thread.
         return None if request.cancelled else function()
 
-    result = await run_in_thread(call, request.task_id)
-    if inspect.isawaitable(result):  # a wrapper around an async function
-        result = await result
-    for event in returned_events(result, results):
-        yield event
+    async def called() -> object:
+        result = await run_in_thread(call, request.task_id)
+        return await result if inspect.isawaitable(result) else result  # a wrapper, too
+
+    return _from_coroutine(called, results, request)
 
 
 async def _from_async_generator(values: AsyncGenerator[Any, Any]) -> _Events:
