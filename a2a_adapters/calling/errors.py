@@ -114,8 +114,7 @@ class RemoteTaskError(RemoteAgentError):
         super().__init__(message, task_id=reply.task_id, context_id=reply.context_id)
         self.state = reply.state
         self.reply = reply
-        if reply.state == "rejected":
-            self.as_model_failure = "model_refused"
+        self.is_rejection = reply.state == "rejected"
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.reply)  # engines store exceptions

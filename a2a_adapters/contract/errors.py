@@ -58,6 +58,8 @@ class A2AAdaptersError(Exception):
 
     as_model_failure: ErrorCategory | None = None
     """The category of a run whose model call raised this error; None if no model call can."""
+    is_rejection = False
+    """Whether another agent has rejected the message of a run, which is then rejected, too."""
 
 
 class ConfigurationError(A2AAdaptersError, ValueError):
@@ -130,9 +132,14 @@ class BlockedError(A2AAdaptersError):
         super().__init__(message)
 
 
+_REJECTED = "An agent that this agent asked has rejected the message."
+
+
 def block_in(error: BaseException) -> BlockedError | None:
-    """Return the error of a guardrail in a group, which a group of asyncio tasks raises."""
-    while isinstance(error, BaseExceptionGroup):
+    """Return the rejection of a run that raised `error`: by a guardrail, or by another agent."""
+    if any(isinstance(each, A2AAdaptersError) and each.is_rejection for each in _causes(error)):
+        return BlockedError(_REJECTED)
+    while isinstance(error, BaseExceptionGroup):  # which a group of asyncio tasks raises
         if (found := error.subgroup(BlockedError)) is None:
             return None
         error = found.exceptions[0]

@@ -59,10 +59,26 @@ def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
 
 
 def message_extras(message: BaseMessage) -> list[Part]:
-    """Return the files and the tool calls of a message."""
+    """Return the files, the data of a remote agent and the tool calls of a message."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     shown = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in calls]
-    return [*_files(message), *([Data({"tool_calls": shown})] if shown else [])]
+    called = [Data({"tool_calls": shown})] if shown else []
+    return [*_files(message), *_data(message), *called]
+
+
+def _data(message: BaseMessage) -> list[Data]:
+    """Return the data of a message, which is its text as well if it has no other."""
+    found = [
+        Data(block["value"]["data"])
+        for block in message.content
+        if isinstance(block, dict) and block.get("type") == "non_standard" and _is_data(block)
+    ]
+    return [] if as_text(found) == message.text else found
+
+
+def _is_data(block: Mapping[str, Any]) -> bool:
+    value = block.get("value")
+    return isinstance(value, Mapping) and value.get("type") == "data"
 
 
 def _files(message: BaseMessage) -> list[File]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.runnables import RunnableGenerator, RunnableLambda
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
@@ -29,6 +30,7 @@ from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
     all_steps,
+    answering_steps,
     answers_whole,
     blocks_only,
     declared_schema,
@@ -54,6 +56,9 @@ _SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
 """The names of a conversation in the memories of runnables."""
 
 _OWNER_KEY = "user_id"
+
+_REPEATING = (StrOutputParser, RunnablePassthrough)
+"""Steps whose text is that of the model before them."""
 
 
 class RunnableAdapter(Adapter):
@@ -104,6 +109,7 @@ class RunnableAdapter(Adapter):
         self.holds_text = guards is Guards.REFUSING and not self._is_whole
         self._has_progress = not (checks or is_model(runnable))  # `astream_events` streams
         self._tries_again = tries_again(runnable)
+        self._repeats = all(isinstance(step, _REPEATING) for step in answering_steps(runnable)[1:])
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
         self._agent: tuple[str, ...] = ()
@@ -149,7 +155,7 @@ class RunnableAdapter(Adapter):
                     async for chunk in chunks:
                         if text := answer.add(chunk):
                             yield TextDelta(text)
-                rest = answer.rest(self._schema)
+                rest = self._corrected(answer.rest(self._schema), watch)
             except Exception:
                 if not self._tries_again:
                     raise
@@ -199,7 +205,10 @@ class RunnableAdapter(Adapter):
                         chunk = event["data"].get("chunk")
                         if chunk is not None and not is_whole and (text := answer.add(chunk)):
                             yield TextDelta(text)
-                rest = self._whole(result) if is_whole else answer.rest(self._schema)
+                if is_whole:
+                    rest: Sequence[AgentEvent] = self._whole(result)
+                else:
+                    rest = self._corrected(answer.rest(self._schema), watch)
             except Exception:
                 if not self._tries_again:
                     raise
@@ -207,6 +216,12 @@ class RunnableAdapter(Adapter):
                 rest = answer.replaced(self._whole(await chain.ainvoke(value, config)))
         for last in (*rest, *watch.metadata()):
             yield last
+
+    def _corrected(self, rest: Sequence[AgentEvent], watch: RunWatch) -> Sequence[AgentEvent]:
+        """Put the text that a remote agent has corrected in the place of what was streamed."""
+        if watch.corrected is None or not self._repeats:
+            return rest
+        return [AnswerText(watch.corrected), *(e for e in rest if not isinstance(e, TextDelta))]
 
     def _config(self, request: AgentRequest, watch: RunWatch) -> RunnableConfig:
         key = request.conversation_key(*self._agent)

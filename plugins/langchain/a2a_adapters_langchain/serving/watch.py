@@ -46,6 +46,8 @@ class RunWatch(BaseCallbackHandler):
         # Threads append, which is atomic; readers make the sum.
         self._usages = [cast("UsageMetadata", dict(usage))] if usage else []
         self._by_model: list[tuple[str, UsageMetadata]] = []
+        self.corrected: str | None = None
+        """What the last model, if it is a remote agent, has put in place of its text."""
 
     @property
     def usage(self) -> UsageMetadata | None:
@@ -100,13 +102,16 @@ class RunWatch(BaseCallbackHandler):
         self._tool_errors.append(error)
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:
-        """Add the usage of one model call."""
+        """Add the usage of one model call, and note whether it has corrected its text."""
         generation = response.generations[0][0] if response.generations[0] else None
+        about: Mapping[str, Any] = getattr(generation, "generation_info", None) or {}
         if isinstance(generation, ChatGeneration):
+            about = generation.message.response_metadata
             usage = getattr(generation.message, "usage_metadata", None)
             if usage is not None:
                 self._usages.append(usage)
-                self._note_model(generation.message.response_metadata, usage)
+                self._note_model(about, usage)
+        self.corrected = about.get("corrected_text")
 
     def _note_model(self, about: Mapping[str, Any], usage: UsageMetadata) -> None:
         """Add the usage to that of its model, unless a task of another agent stands for it."""
