@@ -108,6 +108,8 @@ def adapt_if_ours(target: Any) -> Adapter | None:
     """Wrap a runnable or graph; return None for other targets."""
     if isinstance(target, Runnable) or _is_builder(target) or makes_graphs(target):
         return adapt(target)
+    if inspect.isfunction(target) and _is_async(target) and _takes_config(target, by_name=False):
+        raise TargetError("a function that makes graphs with a RunnableConfig has to be blocking")
     return None
 
 
@@ -143,12 +145,22 @@ def makes_graphs(target: object) -> TypeGuard[Callable[[RunnableConfig], Any]]:
     """Whether this is a function with one argument, named or annotated as a configuration."""
     if not (inspect.isfunction(target) or inspect.ismethod(target)):
         return False
-    if inspect.isgeneratorfunction(target) or inspect.iscoroutinefunction(target):
+    if inspect.isgeneratorfunction(target) or _is_async(target):
         return False
-    required = [p for p in inspect.signature(target).parameters.values() if p.default is p.empty]
+    return _takes_config(target)
+
+
+def _is_async(function: object) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _takes_config(function: Callable[..., object], *, by_name: bool = True) -> bool:
+    """Whether a function requires a configuration only, by its annotation or its name."""
+    parameters = inspect.signature(function).parameters.values()
+    required = [each for each in parameters if each.default is each.empty]
     if len(required) != 1:
         return False
     hint = required[0].annotation
     if hint is inspect.Parameter.empty:
-        return required[0].name == "config"
+        return by_name and required[0].name == "config"
     return getattr(hint, "__name__", hint) in _HINTS

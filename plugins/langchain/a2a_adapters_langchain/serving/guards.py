@@ -45,8 +45,8 @@ _DECORATED = "langchain.agents.middleware.types"
 
 _INTERNAL_CALLS = "langchain.agents.middleware.internal_call_transformer"
 
-_START = "__start__"
-"""The node before the first one."""
+_START, _END = "__start__", "__end__"
+"""The nodes before the first and after the last one."""
 
 _HOOKS = (".after_model", ".after_agent")
 _BEFORE = ".before_model"
@@ -131,8 +131,8 @@ def _checks_beside(runnable: Any) -> bool:
 
 def _checks_last(runnable: Any) -> bool:
     """Whether a generator may refuse the text that it has passed on."""
-    steps = answering_steps(runnable)
-    return any(is_generator(step) and _names_rejection(step) for step in steps)
+    found = (each for step in answering_steps(runnable) for each in reachable(step))
+    return any(is_generator(each) and _names_rejection(each) for each in found)
 
 
 def _has(step: Any, kind: type) -> bool:
@@ -168,22 +168,73 @@ def _may_refuse(value: Any) -> bool:
         return bool(value.func or value.afunc)
     if not (is_graph(value) or isinstance(value, RunnableBindingBase)):
         return False
-    strict = _are_strict((value.config or {}).get("callbacks"))
-    return strict or any(map(_names_rejection, _edges(value)))
+    if _are_strict((value.config or {}).get("callbacks")):
+        return True
+    return is_graph(value) and (any(map(_may_check, _edges(value))) or _refuses_in_node(value))
 
 
-def _edges(graph: Any) -> Iterator[object]:
-    """Yield the functions that choose the successor of a node, after which text may be sent."""
+def _refuses_in_node(graph: Any) -> bool:
+    """Whether a node of your own may refuse a message; one before all others checks the input."""
+    nodes = {name: node.bound for name, node in graph.nodes.items()}
+    if any(is_of_create_agent(each) for node in nodes.values() for each in _functions(node)):
+        return False  # see `_guards`
+    return any(
+        _refuses(node) and not _only_begins(graph, name)
+        for name, node in nodes.items()
+        if not is_graph(node)
+    )
+
+
+def _functions(node: Any) -> list[FunctionType]:
+    functions = (getattr(node, name, None) for name in ("func", "afunc"))
+    return [each for each in functions if isinstance(each, FunctionType)]
+
+
+def _refuses(node: Any) -> bool:
+    """Whether the code of a node, without that of graphs which it calls, names `BlockedError`."""
+    inner = [each for found in reachable(node) if is_graph(found) for each in reachable(found)]
+    return _names_rejection(node) and not any(map(_is_rejection, inner))
+
+
+def _only_begins(graph: Any, node: str) -> bool:
+    """Whether other nodes follow a node, and none precedes it."""
+    builder = getattr(graph, "builder", None)
+    if builder is None:  # a workflow, which is one node
+        return False
+    pairs = set(builder.edges)
+    pairs |= {(start, end) for starts, end in builder.waiting_edges for start in starts}
+    pairs |= {(name, end) for name, spec in builder.nodes.items() for end in spec.ends or ()}
+    for name, branches in builder.branches.items():
+        for branch in branches.values():
+            ends = branch.ends.values() if branch.ends else builder.nodes
+            pairs |= {(name, end) for end in ends}
+    before = {start for start, end in pairs if end == node}
+    after = {end for start, end in pairs if start == node}
+    return before <= {_START} and bool(after - {_END})
+
+
+def _edges(graph: Any) -> Iterator[Any]:
+    """Yield the branches that choose the successor of a node, after which text may be sent."""
     branches = getattr(getattr(graph, "builder", None), "branches", {})
     for node, known in branches.items():
         if node != _START:
-            yield from (branch.path for branch in known.values())
+            yield from known.values()
+
+
+def _may_check(branch: Any) -> bool:
+    """Whether a branch may refuse a message, or asks a model before it lets one pass."""
+    ends = (branch.ends or {_END: _END}).values()
+    asks = _END in ends and _has(branch.path, BaseLanguageModel)
+    return asks or _names_rejection(branch.path)
 
 
 def _names_rejection(code: object) -> bool:
     """Whether code names `BlockedError`; other exceptions are taken for failures."""
-    kinds = (each for each in reachable(code) if isinstance(each, type))
-    return any(issubclass(each, BlockedError) for each in kinds)
+    return any(map(_is_rejection, reachable(code)))
+
+
+def _is_rejection(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BlockedError)
 
 
 def waiting_calls(graph: Any, guards: Guards) -> Callable[[tuple[str, ...]], bool]:

@@ -24,6 +24,10 @@ _MOST_OBJECTS = 10_000
 """The most objects to look at."""
 
 
+_TOOLS_ONLY = "deepagents."
+"""Where middleware keeps agents that only its tools call."""
+
+
 def reachable(value: object, *, with_tools: bool = False) -> list[Any]:
     """Return a value, and all that it refers to, nearest first.
 
@@ -51,7 +55,9 @@ def _identity(value: object) -> object:
 def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
     """Return what a node, or something that it refers to, may call."""
     if isinstance(value, MethodType):
-        return [*_captured(value.__func__, value.__self__), *_attributes(value.__self__)]
+        owner = value.__self__
+        keeps_tools = not with_tools and type(owner).__module__.startswith(_TOOLS_ONLY)
+        return [*_captured(value.__func__, owner), *([] if keeps_tools else _attributes(owner))]
     if isinstance(value, FunctionType):
         if with_tools or not is_of_create_agent(value):  # which refers to the tools
             return _captured(value)

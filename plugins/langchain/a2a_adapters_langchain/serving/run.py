@@ -239,6 +239,10 @@ _STRUCTURED = "structured_response"
 _MESSAGES = "messages"
 
 
+def _holds_messages(key: str, value: object) -> bool:
+    return is_message_list(value) or (key == _MESSAGES and value == [])  # all were removed
+
+
 def _spoken(state: Mapping[str, Any]) -> str:
     """Return the key of the messages that the answer is from; "" if a state has none."""
     lists = [key for key, value in state.items() if is_message_list(value)]
@@ -287,7 +291,7 @@ class GraphResult:
         files = self._new_files(run)
         if asked:
             return [*files, asked]
-        run.transcript.settle(self._proofs(run))
+        run.transcript.settle(self._proofs(run, is_final=True))
         return [*run.transcript.corrected(self._answer(run)), *files]
 
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
@@ -303,12 +307,13 @@ class GraphResult:
             schema = properties.get(_STRUCTURED)
             definitions = {"$defs": self._schema.get("$defs", {})}
             return outputs(structured, {**schema, **definitions} if schema else None)
-        if key := _spoken(state):
-            last = run.last_message(key, state[key])
-            return _message_events(last, run.transcript) if last else []
-        made = {key: value for key, value in state.items() if run.has_made(key, value)}
-        if made.get(_MESSAGES) == []:  # which were all removed
-            del made[_MESSAGES]
+        if last := self._last_message(run, state):
+            return _message_events(last, run.transcript)
+        made = {
+            key: value
+            for key, value in state.items()
+            if run.has_made(key, value) and not _holds_messages(key, value)
+        }
         if len(made) == 1:
             (value,) = made.values()
             if isinstance(value, str | BaseMessage):
@@ -318,13 +323,18 @@ class GraphResult:
         is_complete = new.keys() == properties.keys()
         return outputs(new, self._schema if is_complete else None) if new else []
 
+    def _last_message(self, run: GraphRun, state: Mapping[str, Any]) -> BaseMessage | None:
+        """Return the message that is the answer; None if the task has made none."""
+        key = _spoken(state)
+        return run.last_message(key, state[key]) if key else None
+
     def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the output of a graph."""
         channels = values if self._channels is None else self._channels
         hidden = {FILES} if self._patterns else set()
         return {key: values[key] for key in channels if key in values and key not in hidden}
 
-    def _proofs(self, run: GraphRun) -> object:
+    def _proofs(self, run: GraphRun, *, is_final: bool = False) -> object:
         """Return what of the state may have the messages of the answer."""
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
@@ -332,9 +342,10 @@ class GraphResult:
         state = self._state(values)
         if not (key := _spoken(state)):
             return state
+        speaks = is_final and run.last_message(key, state[key]) is not None
         messages = run.new_messages(key, state.pop(key))
         # Those that the answer is from come last: what another key has under their ids is a copy.
-        return messages if run.is_guarded else {**state, key: messages}
+        return messages if speaks or run.is_guarded else {**state, key: messages}
 
     def _new_files(self, run: GraphRun) -> list[Output]:
         """Return an artifact, named by its path, for each selected file that has changed."""

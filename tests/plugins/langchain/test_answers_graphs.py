@@ -1,0 +1,189 @@
+"""Graphs whose state has more than messages, whose nodes and edges check, or that ask agents."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from a2a.types import TaskState
+from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
+from langchain_core.messages import RemoveMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import RunnableConfig
+from langgraph.func import entrypoint
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
+from a2a_adapters.plugin import AnswerText
+from a2a_adapters.testing import connect, running, send, user_message
+from tests.plugins.langchain.support import Scripted, answer, ask, deltas
+from tests.plugins.langchain.test_answers import BOMB, invoked, line, refuse_bombs, says
+from tests.support.answers import Program, check, in_each_way
+
+
+class Chat(MessagesState):
+    title: str
+    plan: list[str]
+
+
+def title(state):
+    return {"title": Scripted(script=["A fine title"]).invoke("Title?").text}
+
+
+def summarize(state):
+    summary = Scripted(script=["What was said."]).invoke("Summarize.").text
+    return {"title": summary, "messages": [RemoveMessage(id=state["messages"][0].id)]}
+
+
+def conclude(state):
+    return {"title": "The end."}
+
+
+def graded_by_a_model():
+    grader = Scripted(script=["yes, it is grounded"])
+
+    async def route(state) -> Literal["speak", "__end__"]:
+        grade = await grader.ainvoke(state["messages"])
+        return END if "yes" in grade.text else "speak"
+
+    builder = StateGraph(MessagesState).add_node("speak", says("an answer"))
+    return builder.add_edge(START, "speak").add_conditional_edges("speak", route).compile()
+
+
+def speak_and_check(state):
+    said = Scripted(script=[BOMB]).invoke(state["messages"])
+    refuse_bombs(said.text)
+    return {"messages": [said]}
+
+
+def look(state):
+    refuse_bombs(state["messages"][-1].text)
+
+
+def checked_workflow():
+    @entrypoint()
+    async def work(messages: list):
+        said = await Scripted(script=[BOMB]).ainvoke(messages)
+        refuse_bombs(said.text)
+        return said
+
+    return work
+
+
+async def _nothing(_):
+    """Return nothing: the call raises, and the task has no answer."""
+
+
+PROGRAMS = [
+    *(
+        Program(
+            name=f"a model's text in another key, {node.__name__}",
+            target=lambda node=node: line(says("an answer"), node, state=Chat),
+            bare=invoked(),
+        )
+        for node in (title, summarize)
+    ),
+    Program(
+        name="an answer in another key than messages",
+        target=lambda: line(conclude, state=Chat),
+        bare=invoked(read=lambda state: state["title"]),
+    ),
+    Program(
+        name="an edge asks a model",
+        target=graded_by_a_model,
+        bare=invoked(),
+        blocked="yes, it is grounded",
+    ),
+    *(
+        Program(
+            name=name,
+            target=target,
+            bare=_nothing,
+            state="rejected",
+            blocked=BOMB,
+            is_kept=is_kept,
+        )
+        for name, target, is_kept in (
+            ("a node refuses its model's text", lambda: line(speak_and_check), False),
+            ("a later node refuses", lambda: line(says(BOMB), look), True),
+            ("a workflow refuses", checked_workflow, False),
+        )
+    ),
+]
+
+
+@in_each_way
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
+    await check(program, ways, tmp_path, caplog)
+
+
+async def test_text_is_streamed_behind_a_node_that_refuses_the_input():
+    graph = line(look, says("the long answer"))
+    assert deltas(await ask(adapt(graph), "hi")) == ["the", " long", " answer"]
+
+
+def test_functions_that_make_graphs_are_blocking():
+    async def make(config: RunnableConfig):
+        return line(says("hi"))
+
+    with pytest.raises(TargetError, match="has to be blocking"):
+        build_app(make)
+
+
+async def correcting(text: str):
+    """Correct what it has said."""
+    yield "the wrong words "
+    yield AnswerText("the right words")
+
+
+async def refusing(text: str):
+    """Refuse what it has said."""
+    yield "some words "
+    raise BlockedError("Not here.")
+
+
+async def attaching(text: str):
+    """Answer with text, a file and data."""
+    yield "Here it is."
+    yield Output([File(content=b"a,b", media_type="text/csv", filename="a.csv"), Data({"a": 1})])
+
+
+def node(agent):
+    builder = StateGraph(MessagesState).add_node("remote", A2ARunnable(agent))
+    return builder.add_edge(START, "remote").compile()
+
+
+ASKING = [
+    A2AChatModel,
+    lambda agent: A2AChatModel(agent=agent) | StrOutputParser(),
+    A2ALLM,
+    A2ARunnable,
+    node,
+]
+
+
+@pytest.mark.parametrize("asking", ASKING)
+async def test_corrections_of_an_agent_are_those_of_the_answer(asking):
+    async with running(build_app(correcting)) as url:
+        assert answer(await ask(adapt(asking(agent=url)), "hi")) == "the right words"
+
+
+@pytest.mark.parametrize("asking", ASKING)
+async def test_a_message_that_an_agent_rejects_is_rejected_without_its_text(asking):
+    async with (
+        running(build_app(refusing)) as url,
+        running(build_app(asking(agent=url))) as front,
+        connect(front) as client,
+    ):
+        task = await send(client, user_message("hi"))
+    assert task.status.state == TaskState.TASK_STATE_REJECTED
+    assert "some words" not in str(task)
+
+
+async def test_data_and_files_of_an_agent_are_in_the_answer_of_its_node():
+    async with running(build_app(attaching)) as url:
+        events = await ask(adapt(node(url)), "hi")
+    parts = [part for event in events if isinstance(event, Output) for part in event.parts]
+    assert [type(part) for part in parts] == [File, Data]
+    assert answer(events) == "Here it is."
