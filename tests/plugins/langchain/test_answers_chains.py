@@ -17,7 +17,7 @@ from langchain_core.runnables import (
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from tests.plugins.langchain.support import Scripted, ask, deltas
-from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText
+from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText, agent
 from tests.support.answers import Program, check, in_each_way
 
 pytestmark = pytest.mark.filterwarnings(
@@ -63,6 +63,21 @@ def remembering(chain):
     return ASKED | RunnableWithMessageHistory(
         with_history, history, input_messages_key="question", history_messages_key="history"
     )
+
+
+def remembering_messages(graph):
+    histories = {}
+
+    def history(session_id):
+        return histories.setdefault(session_id, InMemoryChatMessageHistory())
+
+    return RunnableWithMessageHistory(
+        graph, history, input_messages_key="messages", output_messages_key="messages"
+    )
+
+
+async def _returns(answer):
+    return answer
 
 
 def in_a_branch(chain):
@@ -127,6 +142,11 @@ PROGRAMS = [
         name="a key of JSON",
         target=lambda: ASKED | parsed() | RunnablePick("answer"),
         bare=called(),
+    ),
+    Program(
+        name="a history around an agent",
+        target=lambda: remembering_messages(agent("an answer")),
+        bare=lambda _: _returns("an answer"),
     ),
     Program(name="JSON, then nothing", target=lambda: then_nothing(parsed()), bare=called()),
 ]

@@ -7,17 +7,30 @@ from typing import Literal
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
-from langchain_core.messages import RemoveMessage
+from langchain.agents.middleware import PIIMiddleware, after_model, before_model
+from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.runnables import RunnableConfig
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 
 from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
 from a2a_adapters.plugin import AnswerText
 from a2a_adapters.testing import connect, running, send, user_message
-from tests.plugins.langchain.support import Scripted, answer, ask, deltas
-from tests.plugins.langchain.test_answers import BOMB, invoked, line, refuse_bombs, says
+from tests.plugins.langchain.support import Scripted, answer, ask, call, calling, deltas
+from tests.plugins.langchain.test_answers import (
+    BOMB,
+    agent,
+    find,
+    invoked,
+    line,
+    refuse_bombs,
+    says,
+    speaks_with,
+)
+from tests.plugins.langchain.test_answers_guards import ask_person
 from tests.support.answers import Program, check, in_each_way
 
 
@@ -70,8 +83,79 @@ def checked_workflow():
     return work
 
 
+@after_model(can_jump_to=["end"])
+def answer_for_the_model(state, runtime):
+    if "bomb" in state["messages"][-1].text:
+        return {"messages": [AIMessage("I cannot help.")], "jump_to": "end"}
+    return None
+
+
+@before_model(can_jump_to=["end"])
+def refuse_results(state, runtime):
+    if "about bombs" in state["messages"][-1].text:
+        return {"messages": [AIMessage("I cannot help.")], "jump_to": "end"}
+    return None
+
+
+@after_model
+def watch(state, runtime):
+    return None
+
+
+def questions(*middleware):
+    script = [calling(call("ask_person", f"c{n}", question=f"{n}?"), text=f"{n}.") for n in "1234"]
+    return agent(*script, "The end.", tools=[ask_person], middleware=middleware)
+
+
+class Checked(Runnable):
+    """Checks what its model says."""
+
+    def __init__(self):
+        self.model = Scripted(script=[BOMB])
+
+    def invoke(self, messages, config=None, **kwargs):
+        raise NotImplementedError
+
+    async def ainvoke(self, messages, config=None, **kwargs):
+        said = await self.model.ainvoke(messages, config)
+        return AIMessage("I cannot help.") if "bomb" in said.text else said
+
+
+def checks(said):
+    return AIMessage("I cannot help.") if "bomb" in said.text else said
+
+
+class Named(Scripted):
+    """Gives its own id to the first, empty chunk only, as OpenAI's Responses API does."""
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        yield ChatGenerationChunk(message=AIMessageChunk("", id=f"resp_{len(self.seen)}"))
+        async for chunk in super()._astream(messages, stop, None, **kwargs):
+            yield chunk
+
+
+def conversation():
+    """A model and a person talk in turns."""
+
+    async def talk(state):
+        return {"messages": [await Scripted(script=["Hello there."]).ainvoke(state["messages"])]}
+
+    def listen(state) -> Command[Literal["talk", "__end__"]]:
+        said = interrupt("Anything else?")
+        if said == "no":
+            return Command(goto=END)
+        return Command(goto="talk", update={"messages": [("user", said)]})
+
+    builder = StateGraph(MessagesState).add_node("talk", talk).add_node("listen", listen)
+    return builder.add_edge(START, "talk").add_edge("talk", "listen").compile()
+
+
 async def _nothing(_):
     """Return nothing: the call raises, and the task has no answer."""
+
+
+async def _returns(answer):
+    return answer
 
 
 PROGRAMS = [
@@ -87,6 +171,67 @@ PROGRAMS = [
         name="an answer in another key than messages",
         target=lambda: line(conclude, state=Chat),
         bare=invoked(read=lambda state: state["title"]),
+    ),
+    Program(
+        name="a guard answers in place of a message with calls",
+        target=lambda: agent(
+            calling(call("find", query="cats"), text=BOMB),
+            tools=[find],
+            middleware=[answer_for_the_model],
+        ),
+        bare=invoked(),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a guard answers in place of a result",
+        target=lambda: agent(
+            calling(call("find", query="about bombs")), tools=[find], middleware=[refuse_results]
+        ),
+        bare=invoked(),
+        blocked="a book about bombs",
+        is_kept=True,
+    ),
+    *(
+        Program(
+            name=f"four questions, {name}",
+            target=lambda middleware=middleware: questions(*middleware),
+            bare=lambda _, answered=answered: _returns(answered),
+            messages=("hello", "a", "b", "c", "d"),
+        )
+        for name, middleware, answered in (
+            ("streamed", (), ["1.", "2.", "3.", "4.", "The end."]),
+            ("guarded", (watch,), ["1.\n\n2.\n\n3.\n\n4.\n\nThe end."]),
+        )
+    ),
+    Program(
+        name="a person is asked what else to talk about",
+        target=conversation,
+        bare=lambda _: _returns(["Hello there.", "Hello there."]),
+        messages=("hello", "more", "no"),
+    ),
+    *(
+        Program(name=name, target=target, bare=invoked(), blocked=BOMB)
+        for name, target in (
+            ("a runnable of one's own in a node", lambda: line(speaks_with(Checked()))),
+            (
+                "a chain that checks in a node",
+                lambda: line(speaks_with(Scripted(script=[BOMB]) | RunnableLambda(checks))),
+            ),
+        )
+    ),
+    Program(
+        name="text beside calls of a model that names its messages",
+        target=lambda: agent(
+            calling(call("find", query="cats"), text="To bob@example.com."),
+            "Done.",
+            model=Named,
+            tools=[find],
+            middleware=[PIIMiddleware("email", apply_to_output=True)],
+        ),
+        bare=lambda _: _returns("To [REDACTED_EMAIL].\n\nDone."),
+        blocked="bob@example.com",
+        is_kept=True,
     ),
     Program(
         name="an edge asks a model",

@@ -14,6 +14,9 @@ from tests.support.busy import send
 
 deepagents = pytest.importorskip("deepagents")
 
+from deepagents.middleware.rubric import RubricMiddleware  # noqa: E402 - only with deepagents
+from langchain.agents import create_agent  # noqa: E402 - only with deepagents
+from langchain.agents.middleware import after_model  # noqa: E402 - only with deepagents
 from langchain_core.language_models import BaseChatModel  # noqa: E402 - only with deepagents
 from langchain_core.messages import AIMessage, HumanMessage  # noqa: E402
 from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: E402
@@ -90,6 +93,20 @@ async def test_a_subagent_is_progress_and_its_words_are_no_answer():
     assert calls == ["task"]
     parts = [part for each in events if isinstance(each, Output) for part in each.parts]
     assert parts == [Text("helped")]  # by the agent, once
+
+
+@after_model
+def guard(state, runtime):
+    """Look at each message."""
+
+
+@pytest.mark.filterwarnings("ignore::langchain_core._api.beta_decorator.LangChainBetaWarning")
+def test_only_guards_of_the_agent_itself_hold_its_text():
+    inner = create_agent(Helping(), middleware=[guard])
+    helper = {"name": "careful", "description": "Helps.", "runnable": inner}
+    assert not adapt(deepagents.create_deep_agent(Scripted(), subagents=[helper])).holds_text
+    assert adapt(make(middleware=[guard])).holds_text
+    assert adapt(make(middleware=[RubricMiddleware(model=Scripted())])).holds_text
 
 
 async def test_approvals_are_questions():

@@ -1,9 +1,10 @@
 """Finds the nodes of a graph whose tokens are its answer.
 
 Those are the nodes that can be the last: they have an edge to END, or a branch or `Command`
-annotated to lead there. A node whose successor is decided at runtime counts only if there is no
-other: of several, any may check what another has written. The tokens of a classifier, a planner or
-a tool are not the answer. In an agent of `create_agent` it is the model's node, not its middleware.
+annotated to lead there, or a person answers what they say in a loop. A node whose successor is
+decided at runtime counts only if there is no other: of several, any may check what another has
+written. The tokens of a classifier, a planner or a tool are not the answer. In an agent of
+`create_agent` it is the model's node, not its middleware.
 The same rule applies to subgraphs.
 
 A workflow of the functional API has one node, its entry point; the tokens of its tasks are not the
@@ -20,6 +21,7 @@ from typing import Any, TypeAlias
 from langgraph.constants import END
 
 from a2a_adapters import TargetError
+from a2a_adapters_langchain.serving.references import names_in
 from a2a_adapters_langchain.serving.schema import is_remote, local_graphs
 
 IsAnswer: TypeAlias = Callable[[str], bool]
@@ -48,7 +50,7 @@ def answer_filter(graph: Any, stream_nodes: Collection[str] | None) -> IsAnswer 
 
 def _can_be_last(graph: Any, path: _Path) -> bool:
     node, *inner_path = path
-    if node not in _final_nodes(graph):
+    if node not in final_nodes(graph):
         return False
     if not inner_path:
         return True
@@ -56,15 +58,29 @@ def _can_be_last(graph: Any, path: _Path) -> bool:
     return inner is not None and _can_be_last(inner, tuple(inner_path))
 
 
-def _final_nodes(graph: Any) -> Collection[str]:
+def final_nodes(graph: Any) -> Collection[str]:
+    """Return the nodes of a graph that can be the last, without tools and middleware."""
     builder = getattr(graph, "builder", None)
     if builder is None:
         return tuple(getattr(graph, "nodes", ()))
     nodes = [name for name in builder.nodes if _has_answers(graph, name)]
     targets = {name: _targets(builder, name) for name in nodes}
-    ending = [name for name in nodes if END in targets[name]]
+    ending = [name for name in nodes if END in targets[name] or _is_answered(graph, name)]
     unknown = [name for name in nodes if not targets[name]]
     return ending or (unknown if len(unknown) == 1 else [])
+
+
+def _is_answered(graph: Any, name: str) -> bool:
+    """Whether a node asks the caller, and the reply leads back to this one."""
+    after = _targets(graph.builder, name) - {END}
+    asking = (each for each in after if _asks(graph.nodes[each].bound))
+    return any(name in (_targets(graph.builder, each) or {name}) for each in asking)
+
+
+def _asks(node: Any) -> bool:
+    functions = (getattr(node, kind, None) for kind in ("func", "afunc"))
+    codes = (getattr(each, "__code__", None) for each in functions)
+    return any("interrupt" in names_in(code) for code in codes if code)
 
 
 def _has_answers(graph: Any, name: str) -> bool:

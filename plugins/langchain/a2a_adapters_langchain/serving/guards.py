@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import (
+    Runnable,
+    RunnableLambda,
+    RunnablePassthrough,
+    RunnableSequence,
+)
 from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.tools import BaseTool
 
 from a2a_adapters import BlockedError, TargetError
 from a2a_adapters_langchain.serving.references import (
@@ -32,6 +38,7 @@ from a2a_adapters_langchain.serving.schema import (
     BRANCHING,
     answering_steps,
     checks_whole_answers,
+    ends_in_code,
     is_generator,
     is_graph,
 )
@@ -100,8 +107,10 @@ def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
     found = reachable(graph, with_tools=with_tools)
     if any(map(checks_whole_answers, found)) or any(map(_asks_another, found)):
         return Guards.WHOLE
-    guards = _of_middleware(filter(is_graph, found))
-    return guards.or_refusing() if any(map(_may_refuse, found)) else guards
+    graphs = [each for each in found if is_graph(each)]
+    guards = _of_middleware(graphs)
+    refuses = any(map(_may_refuse, found)) or any(map(_changes_text, graphs))
+    return guards.or_refusing() if refuses else guards
 
 
 def _of_middleware(graphs: Iterable[Any]) -> Guards:
@@ -140,10 +149,12 @@ def _has(step: Any, kind: type) -> bool:
 
 
 def _asks_another(value: object) -> bool:
-    """Whether a class of your own calls another model, whose text LangGraph streams as well."""
-    if not (isinstance(value, BaseLanguageModel) and own_methods(value)):
+    """Whether a class of your own calls a model, whose text LangGraph streams as well."""
+    if not isinstance(value, Runnable) or isinstance(value, BaseTool) or is_graph(value):
         return False
-    found = reachable(value)
+    if not (own := own_methods(value)):
+        return False
+    found = [*reachable(value), *reachable(own)]
     codes = (getattr(each, "__code__", None) for each in found)
     names = set().union(*(names_in(code) for code in codes if isinstance(code, CodeType)))
     is_other = (isinstance(each, BaseLanguageModel) and each is not value for each in found)
@@ -171,6 +182,16 @@ def _may_refuse(value: Any) -> bool:
     if _are_strict((value.config or {}).get("callbacks")):
         return True
     return is_graph(value) and (any(map(_may_check, _edges(value))) or _refuses_in_node(value))
+
+
+def _changes_text(graph: Any) -> bool:
+    """Whether a node whose text is the answer asks a chain that has code of your own at its end."""
+    from a2a_adapters_langchain.serving.answer_nodes import (  # noqa: PLC0415 - imports LangGraph
+        final_nodes,
+    )
+
+    found = (each for name in final_nodes(graph) for each in reachable(graph.nodes[name].bound))
+    return any(isinstance(each, RunnableSequence) and ends_in_code(each) for each in found)
 
 
 def _refuses_in_node(graph: Any) -> bool:
@@ -393,4 +414,10 @@ def _may_change(middleware: object, applies: str = "apply_to_output") -> bool:
     if kind.__module__ == _DECORATED:
         hook: Any = getattr(kind, "awrap_model_call", None)
         return not hook.__qualname__.startswith("dynamic_prompt.")
-    return not kind.__module__.startswith(_TRUSTED)
+    return not kind.__module__.startswith(_TRUSTED) or _asks_again(kind)
+
+
+def _asks_again(kind: type) -> bool:
+    """Whether a class of middleware may refuse an answer and let the model write another."""
+    hooks = (getattr(kind, prefix + name[1:], None) for name in _HOOKS for prefix in ("", "a"))
+    return any("model" in getattr(hook, "__can_jump_to__", ()) for hook in hooks)

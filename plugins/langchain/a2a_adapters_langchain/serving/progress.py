@@ -20,6 +20,7 @@ INTERRUPT = "__interrupt__"
 """The node of a pause in the updates of a graph."""
 
 _MODEL = "model"
+_BEFORE_MODEL = ".before_model"
 """The node of `create_agent` that calls the model."""
 
 
@@ -87,6 +88,8 @@ class GraphProgress:
                 continue
             if node == _MODEL:
                 messages = _without_structured_output(messages)
+            if node.endswith(_BEFORE_MODEL) and any(isinstance(m, AIMessage) for m in messages):
+                self._waiting.get(namespace, {}).clear()  # a guard answers in place of the model
             if node in self._guarding_nodes:
                 messages = [each for each in messages if not isinstance(each, ToolMessage)]
             for message in messages:

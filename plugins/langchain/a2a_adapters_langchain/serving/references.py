@@ -83,11 +83,11 @@ def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:
     return _attributes(runnable) if with_tools or not isinstance(runnable, BaseTool) else ()
 
 
-def own_methods(model: BaseLanguageModel[Any]) -> list[MethodType]:
-    """Return the methods by which a class of your own derives from one of LangChain's models."""
-    own = takewhile(lambda each: not is_of_langchain(each.__module__), type(model).__mro__)
+def own_methods(runnable: Runnable[Any, Any]) -> list[MethodType]:
+    """Return the methods by which a class of your own derives from one of LangChain's."""
+    own = takewhile(lambda each: not is_of_langchain(each.__module__), type(runnable).__mro__)
     found = (value for each in own for value in vars(each).values())
-    return [MethodType(value, model) for value in found if isinstance(value, FunctionType)]
+    return [MethodType(value, runnable) for value in found if isinstance(value, FunctionType)]
 
 
 def _attributes(owner: object) -> Iterable[Any]:

@@ -205,6 +205,16 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     return steps[(last[-1:] or speaking[:1] or [0])[0] :]
 
 
+def ends_in_code(runnable: AnyRunnable) -> bool:
+    """Whether functions, or parsers of your own, get what the last model of a chain has written."""
+    first, *later = answering_steps(runnable)
+    return _has(first, _is_language_model) and any(
+        isinstance(step, RunnableLambda | RunnableGenerator)
+        or (isinstance(step, BaseOutputParser) and not is_of_langchain(type(step).__module__))
+        for step in later
+    )
+
+
 def _steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     """Return all steps in order, with retries and fallbacks as steps of their own."""
     match runnable:

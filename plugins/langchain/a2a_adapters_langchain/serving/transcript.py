@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from a2a_adapters import AgentEvent, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech, without_reasoning
@@ -22,6 +22,9 @@ from a2a_adapters_langchain.serving.content import is_message_list
 if TYPE_CHECKING:
     from a2a_adapters import AgentRequest
     from a2a_adapters.plugin import JSON
+
+_GIVEN = "lc_run--"
+"""What ids begin with that LangChain gives to chunks without one."""
 
 _SO_FAR = "so_far"
 """Key in a question's metadata: the task before the reply."""
@@ -45,8 +48,8 @@ class TaskSoFar:
     def of(cls, request: AgentRequest) -> TaskSoFar:
         """Read it from the metadata of the question that a message answers."""
         match request.resume_metadata.get(_SO_FAR):
-            case {"before": dict(before), "written": list(written), "streamed": dict(streamed)}:
-                return cls(before, written, streamed)
+            case {"before": dict(before), "written": list(written), "streamed": list(streamed)}:
+                return cls(before, written, dict(streamed))
             case _:
                 return cls()
 
@@ -55,7 +58,7 @@ class TaskSoFar:
         kept = {
             "before": dict(self.before),
             "written": sorted(self.written),
-            "streamed": dict(self.streamed),
+            "streamed": [[*each] for each in self.streamed.items()],  # Struct keeps no order
         }
         return {_SO_FAR: kept}  # type: ignore[dict-item]
 
@@ -87,6 +90,8 @@ class Transcript:
         """The chunks of each message, by its id."""
         self._tasks: dict[str, str] = {}
         """The path of the task of each message, by the message's id."""
+        self._ids: dict[str, str] = {}
+        """The ids of messages whose chunks have another one as well, by that."""
         self._writing: dict[str, str] = {}
         """The id of the message that each task of the graph is writing."""
         self._earlier_texts: list[str] = []
@@ -105,12 +110,15 @@ class Transcript:
 
         A task that begins another message before its last one has ended tries again.
         """
+        message_id = self._ids.get(message_id, message_id)
         if not is_last and self._writing.get(task) == message_id:  # most chunks
             if text:
                 self._messages[message_id].append(text)
                 text = self._speech.add(message_id, text)
             return [TextDelta(text)] if text else []
         unfinished = self._writing.get(task, message_id)
+        if self._goes_on(unfinished, message_id, is_end=is_last and not text):
+            self._ids[message_id] = message_id = unfinished
         has_failed = unfinished != message_id and any(self._messages.pop(unfinished, ()))
         said = self._rejoined() if has_failed else ""
         self._writing[task] = message_id
@@ -124,6 +132,15 @@ class Transcript:
             return [AnswerText(said + text)]
         anew: list[AgentEvent] = [AnswerText("")] if has_failed else []
         return [*anew, *([TextDelta(said + text)] if said + text else [])]
+
+    def _goes_on(self, unfinished: str, message_id: str, *, is_end: bool) -> bool:
+        """Whether a chunk is of the unfinished message, although its id is one of LangChain's.
+
+        The providers of some models give their id to the first, empty chunk only, or to all but the
+        last one, which is empty.
+        """
+        is_renamed = message_id.startswith(_GIVEN) and not unfinished.startswith(_GIVEN)
+        return is_renamed and (is_end or not any(self._messages.get(unfinished, ())))
 
     def say(self, text: str) -> list[TextDelta]:
         """Add a whole message, unless it has been streamed, and return the events to send."""
@@ -246,8 +263,8 @@ class _Texts:
     Args:
         values: The state.
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
-            count only if they call other tools, or if the model was not asked for another one;
-            what others have said proves nothing. Without guardrails, None.
+            count only if other tools have answered their calls, or if no message of a model follows
+            them; what others have said proves nothing. Without guardrails, None.
     """
 
     def __init__(self, values: object, refused_calls: Collection[str] | None) -> None:
@@ -299,11 +316,11 @@ class _Texts:
         if self._refused_calls is None:
             return []
         said = [each for each in messages if isinstance(each, AIMessage)]
-        return [each for each in said[:-1] if not self._has_called(each)]
-
-    def _has_called(self, message: AIMessage) -> bool:
-        calls = {call["id"] for call in message.tool_calls}
-        return bool(calls.difference(self._refused_calls or ()))
+        called = {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
+        called.difference_update(self._refused_calls)
+        return [
+            each for each in said[:-1] if called.isdisjoint(call["id"] for call in each.tool_calls)
+        ]
 
     def _note(self, text: str) -> None:
         text = without_reasoning(text)
