@@ -421,7 +421,13 @@ class AdapterExecutor(AgentExecutor):
     async def _reject(self, run: Run, error: BlockedError) -> None:
         """End the task of a blocked run, without its text."""
         run.request.cancelled.set()  # its threads should stop, too
-        logger.warning("task %s was rejected: %s", run.request.task_id, error)
+        late = "; its text was sent before, unless hold_text is 'always'"
+        logger.warning(
+            "task %s was rejected: %s%s",
+            run.request.task_id,
+            error,
+            late if run.writer.has_sent_text else "",
+        )
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         await run.fail_calls(self._progress)

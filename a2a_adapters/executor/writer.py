@@ -157,6 +157,11 @@ class TaskWriter:
         )
         await self._send(task)
 
+    @property
+    def has_sent_text(self) -> bool:
+        """Whether text of the current message has been sent, and not withdrawn."""
+        return any(self._chunks)
+
     async def text(self, chunk: str) -> None:
         """Append to the answer.
 

@@ -356,3 +356,16 @@ class TestContract(AnswerContract):
             yield TextDelta("an answer")
 
         return Scripted(script)
+
+
+@pytest.mark.parametrize(("hold_text", "is_late"), [("guarded", True), ("always", False)])
+async def test_the_log_says_if_text_was_sent_before_it_was_blocked(hold_text, is_late, caplog):
+    async def talk(_text: str):
+        yield "some words"
+        raise BlockedError
+
+    options = ServerOptions(hold_text=hold_text)
+    async with running(build_app(talk, options=options)) as url, connect(url) as client:
+        task = await send(client, user_message("hi"))
+    assert task.status.state == TaskState.TASK_STATE_REJECTED
+    assert ("its text was sent before" in caplog.text) is is_late
