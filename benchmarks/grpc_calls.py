@@ -17,7 +17,7 @@ from a2a.types import Message, Part, Role, SendMessageRequest, TaskState
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
 CHUNKS = 500
-_VERSION = (("a2a-version", "1.0"),)
+VERSION = (("a2a-version", "1.0"),)
 _SECONDS = 120
 
 
@@ -41,7 +41,7 @@ async def call(stub: A2AServiceStub, end: float) -> int:
     """Call until a time; return the number of calls."""
     count = 0
     while time.perf_counter() < end:
-        answer = await stub.SendMessage(request("hello"), metadata=_VERSION)
+        answer = await stub.SendMessage(request("hello"), metadata=VERSION)
         assert answer.task.status.state == TaskState.TASK_STATE_COMPLETED
         count += 1
     return count
@@ -51,7 +51,7 @@ async def read(stub: A2AServiceStub, end: float) -> int:
     """Read streams until a time; return the number of events."""
     count = 0
     while time.perf_counter() < end:
-        stream = stub.SendStreamingMessage(request(str(CHUNKS)), metadata=_VERSION)
+        stream = stub.SendStreamingMessage(request(str(CHUNKS)), metadata=VERSION)
         events = sum([1 async for _ in stream])
         assert events > CHUNKS
         count += events

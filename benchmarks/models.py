@@ -8,11 +8,8 @@ it can be seen that they are not the limit. Every token holds the time at which 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import http.client
 import json
-import re
-import resource
 import subprocess
 import sys
 import time
@@ -23,19 +20,15 @@ from statistics import median
 from tempfile import TemporaryFile
 
 import plot
-import uvloop
-from load import COMPLETED, Reader, request
-from processes import Process, interpreter, start
+from processes import HERE, Process, interpreter, start
 from report import MODEL_STREAMS, MODELS, Figures, models_table
-from servers import TOKEN_SECONDS
+from servers import SPREAD_SECONDS, TOKEN_SECONDS
 
 TOKENS = 400
-SPREAD_SECONDS = 2
 CLIENTS = 2
 MOST = {"sdk": 300, "a2a-adapter": 300}
 """The number of streams beyond which a server would take minutes."""
 
-_SAID = re.compile(rb"<([\d.]+)>")
 _PROBE_SECONDS = 0.5
 
 
@@ -63,11 +56,19 @@ def drawn(figures: Figures) -> str:
     return plot.svg(title, "conversations at once", MODEL_STREAMS, lines, is_logarithmic=True)
 
 
-def measured(server: Process, streams: int, tokens: int) -> dict[str, float]:
-    """Let clients read `streams` streams; return the figures."""
+def measured(
+    server: Process,
+    streams: int,
+    tokens: int,
+    *,
+    api: str = "JSON-RPC",
+    port: int = 0,
+    python: str = sys.executable,
+) -> dict[str, float]:
+    """Let clients read `streams` streams over one of `talking.READERS`; return the figures."""
     before, began = server.processor_seconds(), time.monotonic()
     each = streams // CLIENTS
-    command = [sys.executable, __file__, "client", str(server.port), str(each), str(tokens)]
+    command = [python, HERE / "talking.py", api, str(port or server.port), str(each), str(tokens)]
     probes = []
     with ExitStack() as stack:
         files = [stack.enter_context(TemporaryFile()) for _ in range(CLIENTS)]
@@ -91,7 +92,8 @@ def measured(server: Process, streams: int, tokens: int) -> dict[str, float]:
         "first": firsts[len(firsts) * 99 // 100] * 1e3,
         "livez": max(probes, default=0) * 1e3,
         "CPU": taken / len(delays) * 1e6,
-        "client": max(one["busy"] for one in read) * 100,
+        "client": max(one["seconds"] / one["lasted"] for one in read) * 100,
+        "client CPU": sum(one["seconds"] for one in read) / len(delays) * 1e6,
     }
 
 
@@ -105,55 +107,7 @@ def probe(port: int) -> float:
     return time.monotonic() - began
 
 
-class Listener(Reader):
-    """Notes how old each of `tokens` tokens is when it is read.
-
-    a2a-adapter repeats all of them in its last event, which does not count.
-    """
-
-    def __init__(self, tokens: int, delays: list[float], firsts: list[float]) -> None:
-        super().__init__(COMPLETED)
-        self._missing = tokens
-        self._delays = delays
-        self._firsts = firsts
-        self._has_begun = False
-
-    def data_received(self, data: bytes) -> None:
-        now = time.monotonic()
-        said = _SAID.findall(data)[: self._missing]
-        self._missing -= len(said)
-        if said and not self._has_begun:
-            self._has_begun, self._waiting = True, False
-            self._firsts.append(time.perf_counter() - self._sent)
-        self._delays += [now - float(each) for each in said]
-        super().data_received(data)
-
-
-async def listen(port: int, streams: int, tokens: int) -> dict[str, object]:
-    """Read streams; return the delays, and the share of a core that this took."""
-    delays: list[float] = []
-    firsts: list[float] = []
-    loop = asyncio.get_running_loop()
-
-    async def one(number: int) -> None:
-        await asyncio.sleep(number * SPREAD_SECONDS / streams)
-        _, reader = await loop.create_connection(
-            lambda: Listener(tokens, delays, firsts), "127.0.0.1", port
-        )
-        reader.start(iter([request("SendStreamingMessage", str(tokens))]))
-        await reader.done
-
-    began = time.monotonic()
-    await asyncio.gather(*map(one, range(streams)))
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    busy = (usage.ru_utime + usage.ru_stime) / (time.monotonic() - began)
-    return {"delays": delays, "firsts": firsts, "busy": busy}
-
-
 def main() -> None:
-    if sys.argv[1:2] == ["client"]:
-        print(json.dumps(uvloop.run(listen(*map(int, sys.argv[2:])))))
-        return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=TOKENS)

@@ -25,6 +25,7 @@ PEERS = {
 }
 FRAMEWORKS = {
     "autogen": ("autogen_agentchat", HERE.parent / ".venv" / "bin" / "python"),
+    "every API": ("ag_ui", HERE.parent / ".venv" / "bin" / "python"),
     "grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
     "sdk-grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
     "front ends": ("ag_ui", HERE.parent / ".venv" / "bin" / "python"),
@@ -52,10 +53,18 @@ class Process:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def processor_seconds(self) -> float:
-        """Return its CPU time in seconds."""
-        # The name, which is in brackets, may hold spaces; utime and stime are 14th and 15th.
-        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        """Return its CPU time in seconds, with that of its children."""
+        pids = [str(self.popen.pid)]
+        for pid in pids:
+            pids += Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return sum(map(_ticks, pids)) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: str) -> int:
+    """Return the CPU time of a process in clock ticks."""
+    # The name, which is in brackets, may hold spaces; utime and stime are 14th and 15th.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13]))
 
 
 @contextlib.contextmanager

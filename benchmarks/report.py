@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from processes import PEERS, SAME, installed_version
 from targets import TARGETS, Figures, ratio
@@ -30,6 +31,36 @@ MODELS = {
 
 MODEL_STREAMS = (100, 300, 600, 1000)
 
+
+class Conversations(NamedTuple):
+    """A row of the table of the same conversations over every API."""
+
+    label: str
+    server: str
+    api: str
+    streams: int
+
+
+CONVERSATIONS = (
+    Conversations("A2A, JSON-RPC", "every API", "JSON-RPC", 300),
+    Conversations("A2A, HTTP+JSON", "every API", "HTTP+JSON", 300),
+    Conversations("OpenAI, Chat Completions", "every API", "Chat Completions", 300),
+    Conversations("OpenAI, Responses", "every API", "Responses", 300),
+    Conversations("AG-UI", "every API", "AG-UI", 300),
+    Conversations("A2A, gRPC", "every API", "gRPC", 100),
+    Conversations("A2A, gRPC, a2a-sdk's server", "sdk-grpc", "gRPC", 100),
+    Conversations("two processes, PostgreSQL", "two processes", "JSON-RPC", 1000),
+    Conversations("read by `RemoteAgent`", "every API", "RemoteAgent", 100),
+    Conversations("read by a2a-sdk's client", "every API", "a2a-sdk's client", 100),
+)
+
+CONVERSATIONS_NOTE = """\
+### Over every API
+
+The same conversations, with 200 tokens each, at servers with their defaults. With gRPC and with the
+clients of the last rows, reading takes more time than serving, so they read 100 streams.
+"""
+
 MODELS_NOTE = """\
 ## Many conversations at once
 
@@ -42,7 +73,7 @@ seconds with 300 streams gets no more.
 
 MODELS_COLUMNS = """\
 - Said to read: time from the agent's token to its arrival at the client, which users feel.
-- First token: time from the request to the first token.
+- First token: time from connecting to the first token.
 - Slowest `/livez`: a health check on a new connection, twice a second while all streams run.
 - Busiest client: the clients read in two processes, which are not the limit.
 
@@ -116,6 +147,7 @@ the time of a token, a message and a start goes.
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
     sections = [INTRODUCTION, MODELS_NOTE, models_table(figures), MODELS_COLUMNS]
+    sections += [CONVERSATIONS_NOTE, conversations_table(figures)]
     sections += [STARTS, _starts(figures), MESSAGES]
     sections += [
         _table(figures, names),
@@ -154,17 +186,31 @@ def models_table(figures: Figures, streams: Iterable[int] = MODEL_STREAMS) -> st
     lines = [f"| streams | server | {' | '.join(columns)} |", f"|---:|---|{'---:|' * len(columns)}"]
     for count in streams:
         for name, label in MODELS.items():
-            cells = [str(count), label]
-            if not figures[f"{count} p50", name]:
-                continue
-            for measure in ("p50", "p99", "first", "livez", "CPU", "client"):
-                values = figures[f"{count} {measure}", name]
-                unit = {"CPU": "us", "client": "% of a core"}.get(measure, "ms")
-                cells.append(
-                    f"{median(values):,.{int(median(values) < 100)}f} {unit}" if values else "-"
-                )
-            lines.append(f"| {' | '.join(cells)} |")
+            if figures[f"{count} p50", name]:
+                measures = ("p50", "p99", "first", "livez", "CPU", "client")
+                cells = [_late(figures, f"{count} {measure}", name) for measure in measures]
+                lines.append(f"| {count} | {label} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def conversations_table(figures: Figures) -> str:
+    """Return the table of the same streams over every API."""
+    columns = ["said to read, p50", "p99", "first token, p99"]
+    columns += ["server's CPU per token", "client's CPU per token"]
+    lines = [f"| | streams | {' | '.join(columns)} |", f"|---|---:|{'---:|' * len(columns)}"]
+    for label, _, _, streams in CONVERSATIONS:
+        measures = ("p50", "p99", "first", "CPU", "client CPU")
+        cells = [_late(figures, f"talk {measure}", label) for measure in measures]
+        lines.append(f"| {label} | {streams} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _late(figures: Figures, measure: str, name: str) -> str:
+    """Return a figure of streams that talk, with its unit."""
+    if not (values := figures[measure, name]):
+        return "-"
+    unit = "us" if measure.endswith("CPU") else "% of a core" if "client" in measure else "ms"
+    return f"{median(values):,.{int(median(values) < 100)}f} {unit}"
 
 
 def _starts(figures: Figures) -> str:

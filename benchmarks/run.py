@@ -23,6 +23,7 @@ import report
 import uvloop
 from bindings import bindings
 from concurrency import concurrency, drawn
+from conversations import conversations
 from processes import DATA, HERE, Process, interpreter, python, start
 from pushes import pushes
 from sizes import sizes
@@ -48,6 +49,7 @@ def main() -> None:
     DATA.mkdir(parents=True, exist_ok=True)
     gc.disable()  # exclude the client's own pauses
     models.models(figures, options.memory_rounds)
+    conversations(figures, options.memory_rounds)
     with running(names, "echo") as echo, running(names, "stream") as stream:
         for number in range(options.rounds):
             say(f"round {number + 1} of {options.rounds}")

@@ -31,7 +31,8 @@ async def stream(text: str) -> AsyncGenerator[str]:
         await asyncio.sleep(0)
 
 
-TOKEN_SECONDS = 0.02
+TOKEN_SECONDS, SPREAD_SECONDS = 0.02, 2
+"""The pause after a token of `talk`, and the time over which clients spread their starts."""
 
 
 async def talk(text: str) -> AsyncGenerator[str]:
@@ -425,11 +426,34 @@ SERVERS = {
 }
 
 
-def main(name: str, agent: str, port: str) -> None:
-    if name == "serve":  # with its defaults, as users run it
-        from a2a_adapters import Limits, ServerOptions, serve
+def serving(agent: str, port: int) -> None:
+    """With its defaults, as users run it."""
+    from a2a_adapters import Limits, ServerOptions, serve
 
-        serve(target_of(agent), port=int(port), options=ServerOptions(limits=Limits(runs=2000)))
+    serve(target_of(agent), port=port, options=ServerOptions(limits=Limits(runs=2000)))
+
+
+def every_api(agent: str, port: int) -> None:
+    from a2a_adapters import ServerOptions, serve
+
+    options = ServerOptions(grpc_port=int(os.environ["GRPC_PORT"]))
+    name = "stream"  # the model that `front_ends.py` asks for
+    serve(target_of(agent), name=name, port=port, options=options, dialects=["openai", "ag-ui"])
+
+
+def two_processes(agent: str, port: int) -> None:
+    command = str(Path(sys.executable).with_name("a2a-adapters"))
+    os.chdir(Path(__file__).parent)
+    options = ["--port", str(port), "--workers", "2", "--storage", os.environ["STORAGE"]]
+    os.execv(command, [command, "serve", f"servers:{agent}", *options])
+
+
+SERVING = {"serve": serving, "every API": every_api, "two processes": two_processes}
+
+
+def main(name: str, agent: str, port: str) -> None:
+    if name in SERVING:
+        SERVING[name](agent, int(port))
         return
     app = SERVERS[name](agent)
     uvicorn.run(
