@@ -8,9 +8,11 @@ import pytest
 from a2a.types import TaskState
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -67,6 +69,13 @@ def speak_and_check(state):
     said = Scripted(script=[BOMB]).invoke(state["messages"])
     refuse_bombs(said.text)
     return {"messages": [said]}
+
+
+def footnoted():
+    """The first node answers, and another one may follow."""
+    builder = StateGraph(MessagesState).add_node("speak", speak_and_check)
+    builder.add_node("note", lambda _: None).add_edge(START, "speak")
+    return builder.add_conditional_edges("speak", lambda _: END, ["note", END]).compile()
 
 
 def look(state):
@@ -134,6 +143,19 @@ class Named(Scripted):
             yield chunk
 
 
+def asked():
+    return interrupt("Anything else?")
+
+
+def interrupted_conversation():
+    """The graph stops before a node that does nothing."""
+    builder = StateGraph(MessagesState).add_node("talk", says("Hello there."))
+    builder.add_node("listen", lambda _: None).add_node("route", lambda _: None)
+    builder.add_edge(START, "talk").add_edge("talk", "listen").add_edge("listen", "route")
+    builder.add_conditional_edges("route", lambda _: "talk", ["talk", END])
+    return builder.compile(interrupt_before=["listen"])
+
+
 def conversation():
     """A model and a person talk in turns."""
 
@@ -141,7 +163,7 @@ def conversation():
         return {"messages": [await Scripted(script=["Hello there."]).ainvoke(state["messages"])]}
 
     def listen(state) -> Command[Literal["talk", "__end__"]]:
-        said = interrupt("Anything else?")
+        said = asked()
         if said == "no":
             return Command(goto=END)
         return Command(goto="talk", update={"messages": [("user", said)]})
@@ -210,6 +232,13 @@ PROGRAMS = [
         bare=lambda _: _returns(["Hello there.", "Hello there."]),
         messages=("hello", "more", "no"),
     ),
+    Program(
+        name="a conversation that is interrupted",
+        target=interrupted_conversation,
+        bare=lambda _: _returns(["Hello there.", "Hello there."]),
+        messages=("hello", "yes"),
+        state="input-required",
+    ),
     *(
         Program(name=name, target=target, bare=invoked(), blocked=BOMB)
         for name, target in (
@@ -250,6 +279,7 @@ PROGRAMS = [
         )
         for name, target, is_kept in (
             ("a node refuses its model's text", lambda: line(speak_and_check), False),
+            ("a node that may be followed refuses", footnoted, False),
             ("a later node refuses", lambda: line(says(BOMB), look), True),
             ("a workflow refuses", checked_workflow, False),
         )
@@ -263,9 +293,67 @@ async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
 
 
-async def test_text_is_streamed_behind_a_node_that_refuses_the_input():
-    graph = line(look, says("the long answer"))
-    assert deltas(await ask(adapt(graph), "hi")) == ["the", " long", " answer"]
+class InAClass:
+    """Keeps its model, its graph and what it checks in attributes."""
+
+    def __init__(self, text):
+        self.model = Scripted(script=[text])
+        builder = StateGraph(MessagesState)
+        builder.add_node("load", self.load).add_node("check", self.check).add_node(
+            "talk", self.talk
+        )
+        builder.add_edge(START, "load").add_edge("load", "check").add_edge("check", "talk")
+        builder.add_conditional_edges("talk", self.goes_on, {True: "talk", False: END})
+        self.graph = builder.compile()
+
+    def load(self, state):
+        return {}
+
+    def check(self, state):
+        refuse_bombs(state["messages"][-1].text)
+
+    async def talk(self, state):
+        return {"messages": [await self.model.ainvoke(state["messages"])]}
+
+    def goes_on(self, state):
+        return bool(state["messages"][-1].tool_calls)
+
+
+class Hypothetical(BaseRetriever):
+    """Asks a model what to look for."""
+
+    model: Scripted
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [Document(self.model.invoke(query).text)]
+
+
+def retrieving():
+    retriever = Hypothetical(model=Scripted(script=["a page"]))
+
+    async def retrieve(state):
+        await retriever.ainvoke(state["messages"][-1].text)
+
+    return line(retrieve, says("the long answer"))
+
+
+def packing():
+    pack = Scripted(script=["the long answer"]) | RunnableLambda(lambda m: {"messages": [m]})
+    ask = RunnableLambda(lambda state: state["messages"]) | pack
+    return StateGraph(MessagesState).add_node("speak", ask).add_edge(START, "speak").compile()
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        lambda: line(look, says("the long answer")),
+        lambda: InAClass("the long answer").graph,
+        retrieving,
+        packing,
+    ],
+)
+async def test_text_is_streamed_if_no_code_gets_it(graph):
+    assert deltas(await ask(adapt(graph()), "hi")) == ["the", " long", " answer"]
 
 
 def test_functions_that_make_graphs_are_blocking():

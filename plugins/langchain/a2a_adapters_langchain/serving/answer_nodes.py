@@ -16,12 +16,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
+from types import CodeType
 from typing import Any, TypeAlias
 
 from langgraph.constants import END
 
 from a2a_adapters import TargetError
-from a2a_adapters_langchain.serving.references import names_in
+from a2a_adapters_langchain.serving.references import names_in, reachable
 from a2a_adapters_langchain.serving.schema import is_remote, local_graphs
 
 IsAnswer: TypeAlias = Callable[[str], bool]
@@ -71,16 +72,31 @@ def final_nodes(graph: Any) -> Collection[str]:
 
 
 def _is_answered(graph: Any, name: str) -> bool:
-    """Whether a node asks the caller, and the reply leads back to this one."""
+    """Whether the caller is asked after a node, and the reply leads back to it."""
     after = _targets(graph.builder, name) - {END}
-    asking = (each for each in after if _asks(graph.nodes[each].bound))
-    return any(name in (_targets(graph.builder, each) or {name}) for each in asking)
+    is_asked = name in graph.interrupt_after_nodes
+    asking = [each for each in after if is_asked or _asks(graph, each)]
+    return any(_leads_to(graph.builder, each, name) for each in asking)
 
 
-def _asks(node: Any) -> bool:
-    functions = (getattr(node, kind, None) for kind in ("func", "afunc"))
-    codes = (getattr(each, "__code__", None) for each in functions)
-    return any("interrupt" in names_in(code) for code in codes if code)
+def _asks(graph: Any, name: str) -> bool:
+    """Whether a node asks the caller."""
+    codes = (getattr(each, "__code__", None) for each in reachable(graph.nodes[name].bound))
+    asks = any("interrupt" in names_in(code) for code in codes if isinstance(code, CodeType))
+    return asks or name in graph.interrupt_before_nodes
+
+
+def _leads_to(builder: Any, start: str, end: str) -> bool:
+    """Whether a node can follow another one, however many are between them."""
+    found = {start}
+    while end not in found:
+        targets = [_targets(builder, each) for each in found - {END}]
+        if not all(targets):
+            return True  # they are decided at runtime
+        if not (more := set().union(*targets) - found):
+            return False
+        found |= more
+    return True
 
 
 def _has_answers(graph: Any, name: str) -> bool:

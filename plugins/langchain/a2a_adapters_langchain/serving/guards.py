@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
     Runnable,
     RunnableLambda,
@@ -62,6 +64,9 @@ _MODEL_HANDLER = "awrap_model_call_handler"
 
 _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 """The hooks of a `ToolNode`, without public names."""
+
+_SILENT = (BasePromptTemplate, BaseRetriever, BaseTool)
+"""Runnables whose result is not what a model in them has written."""
 
 _MODEL_CALLS = {
     *("invoke", "ainvoke", "stream", "astream", "batch", "abatch"),
@@ -150,7 +155,7 @@ def _has(step: Any, kind: type) -> bool:
 
 def _asks_another(value: object) -> bool:
     """Whether a class of your own calls a model, whose text LangGraph streams as well."""
-    if not isinstance(value, Runnable) or isinstance(value, BaseTool) or is_graph(value):
+    if not isinstance(value, Runnable) or isinstance(value, _SILENT) or is_graph(value):
         return False
     if not (own := own_methods(value)):
         return False
@@ -195,12 +200,12 @@ def _changes_text(graph: Any) -> bool:
 
 
 def _refuses_in_node(graph: Any) -> bool:
-    """Whether a node of your own may refuse a message; one before all others checks the input."""
+    """Whether a node of your own may refuse a message; one before all models checks the input."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
     if any(is_of_create_agent(each) for node in nodes.values() for each in _functions(node)):
         return False  # see `_guards`
     return any(
-        _refuses(node) and not _only_begins(graph, name)
+        _refuses(node, graph) and not _checks_input(graph, name)
         for name, node in nodes.items()
         if not is_graph(node)
     )
@@ -211,27 +216,40 @@ def _functions(node: Any) -> list[FunctionType]:
     return [each for each in functions if isinstance(each, FunctionType)]
 
 
-def _refuses(node: Any) -> bool:
+def _refuses(node: Any, graph: Any) -> bool:
     """Whether the code of a node, without that of graphs which it calls, names `BlockedError`."""
-    inner = [each for found in reachable(node) if is_graph(found) for each in reachable(found)]
+    called = [each for each in reachable(node) if is_graph(each) and each is not graph]
+    inner = [each for found in called for each in reachable(found)]
     return _names_rejection(node) and not any(map(_is_rejection, inner))
 
 
-def _only_begins(graph: Any, node: str) -> bool:
-    """Whether other nodes follow a node, and none precedes it."""
+def _checks_input(graph: Any, node: str) -> bool:
+    """Whether others follow a node, and none that may speak precedes it or runs beside it."""
     builder = getattr(graph, "builder", None)
     if builder is None:  # a workflow, which is one node
         return False
+    pairs = _pairs(builder)
+    before = {node}
+    while more := {start for start, end in pairs if end in before} - before:
+        before |= more
+    speaks = any(
+        _has(graph.nodes[each].bound, BaseLanguageModel) for each in before - {node, _START}
+    )
+    beside = {end for start, end in pairs if start == _START} - before
+    after = {end for start, end in pairs if start == node}
+    return bool(after) and _END not in after and not speaks and not beside
+
+
+def _pairs(builder: Any) -> set[tuple[str, str]]:
+    """Return the nodes of a graph that may follow one another."""
     pairs = set(builder.edges)
     pairs |= {(start, end) for starts, end in builder.waiting_edges for start in starts}
     pairs |= {(name, end) for name, spec in builder.nodes.items() for end in spec.ends or ()}
     for name, branches in builder.branches.items():
         for branch in branches.values():
-            ends = branch.ends.values() if branch.ends else builder.nodes
+            ends = branch.ends.values() if branch.ends else (*builder.nodes, _END)
             pairs |= {(name, end) for end in ends}
-    before = {start for start, end in pairs if end == node}
-    after = {end for start, end in pairs if start == node}
-    return before <= {_START} and bool(after - {_END})
+    return pairs
 
 
 def _edges(graph: Any) -> Iterator[Any]:

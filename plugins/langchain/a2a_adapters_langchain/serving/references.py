@@ -55,9 +55,7 @@ def _identity(value: object) -> object:
 def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
     """Return what a node, or something that it refers to, may call."""
     if isinstance(value, MethodType):
-        owner = value.__self__
-        keeps_tools = not with_tools and type(owner).__module__.startswith(_TOOLS_ONLY)
-        return [*_captured(value.__func__, owner), *([] if keeps_tools else _attributes(owner))]
+        return _of_method(value, with_tools=with_tools)
     if isinstance(value, FunctionType):
         if with_tools or not is_of_create_agent(value):  # which refers to the tools
             return _captured(value)
@@ -72,6 +70,17 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
         return _parts(value, with_tools=with_tools)
     call = _call_of(value)
     return [MethodType(call, value)] if call else ()
+
+
+def _of_method(method: MethodType, *, with_tools: bool) -> Iterable[Any]:
+    """Return what a method names, and all that its owner has unless that is read by its names."""
+    owner, home = method.__self__, method.__func__.__module__ or ""
+    named = _captured(method.__func__, owner)
+    is_library = is_of_langchain(home) or is_installed(package_of(home))
+    keeps_tools = not with_tools and type(owner).__module__.startswith(_TOOLS_ONLY)
+    if keeps_tools or not (is_library or isinstance(owner, Runnable)):
+        return named
+    return [*named, *_attributes(owner)]
 
 
 def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import json
 import re
@@ -209,10 +210,18 @@ def ends_in_code(runnable: AnyRunnable) -> bool:
     """Whether functions, or parsers of your own, get what the last model of a chain has written."""
     first, *later = answering_steps(runnable)
     return _has(first, _is_language_model) and any(
-        isinstance(step, RunnableLambda | RunnableGenerator)
+        (isinstance(step, RunnableLambda) and not _only_packs(step))
+        or isinstance(step, RunnableGenerator)
         or (isinstance(step, BaseOutputParser) and not is_of_langchain(type(step).__module__))
         for step in later
     )
+
+
+def _only_packs(step: RunnableLambda[Any, Any]) -> bool:
+    """Whether a function calls and decides nothing, such as `lambda m: {"messages": [m]}`."""
+    code = getattr(getattr(step, "func", None) or step.afunc, "__code__", None)
+    names = {each.opname for each in dis.get_instructions(code)} if code else {"CALL"}
+    return not any(part in name for name in names for part in ("CALL", "JUMP", "RAISE", "YIELD"))
 
 
 def _steps(runnable: AnyRunnable) -> list[AnyRunnable]:
