@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from a2a_adapters_langchain import adapt
 from langchain_core.chat_history import InMemoryChatMessageHistory
-from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
+from langchain_core.output_parsers import (
+    CommaSeparatedListOutputParser,
+    JsonOutputParser,
+    StrOutputParser,
+)
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import (
     RunnableBranch,
@@ -17,7 +21,7 @@ from langchain_core.runnables import (
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from tests.plugins.langchain.support import Scripted, ask, deltas
-from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText, agent
+from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText, agent, refuse_bombs
 from tests.support.answers import Program, check, in_each_way
 
 pytestmark = pytest.mark.filterwarnings(
@@ -48,6 +52,10 @@ def falling_back():
 
 def answering():
     return PROMPT | says("the long answer") | StrOutputParser()
+
+
+def listing():
+    return PROMPT | says("one, two") | CommaSeparatedListOutputParser()
 
 
 def remembering(chain):
@@ -117,6 +125,26 @@ def called():
     return bare
 
 
+def blocked_once():
+    """The first message of the model is blocked; its retries are around the model only."""
+    model = says(BOMB, "fine").with_retry(wait_exponential_jitter=False)
+    return PROMPT | model | StrOutputParser() | RunnablePassthrough(refuse_bombs)
+
+
+def recursive():
+    def again(text):
+        return text if "better" in text else chain
+
+    chain = RunnableLambda(lambda _: "hi") | says("good", "better") | StrOutputParser()
+    chain = chain | RunnableLambda(again)
+    return chain
+
+
+def routed_by_json():
+    classify = PROMPT | says('{"topic": "cats"}') | JsonOutputParser()
+    return ASKED | {"topic": classify, "question": lambda given: given["question"]} | answering()
+
+
 PLACES = [remembering, in_a_branch, chosen, as_a_key, then_nothing]
 
 PROGRAMS = [
@@ -137,6 +165,17 @@ PROGRAMS = [
         )
         for place in (*PLACES, before_a_model)
         for chain in (retrying, falling_back)
+    ),
+    *(
+        Program(name=chain.__name__.replace("_", " "), target=chain, bare=called())
+        for chain in (recursive, routed_by_json)
+    ),
+    Program(
+        name="a blocked run is not tried again",
+        target=lambda: ASKED | blocked_once(),
+        bare=lambda _: _returns(None),
+        state="rejected",
+        blocked=BOMB,
     ),
     Program(
         name="a key of JSON",
@@ -162,11 +201,12 @@ async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
     "chain",
     [
         lambda: before_a_model(answering()),
-        lambda: before_a_model(PROMPT | says('"a better question"') | JsonOutputParser()),
+        lambda: before_a_model(listing()),
         lambda: ASKED | RunnablePassthrough.assign(context=lambda _: "a page") | answering(),
         lambda: ASKED | answering() | {"question": lambda joke: joke.upper()} | answering(),
         lambda: remembering(answering()),
         lambda: in_a_branch(answering()),
+        lambda: remembering(RunnablePassthrough.assign(question=listing()) | answering()),
         lambda: chosen(answering()),
     ],
 )

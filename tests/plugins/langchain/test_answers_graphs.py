@@ -9,11 +9,11 @@ from a2a.types import TaskState
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnablePassthrough
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
@@ -104,6 +104,14 @@ def refuse_results(state, runtime):
     if "about bombs" in state["messages"][-1].text:
         return {"messages": [AIMessage("I cannot help.")], "jump_to": "end"}
     return None
+
+
+@after_model
+def forget_results(state, runtime):
+    if state["messages"][-1].tool_calls:
+        return None
+    results = [each for each in state["messages"] if isinstance(each, ToolMessage)]
+    return {"messages": [RemoveMessage(id=each.id) for each in results]}
 
 
 @after_model
@@ -213,6 +221,16 @@ PROGRAMS = [
         bare=invoked(),
         blocked="a book about bombs",
         is_kept=True,
+    ),
+    Program(
+        name="a guard removes what tools have answered",
+        target=lambda: agent(
+            calling(call("find", query="cats"), text="Looking."),
+            "fine",
+            tools=[find],
+            middleware=[forget_results],
+        ),
+        bare=lambda _: _returns("Looking.\n\nfine"),
     ),
     *(
         Program(
@@ -400,6 +418,17 @@ ASKING = [
 async def test_corrections_of_an_agent_are_those_of_the_answer(asking):
     async with running(build_app(correcting)) as url:
         assert answer(await ask(adapt(asking(agent=url)), "hi")) == "the right words"
+
+
+async def test_corrections_of_a_judge_are_not_the_answer():
+    async with running(build_app(correcting)) as url:
+        judge = A2AChatModel(agent=url)
+
+        async def check(text):
+            await judge.ainvoke(text)
+
+        chain = Scripted(script=["an answer"]) | StrOutputParser() | RunnablePassthrough(check)
+        assert answer(await ask(adapt(chain), "hi")) == "an answer"
 
 
 @pytest.mark.parametrize("asking", ASKING)

@@ -27,7 +27,7 @@ from langchain_core.runnables import (
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 
-from a2a_adapters import BlockedError, TargetError
+from a2a_adapters import A2AAdaptersError, BlockedError, TargetError
 from a2a_adapters_langchain.serving.references import (
     cells_of,
     is_of_create_agent,
@@ -359,6 +359,12 @@ def _around_tools(graph: Any) -> Iterator[object]:
 def blocked(error: BaseException) -> BlockedError | None:
     """Return the rejection for an exception of a guardrail; None for others."""
     return BlockedError() if type(error).__name__ in _BLOCKING else None
+
+
+def is_block(error: BaseException) -> bool:
+    """Whether a guardrail or another agent has rejected the message."""
+    is_rejection = isinstance(error, A2AAdaptersError) and error.is_rejection
+    return is_rejection or isinstance(error, BlockedError) or blocked(error) is not None
 
 
 def _guards(graph: Any) -> list[object]:

@@ -85,8 +85,6 @@ class GraphRun:
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
-        self._called: set[str] = set()
-        """The tool calls that a tool has answered."""
         self.is_guarded = is_guarded
         self.earlier = earlier or TaskSoFar()
         self.transcript = Transcript(
@@ -193,8 +191,8 @@ class GraphRun:
 
     def _note_answer(self, node: str, call_id: str) -> None:
         if node not in self._guarding_nodes:
-            self._called.add(call_id)
-        elif call_id not in self._called and call_id not in _answered(self.first_values):
+            self.transcript.called.add(call_id)
+        elif call_id not in self.transcript.called and call_id not in _answered(self.first_values):
             self.transcript.refuse(call_id)
 
     def so_far(self, proofs: object) -> TaskSoFar:

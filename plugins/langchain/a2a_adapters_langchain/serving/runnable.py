@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import RunnableGenerator, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
@@ -22,6 +21,7 @@ from a2a_adapters_langchain.serving.guards import (
     Guards,
     guards_of_runnable,
     has_strict_callbacks,
+    is_block,
     refuse_blocking_hooks,
 )
 from a2a_adapters_langchain.serving.input import runnable_input
@@ -30,7 +30,6 @@ from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
     all_steps,
-    answering_steps,
     answers_whole,
     blocks_only,
     declared_schema,
@@ -56,9 +55,6 @@ _SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
 """The names of a conversation in the memories of runnables."""
 
 _OWNER_KEY = "user_id"
-
-_REPEATING = (StrOutputParser, RunnablePassthrough)
-"""Steps whose text is that of the model before them."""
 
 
 class RunnableAdapter(Adapter):
@@ -109,11 +105,10 @@ class RunnableAdapter(Adapter):
         self.holds_text = guards is Guards.REFUSING and not self._is_whole
         self._has_progress = not (checks or is_model(runnable))  # `astream_events` streams
         self._tries_again = tries_again(runnable)
-        self._repeats = all(isinstance(step, _REPEATING) for step in answering_steps(runnable)[1:])
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
         self._agent: tuple[str, ...] = ()
-        self._ids = {spec.id for spec in runnable.config_specs} | {"thread_id"}
+        self._ids = _configurable(runnable) | {"thread_id"}
         reads_history = getattr(self._input, "uses_history", True)
         self.uses_history = reads_history and not _remembers(runnable)
 
@@ -155,9 +150,9 @@ class RunnableAdapter(Adapter):
                     async for chunk in chunks:
                         if text := answer.add(chunk):
                             yield TextDelta(text)
-                rest = self._corrected(answer.rest(self._schema), watch)
-            except Exception:
-                if not self._tries_again:
+                rest = answer.corrected(answer.rest(self._schema), watch.corrected)
+            except Exception as error:
+                if is_block(error) or not self._tries_again:
                     raise
                 yield AnswerText("")
                 rest = answer.replaced(self._whole(await chain.ainvoke(value, config)))
@@ -208,20 +203,14 @@ class RunnableAdapter(Adapter):
                 if is_whole:
                     rest: Sequence[AgentEvent] = self._whole(result)
                 else:
-                    rest = self._corrected(answer.rest(self._schema), watch)
-            except Exception:
-                if not self._tries_again:
+                    rest = answer.corrected(answer.rest(self._schema), watch.corrected)
+            except Exception as error:
+                if is_block(error) or not self._tries_again:
                     raise
                 yield AnswerText("")
                 rest = answer.replaced(self._whole(await chain.ainvoke(value, config)))
         for last in (*rest, *watch.metadata()):
             yield last
-
-    def _corrected(self, rest: Sequence[AgentEvent], watch: RunWatch) -> Sequence[AgentEvent]:
-        """Put the text that a remote agent has corrected in the place of what was streamed."""
-        if watch.corrected is None or not self._repeats:
-            return rest
-        return [AnswerText(watch.corrected), *(e for e in rest if not isinstance(e, TextDelta))]
 
     def _config(self, request: AgentRequest, watch: RunWatch) -> RunnableConfig:
         key = request.conversation_key(*self._agent)
@@ -233,6 +222,14 @@ class RunnableAdapter(Adapter):
         if self._output:
             return outputs(self._output(result))
         return outputs(result, self._schema)
+
+
+def _configurable(runnable: AnyRunnable) -> set[str]:
+    """Return the ids of what a configuration may set."""
+    try:
+        return {spec.id for spec in runnable.config_specs}
+    except RecursionError:  # a function in the chain returns the chain
+        return set()
 
 
 def _traced(chain: AnyRunnable) -> AnyRunnable:
@@ -268,9 +265,15 @@ class Answer:
         self._value: object = None
         self._reasoning = ReasoningFilter()
         self._blocks: list[AIMessageChunk] = []
+        self._said: list[str] = []
 
     def add(self, chunk: object) -> str:
         """Add a chunk and return the text to send now."""
+        text = self._added(chunk)
+        self._said.append(text)
+        return text
+
+    def _added(self, chunk: object) -> str:
         if isinstance(chunk, AIMessageChunk):
             if type(chunk.content) is str and not chunk.tool_call_chunks:
                 return self._reasoning.add(chunk.content)
@@ -287,6 +290,13 @@ class Answer:
         texts = [part.text for part in parts if isinstance(part, Text)]
         others = [part for part in parts if not isinstance(part, Text)]
         return [AnswerText("".join(texts)), *([Output(others)] if others else [])]
+
+    def corrected(self, rest: list[AgentEvent], text: str | None) -> Sequence[AgentEvent]:
+        """Replace the text if it ends with `text`, by which a remote agent corrects its own."""
+        new = (event.text for event in rest if isinstance(event, TextDelta))
+        if text is None or not "".join((*self._said, *new)).endswith(text):
+            return rest
+        return [AnswerText(text), *(each for each in rest if not isinstance(each, TextDelta))]
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
         """Return the rest of the text and all other output."""

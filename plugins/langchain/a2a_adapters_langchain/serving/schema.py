@@ -6,15 +6,21 @@ import dis
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, get_type_hints
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel, BaseLLM
-from langchain_core.output_parsers import BaseOutputParser, StrOutputParser
+from langchain_core.output_parsers import (
+    BaseCumulativeTransformOutputParser,
+    BaseOutputParser,
+    PydanticOutputParser,
+    StrOutputParser,
+)
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
     Runnable,
+    RunnableBranch,
     RunnableGenerator,
     RunnableLambda,
     RunnableParallel,
@@ -22,7 +28,10 @@ from langchain_core.runnables import (
     RunnableWithFallbacks,
 )
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import DynamicRunnable
+from langchain_core.runnables.configurable import (
+    DynamicRunnable,
+    RunnableConfigurableAlternatives,
+)
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.passthrough import RunnableAssign
 from langchain_core.runnables.retry import RunnableRetry
@@ -299,12 +308,60 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
     updates of their state, which are not what `invoke` returns or passes to the next step.
     """
-    if _has(runnable, is_graph) or any(_has(step, _parses) for step in answering_steps(runnable)):
+    if _has(runnable, is_graph) or any(map(_parses, _answering(runnable))):
+        return True
+    if _has(runnable, _splits_snapshots):
         return True
     last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
         return not (is_generator(last) or last.deps)  # which it may return, and stream
     return isinstance(last, _WHOLE)
+
+
+def _answering(runnable: AnyRunnable) -> Iterator[AnyRunnable]:
+    """Yield the steps that the answer passes, also within other runnables."""
+    todo, seen = [runnable], set[int]()
+    for each in todo:  # it grows
+        if id(each) not in seen:
+            seen.add(id(each))
+            for step in answering_steps(each):
+                yield step
+                todo += _alternatives(step)
+
+
+def _alternatives(step: AnyRunnable) -> Iterable[AnyRunnable]:  # noqa: PLR0911 - a kind each
+    """Return the runnables inside of a step that may write its result."""
+    match step:
+        case RunnableRetry() | RunnableWithMessageHistory():
+            return (step.bound,)
+        case RunnableWithFallbacks():
+            return (step.runnable, *step.fallbacks)
+        case RunnableBranch():
+            return (*(chosen for _, chosen in step.branches), step.default)
+        case RunnableConfigurableAlternatives():
+            return (
+                step.default,
+                *(each for each in step.alternatives.values() if not callable(each)),
+            )
+        case DynamicRunnable():
+            return (step.default,)
+        case RunnableAssign():
+            return (step.mapper,)
+        case RunnableParallel():
+            return step.steps__.values()
+        case RunnableLambda():
+            return () if _calls(step) else step.deps
+    return ()
+
+
+def _splits_snapshots(value: object) -> bool:
+    """Whether keys are made of JSON in parts, of which LangChain's streams lose all other keys."""
+    return isinstance(value, BRANCHING) and _has(value, _makes_snapshots)
+
+
+def _makes_snapshots(value: object) -> bool:
+    is_json = isinstance(value, BaseCumulativeTransformOutputParser)
+    return is_json and not isinstance(value, PydanticOutputParser)
 
 
 def _parses(value: object) -> bool:
@@ -314,7 +371,14 @@ def _parses(value: object) -> bool:
 
 def _has(value: object, is_wanted: Callable[[object], bool]) -> bool:
     """Whether a runnable is wanted, or a part of it, or what a function in it returns."""
-    return is_wanted(value) or any(_has(part, is_wanted) for part in _parts(value))
+    todo, seen = [value], set[int]()
+    for each in todo:  # it grows
+        if id(each) not in seen:
+            seen.add(id(each))
+            if is_wanted(each):
+                return True
+            todo += _parts(each)
+    return False
 
 
 def _parts(value: object) -> Iterable[object]:

@@ -97,6 +97,8 @@ class Transcript:
         self._earlier_texts: list[str] = []
         """The messages of the earlier runs as the final state has them."""
         self._removed: set[str | None] = set()
+        self.called: set[str] = set()
+        """The tool calls that tools have answered."""
         self._refused_calls: set[str] = set()
         self._is_corrected = False
 
@@ -243,7 +245,7 @@ class Transcript:
         return bool(tasks) and self._tasks.get(message_id, "").startswith(tasks)
 
     def _texts(self, proofs: object) -> _Texts:
-        return _Texts(proofs, self._refused_calls if self._is_guarded else None)
+        return _Texts(proofs, self.called, self._refused_calls if self._is_guarded else None)
 
     def _rejoined(self) -> str:
         """Join the remaining messages anew, and return the text that may be sent."""
@@ -262,13 +264,17 @@ class _Texts:
 
     Args:
         values: The state.
+        called: The tool calls that tools have answered, beside those that the state has answers to.
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
             count only if other tools have answered their calls, or if no message of a model follows
             them; what others have said proves nothing. Without guardrails, None.
     """
 
-    def __init__(self, values: object, refused_calls: Collection[str] | None) -> None:
+    def __init__(
+        self, values: object, called: Collection[str], refused_calls: Collection[str] | None
+    ) -> None:
         self._values = values
+        self._called = called
         self._refused_calls = refused_calls
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
@@ -317,6 +323,7 @@ class _Texts:
             return []
         said = [each for each in messages if isinstance(each, AIMessage)]
         called = {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
+        called.update(self._called)
         called.difference_update(self._refused_calls)
         return [
             each for each in said[:-1] if called.isdisjoint(call["id"] for call in each.tool_calls)
