@@ -50,6 +50,31 @@ def summarize(state):
     return {"title": summary, "messages": [RemoveMessage(id=state["messages"][0].id)]}
 
 
+def optional(node):
+    """A node may follow the one that answers."""
+    builder = StateGraph(Chat).add_node("speak", says("an answer")).add_node(node)
+    builder.add_edge(START, "speak").add_edge(node.__name__, END)
+    builder.add_conditional_edges("speak", lambda _: node.__name__, [node.__name__, END])
+    return builder.compile()
+
+
+def interview():
+    """The last node writes what others have talked about into another key."""
+
+    async def report(state):
+        return {"title": (await Scripted(script=["The report."]).ainvoke("Sum it up.")).text}
+
+    return line(says("an opinion"), report, state=Chat)
+
+
+def just_ending():
+    """The last node has no edge, and another one may end the run, too."""
+    builder = StateGraph(MessagesState).add_node("triage", lambda _: None)
+    builder.add_node("respond", agent("the long answer")).add_edge(START, "triage")
+    builder.add_conditional_edges("triage", lambda _: "respond", ["respond", END])
+    return builder.compile()
+
+
 def conclude(state):
     return {"title": "The end."}
 
@@ -192,7 +217,7 @@ PROGRAMS = [
     *(
         Program(
             name=f"a model's text in another key, {node.__name__}",
-            target=lambda node=node: line(says("an answer"), node, state=Chat),
+            target=lambda node=node: optional(node),
             bare=invoked(),
         )
         for node in (title, summarize)
@@ -368,6 +393,7 @@ def packing():
         lambda: InAClass("the long answer").graph,
         retrieving,
         packing,
+        just_ending,
     ],
 )
 async def test_text_is_streamed_if_no_code_gets_it(graph):
@@ -412,6 +438,10 @@ ASKING = [
     A2ARunnable,
     node,
 ]
+
+
+async def test_text_of_the_last_node_is_not_withdrawn_for_an_earlier_message():
+    assert answer(await ask(adapt(interview()), "hi")).startswith("The report.")
 
 
 @pytest.mark.parametrize("asking", ASKING)

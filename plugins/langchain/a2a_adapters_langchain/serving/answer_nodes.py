@@ -16,12 +16,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from langgraph.constants import END
 
 from a2a_adapters import TargetError
+from a2a_adapters_langchain.serving.packages import is_of_langchain
 from a2a_adapters_langchain.serving.references import names_in, reachable
 from a2a_adapters_langchain.serving.schema import is_remote, local_graphs
 
@@ -66,9 +67,23 @@ def final_nodes(graph: Any) -> Collection[str]:
         return tuple(getattr(graph, "nodes", ()))
     nodes = [name for name in builder.nodes if _has_answers(graph, name)]
     targets = {name: _targets(builder, name) for name in nodes}
-    ending = [name for name in nodes if END in targets[name] or _is_answered(graph, name)]
+    ending = [
+        name
+        for name in nodes
+        if END in targets[name] or _is_answered(graph, name) or _just_ends(graph, name)
+    ]
     unknown = [name for name in nodes if not targets[name]]
     return ending or (unknown if len(unknown) == 1 else [])
+
+
+def _just_ends(graph: Any, name: str) -> bool:
+    """Whether no edge leaves a node, and its code, with that of tools, names no `Command`."""
+    if _targets(graph.builder, name) or name in graph.builder.branches:
+        return False
+    found = reachable(graph.nodes[name].bound, with_tools=True)
+    functions = (each for each in found if isinstance(each, FunctionType | MethodType))
+    own = (each for each in functions if not is_of_langchain(each.__module__ or ""))
+    return not any("Command" in names_in(each.__code__) for each in own)
 
 
 def _is_answered(graph: Any, name: str) -> bool:

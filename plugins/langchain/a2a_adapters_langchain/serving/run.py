@@ -67,6 +67,7 @@ class GraphRun:
         is_guarded: Whether guardrails may have refused messages.
         is_paused: Whether the graph asks its caller.
         complaint: The problem of a reply that the graph refused.
+        speaks: Whether the node that has written the last message can be the last.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -94,6 +95,7 @@ class GraphRun:
         self.first_values = start.first_values
         self.is_paused = False
         self.complaint = ""
+        self.speaks = True
         self._given = start.given
         self._written = start.written() if start.finished else set()
         self._is_answer = functools.cache(is_answer) if is_answer else None
@@ -176,7 +178,9 @@ class GraphRun:
 
     def _note_updates(self, updates: Mapping[str, Any]) -> None:
         self.is_paused = self.is_paused or INTERRUPT in updates
-        for update in updates.values():
+        for node, update in updates.items():
+            if any(messages_in(update)):
+                self.speaks = self._is_answer is None or self._is_answer(node)
             for written in update if isinstance(update, list) else [update]:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
@@ -340,7 +344,7 @@ class GraphResult:
         state = self._state(values)
         if not (key := _spoken(state)):
             return state
-        speaks = is_final and run.last_message(key, state[key]) is not None
+        speaks = is_final and run.speaks and run.last_message(key, state[key]) is not None
         messages = run.new_messages(key, state.pop(key))
         # Those that the answer is from come last: what another key has under their ids is a copy.
         return messages if speaks or run.is_guarded else {**state, key: messages}
