@@ -72,7 +72,8 @@ if TYPE_CHECKING:
         without_reasoning,
     )
     from a2a_adapters.executor.executor import AdapterExecutor
-    from a2a_adapters.storage.states import ConversationState, ProcessStates
+    from a2a_adapters.storage.memory import ProcessStates
+    from a2a_adapters.storage.states import ConversationState
 
 __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "ANY_MODES", "HELD_TEXT_EXTENSION", "JSON",
@@ -104,7 +105,8 @@ _MODULES = {
     "contract.text": "ReasoningFilter Speech as_decision as_json as_text tool_arguments "
     "without_reasoning",
     "executor.executor": "AdapterExecutor",
-    "storage.states": "ConversationState ProcessStates",
+    "storage.memory": "ProcessStates",
+    "storage.states": "ConversationState",
 }
 __getattr__ = lazy_names(
     "a2a_adapters", {name: module for module, names in _MODULES.items() for name in names.split()}

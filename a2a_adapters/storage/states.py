@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters.contract.adapter import StateStorage
 from a2a_adapters.contract.errors import InvalidInputError, ResumeError
 
 if TYPE_CHECKING:
-    from a2a_adapters.contract.adapter import AgentRequest
-    from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.adapter import AgentRequest, StateStorage
 
-_PROCESS_BYTES = 256 * 2**20
 _MAX_BYTES = 32 * 2**20
 _STAMP = 16
 """Number of random bytes before the state, which make each write unique."""
@@ -71,47 +66,3 @@ class ConversationState:
             if not await self._storage.swap_state(*self._place, self._stored, stamped):
                 raise ResumeError("Another process has continued this conversation.")
             self._stored = stamped
-
-
-class ProcessStates(StateStorage):
-    """Keeps states in this process, and evicts the least recently used.
-
-    Args:
-        limits: `conversations` and `history_seconds` bound their number and age.
-    """
-
-    url = "memory:"
-    agent = ""
-    is_durable = False
-
-    def __init__(self, limits: Limits) -> None:
-        self._states: BoundedMap[bytes, bytes] = BoundedMap(
-            limits.conversations, limits.history_seconds, _PROCESS_BYTES, len
-        )
-
-    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return the state of this kind; None if there is none."""
-        return self._states.get(state_key(owner, context_id, kind))
-
-    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store a state; None deletes it."""
-        key = state_key(owner, context_id, kind)
-        if body is None:
-            self._states.pop(key)
-        else:
-            self._states[key] = body
-
-    async def swap_state(
-        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
-    ) -> bool:
-        """Replace a state, unless it is no longer `expected`."""
-        key = state_key(owner, context_id, kind)
-        if self._states.get(key) not in (expected, body):
-            return False
-        self._states[key] = body
-        return True
-
-
-def state_key(*texts: str) -> bytes:
-    """Return a short key for a caller's texts."""
-    return hashlib.sha256(repr(texts).encode()).digest()

@@ -212,7 +212,7 @@ async def test_large_updates_alone_do_not_close_a_reader():
 
 
 async def test_pages_are_cut_by_their_size(monkeypatch):
-    monkeypatch.setattr("a2a_adapters.storage.memory_tasks._PAGE_BYTES", 100_000)
+    monkeypatch.setattr("a2a_adapters.storage.memory._PAGE_BYTES", 100_000)
     async with serving(echo) as http:
         for _ in range(7):
             await call(http, "SendMessage", say("x" * 30_000))
