@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import A2AError
 from starlette.responses import Response
 
-from a2a_adapters.bindings.answers import slices
+from a2a_adapters.bindings.http import slices
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.runtime.guard import hidden
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.bindings.answers import SLICE_BYTES, slices
+from a2a_adapters.bindings.http import SLICE_BYTES, slices
 
 SIZES = st.integers(0, 200) | st.integers(SLICE_BYTES - 2, 2 * SLICE_BYTES + 2)
 
