@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from a2a_adapters.concurrency.outliving import CURRENT
+from a2a_adapters.concurrency.threads import CURRENT
 from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ResumeError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, Task
 
-    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.contract.parts import JSON
 

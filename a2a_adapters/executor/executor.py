@@ -16,8 +16,14 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
-from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
-from a2a_adapters.concurrency.threads import LARGE_BYTES, AgentThreads, computed, threads
+from a2a_adapters.concurrency.threads import (
+    CURRENT,
+    LARGE_BYTES,
+    AgentThreads,
+    TaskCalls,
+    computed,
+    threads,
+)
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import BlockedError, InvalidInputError, block_in, failure_of
 from a2a_adapters.contract.events import (

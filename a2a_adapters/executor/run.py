@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from a2a.types import Task
 
-    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
     from a2a_adapters.contract.events import AgentEvent, ProgressEvent
     from a2a_adapters.executor.conversations import ConversationTurn

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route, Router
 from a2a_adapters.bindings.http import HttpAgent, caller_of
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
-from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.concurrency.threads import outliving_calls
 from a2a_adapters.contract.card import AgentDescription, Card, Extension
 from a2a_adapters.contract.checking import checked_options
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer

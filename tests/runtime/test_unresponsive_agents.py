@@ -8,7 +8,7 @@ import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 
 from a2a_adapters import Limits, ServerOptions, TextDelta, as_executor
-from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.concurrency.threads import outliving_calls
 from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.upkeep import Upkeep

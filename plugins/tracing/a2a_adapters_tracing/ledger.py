@@ -25,7 +25,7 @@ from a2a_adapters_tracing.spending import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.plugin import JSON
 
 _MOST_DELEGATES = 100

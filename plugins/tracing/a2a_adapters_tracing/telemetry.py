@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from a2a.types import Task, TaskState
 
-from a2a_adapters.concurrency.outliving import CURRENT
+from a2a_adapters.concurrency.threads import CURRENT
 from a2a_adapters.contract.telemetry import (
     ObservedAgent,
     ObservedCall,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
     from a2a_adapters import AgentReply, ReplyState
-    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.observability.requests import RequestRecord
     from a2a_adapters.plugin import JSON, Adapter
     from a2a_adapters_tracing.spans import OpenSpan, Traces

@@ -23,7 +23,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from a2a_adapters import as_executor, build_app
-from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.concurrency.threads import outliving_calls
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.langchain.support import answer, ask, call, calling
