@@ -1,4 +1,4 @@
-"""Uses of a task's generation (A2A 1.1 as drafted): long polls, conditions, resumed streams."""
+"""Uses of a task's generation (A2A 1.1 as drafted): long polls and resumed streams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from a2a_adapters.protocol.errors import ReaderBehindError, TaskGenerationMismatchError
+from a2a_adapters.protocol.errors import ReaderBehindError
 from a2a_adapters.protocol.generation import drafted
 from a2a_adapters.protocol.headers import V11, VERSION_STATE
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import GetTaskRequest, SendMessageRequest
+    from a2a.types import GetTaskRequest
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
@@ -45,21 +45,6 @@ def resume(live: LiveTask, subscriber: Subscriber, context: ServerCallContext) -
     for update in missed:
         subscriber.push(update)
     return True
-
-
-def expected_generation(params: SendMessageRequest) -> int | None:
-    """Return the generation that a message depends on (`ifGenerationMatch`)."""
-    return drafted(params.configuration) if params.HasField("configuration") else None
-
-
-def check_generation(live: LiveTask, expected: int | None) -> None:
-    """Refuse a message that depends on another generation of its task.
-
-    Raises:
-        TaskGenerationMismatchError: The task has changed.
-    """
-    if expected is not None and expected != live.generation:
-        raise TaskGenerationMismatchError.of(live.task_id, expected, live.generation)
 
 
 class LongPolls:

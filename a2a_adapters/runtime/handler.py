@@ -35,11 +35,16 @@ from a2a_adapters.runtime.interface import Recovery, StreamingHandler
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.push.notifier import PushNotifier
-from a2a_adapters.runtime.recent import RecentUpdates
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.run import terminal_error
 from a2a_adapters.runtime.shutdown import end_runs
-from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
+from a2a_adapters.runtime.subscriber import (
+    Backlog,
+    RecentUpdates,
+    Subscriber,
+    Subscription,
+    leaving,
+)
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.interface import AgentStorage
 from a2a_adapters.storage.journal import Journal

@@ -20,6 +20,7 @@ from a2a.utils.errors import InvalidAgentResponseError
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_struct
+from a2a_adapters.protocol.errors import TaskGenerationMismatchError
 from a2a_adapters.protocol.generation import drafted, numbered, set_drafted
 from a2a_adapters.protocol.messages import ANSWER, status_event
 from a2a_adapters.runtime.subscriber import publish
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.contract.parts import JSON
-    from a2a_adapters.runtime.recent import RecentUpdates
-    from a2a_adapters.runtime.subscriber import Receiver, Subscriber
+    from a2a_adapters.runtime.subscriber import Receiver, RecentUpdates, Subscriber
     from a2a_adapters.storage.interface import State
     from a2a_adapters.storage.journal import Page
 
@@ -169,6 +169,15 @@ class LiveTask:
         """Remove a subscriber."""
         if subscriber in self.subscribers:
             self.subscribers.remove(subscriber)
+
+    def check_generation(self, expected: int) -> None:
+        """Refuse a message that depends on another generation of the task.
+
+        Raises:
+            TaskGenerationMismatchError: The task has changed.
+        """
+        if expected != self.generation:
+            raise TaskGenerationMismatchError.of(self.task_id, expected, self.generation)
 
     def add_message(self, message: Message) -> None:
         """Add the caller's follow-up to the history (A2A 1.0, section 3.4.3)."""

@@ -20,7 +20,7 @@ from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.observability.loop import loop_lag
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
-from a2a_adapters.runtime.context import MessageContext, SentRequests
+from a2a_adapters.protocol.generation import drafted
 from a2a_adapters.runtime.duplicates import (
     Arrival,
     Duplicate,
@@ -28,8 +28,7 @@ from a2a_adapters.runtime.duplicates import (
     identify,
     is_in_history,
 )
-from a2a_adapters.runtime.generations import check_generation, expected_generation
-from a2a_adapters.runtime.run import Run, Stage, terminal_error
+from a2a_adapters.runtime.run import MessageContext, Run, SentRequests, Stage, terminal_error
 from a2a_adapters.storage.interface import UsedMessage
 from a2a_adapters.storage.quota import Quota, memory_size
 
@@ -138,7 +137,8 @@ class Messages:
         expected = None
         if message.task_id:
             live = await self._task_of(message, context)
-            expected = expected_generation(params) if live.recent is not None else None
+            if live.recent is not None and params.HasField("configuration"):
+                expected = drafted(params.configuration)  # `ifGenerationMatch`
             identity = identify(params, context, extensions)
             is_running = (live.owner, identity.name) in self._arrivals
             if not is_running and not is_in_history(identity, message, live):
@@ -148,7 +148,7 @@ class Messages:
                     await self._until_asked(live)
                 if expected is not None:
                     await self._until_begun(live)
-                    check_generation(live, expected)
+                    live.check_generation(expected)
                 self._live.check_ours(live)
                 _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)

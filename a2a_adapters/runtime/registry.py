@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from a2a.types import Message
 
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.runtime.recent import RecentUpdates
-    from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.runtime.subscriber import RecentUpdates, Subscriber
     from a2a_adapters.storage.journal import Journal
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)

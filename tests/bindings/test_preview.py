@@ -22,7 +22,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.bindings import sse
 from a2a_adapters.plugin import PROGRESS_EXTENSION
-from a2a_adapters.runtime import generations, recent
+from a2a_adapters.runtime import generations, subscriber
 from a2a_adapters.testing import connect, running, stream, user_message
 from tests.support.drafted import V11, drafted_type
 from tests.support.preview import (
@@ -479,7 +479,7 @@ async def test_an_unknown_event_is_followed_by_the_whole_task(app, binding, talk
 
 
 async def test_forgotten_events_are_replaced_by_the_whole_task(binding, talker, monkeypatch):
-    monkeypatch.setattr(recent, "KEPT_BYTES", 1500)
+    monkeypatch.setattr(subscriber, "KEPT_BYTES", 1500)
     task = await begun(binding, "say")
     for number in range(8):
         talker.then(f"{number} ")
