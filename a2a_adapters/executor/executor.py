@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -22,7 +22,6 @@ from a2a_adapters.concurrency.threads import (
     AgentThreads,
     TaskCalls,
     computed,
-    threads,
 )
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import BlockedError, InvalidInputError, block_in, failure_of
@@ -43,12 +42,11 @@ from a2a_adapters.contract.events import (
 )
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
-from a2a_adapters.executor.conversations import Conversations, ConversationTurn
 from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
+from a2a_adapters.executor.execution import AdapterEvents, Execution, ParkedRuns
 from a2a_adapters.executor.files import FileFetcher, FileService
 from a2a_adapters.executor.history import History, StoredHistory
-from a2a_adapters.executor.run import AdapterEvents, ParkedRuns, Run
+from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError, Turns
 from a2a_adapters.executor.writer import TaskWriter, TextQueue, closes_by_whole, question_parts
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
@@ -111,10 +109,9 @@ class AdapterExecutor(AgentExecutor):
         self._extensions = extensions
         self._limits = limits or Limits()
         self._redact = redact
-        self._conversations = Conversations(self._limits.run_seconds)
+        self._turns = Turns(self._limits)
         self._history = History(self._limits)
-        self._slots = asyncio.Semaphore(self._limits.runs)
-        self._running: dict[str, Run] = {}
+        self._running: dict[str, Execution] = {}
         self._clocks = RunClocks(self._limits)
         self._parked = ParkedRuns(self._limits.input_seconds)
         self._files = FileFetcher(adapter.fetch, self._limits, store)
@@ -144,7 +141,10 @@ class AdapterExecutor(AgentExecutor):
         if self._files.store is not None:
             self._files.store.begin(run.request.owner, context.call_context.state.get("scope"))
         try:
-            with observed if (observed := run.writer.observed).is_active else nullcontext():
+            if run.writer.observed.is_active:
+                with run.writer.observed:
+                    await self._answer(run)
+            else:
                 await self._answer(run)
         except InvalidInputError as error:
             if not run.writer.has_written:
@@ -188,7 +188,7 @@ class AdapterExecutor(AgentExecutor):
 
     async def _abandon(self, request: AgentRequest) -> None:
         request.cancelled.set()
-        async with self._conversations.turn((request.owner, request.context_id)):
+        async with self._turns.turn((request.owner, request.context_id)):
             await self.adapter.abandon(request)
 
     async def aclose(self) -> None:
@@ -203,7 +203,7 @@ class AdapterExecutor(AgentExecutor):
         elif not closing.cancelled() and (error := closing.exception()) is not None:
             log_failure("the agent did not close as it should", error)
 
-    async def _end(self, run: Run) -> None:
+    async def _end(self, run: Execution) -> None:
         """Release the resources of a run that has ended."""
         if isinstance(run.calls.reserved, AgentThreads):
             run.calls.reserved.give_back(run.calls)
@@ -218,7 +218,7 @@ class AdapterExecutor(AgentExecutor):
         if run.outlives:
             run.calls.count(-1)
 
-    async def _close(self, run: Run, events: AdapterEvents) -> None:
+    async def _close(self, run: Execution, events: AdapterEvents) -> None:
         """Let the adapter clean up, for a limited time."""
         loop = asyncio.get_running_loop()
         watch = loop.call_later(_CLOSE_SECONDS + _STOP_SECONDS, self._look_after, run, "")
@@ -230,7 +230,7 @@ class AdapterExecutor(AgentExecutor):
         finally:
             watch.cancel()
 
-    async def _begin(self, context: RequestContext, queue: EventQueue) -> Run:
+    async def _begin(self, context: RequestContext, queue: EventQueue) -> Execution:
         task, task_id = context.current_task, context.task_id or ""
         # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
         context_id = task.context_id if task else context.context_id or ""
@@ -259,7 +259,7 @@ class AdapterExecutor(AgentExecutor):
         calls.request = request
         calls.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
         writer.observed = calls.observed
-        run = Run(request, writer, calls, ours, asyncio.current_task())
+        run = Execution(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
@@ -273,28 +273,16 @@ class AdapterExecutor(AgentExecutor):
         run.is_awaited_at_once = getattr(context.configuration, "return_immediately", False)
         return run
 
-    def _is_full(self, run: Run) -> bool:
-        """Return whether a run has to wait for a slot or a thread."""
-        pool = threads() if self.adapter.blocks else None
-        return self._slots.locked() or (pool is not None and pool.is_full(run.calls))
-
-    async def _take_slot(self, run: Run, turn: ConversationTurn) -> None:
-        """Wait for a slot, and for a thread if the adapter needs one."""
-        if run.queue is not None and run.is_unowned and self._is_full(run):
-            await run.writer.submitted()  # other processes must not let messages overtake it
-        await turn.take(self._slots)
-        if self.adapter.blocks and (pool := threads()) is not None:
-            await pool.reserve(run.calls)
-
-    async def _answer(self, run: Run) -> None:
+    async def _answer(self, run: Execution) -> None:
         request = run.request
         key = (request.owner, request.context_id)
-        has_to_wait = self._conversations.is_busy(key) or self._is_full(run)
-        if has_to_wait and not run.writer.announced:
+        run.turn = turn = self._turns.turn(key, run.calls if self.adapter.blocks else None)
+        if turn.has_to_wait and not run.writer.announced:
             await run.writer.announce(request.message, states.SUBMITTED)
-        run.turn = self._conversations.turn(key)
-        async with run.turn:
-            await self._take_slot(run, run.turn)
+        async with turn:
+            if run.queue is not None and run.is_unowned and turn.is_full:
+                await run.writer.submitted()  # other processes must not let messages overtake it
+            await turn.take_slot()
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return
@@ -315,7 +303,7 @@ class AdapterExecutor(AgentExecutor):
             async with self._clocks.clock(partial(self._stop, run)) as clock:
                 await self._pump(run, run.events, clock)
 
-    async def _resumed(self, run: Run, cut: CutOff) -> AdapterEvents:
+    async def _resumed(self, run: Execution, cut: CutOff) -> AdapterEvents:
         run.request = replace(run.request, said=cut.said)
         events = self.adapter.resume(run.request)
         assert run.queue is not None  # noqa: S101 - only our runtime resumes
@@ -325,7 +313,7 @@ class AdapterExecutor(AgentExecutor):
         run.writer.follow(cut.artifacts)
         return events
 
-    async def _pump(self, run: Run, events: AdapterEvents, clock: RunClock) -> None:
+    async def _pump(self, run: Execution, events: AdapterEvents, clock: RunClock) -> None:
         """Write every event until the adapter asks, or ends and so completes the task."""
         writer, cancelled = run.writer, run.request.cancelled
         now = asyncio.get_running_loop().time
@@ -345,18 +333,21 @@ class AdapterExecutor(AgentExecutor):
         if not cancelled.is_set:
             await self._complete(run)
 
-    async def _complete(self, run: Run) -> None:
+    async def _complete(self, run: Execution) -> None:
         writer = run.writer
         if not writer.announced:
             await writer.announce(run.request.message, states.WORKING)
-        await self._release(run)
+        if run.held:
+            await self._release(run)
         if writer.holds:
             await writer.release()
         if self.adapter.uses_history:
             await self._remember(run)
         await writer.finish(states.COMPLETED)
 
-    async def _remember(self, run: Run, said: Sequence[Part] = (), *, asks: bool = False) -> None:
+    async def _remember(
+        self, run: Execution, said: Sequence[Part] = (), *, asks: bool = False
+    ) -> None:
         """Add the turn to the history, before the caller learns that it has ended."""
         if not self.adapter.uses_history or run.request.cancelled:
             return
@@ -365,7 +356,7 @@ class AdapterExecutor(AgentExecutor):
         answer, number = (*run.writer.said, *said), run.number if asks else None
         await self._history.remember(run.request, answer, run.queue, number=number)
 
-    async def _write(self, run: Run, event: AgentEvent) -> bool:
+    async def _write(self, run: Execution, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""
         if isinstance(event, Reply) and not run.writer.announced:
             await self._remember(run, event.parts)
@@ -374,7 +365,8 @@ class AdapterExecutor(AgentExecutor):
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         if isinstance(event, InputRequired):
-            await self._release(run)
+            if run.held:
+                await self._release(run)
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
                 self._parked.park(run)
@@ -390,13 +382,13 @@ class AdapterExecutor(AgentExecutor):
             await self._write_content(run, event)
         return False
 
-    async def _release(self, run: Run) -> None:
+    async def _release(self, run: Execution) -> None:
         """Write the answer that was held back until the run ended, or asked."""
         held, run.held = run.held, []
         for event in _accepted(held):
             await self._write_content(run, event)
 
-    async def _write_content(self, run: Run, event: AgentEvent) -> None:
+    async def _write_content(self, run: Execution, event: AgentEvent) -> None:
         match event:
             case TextDelta(text=text):
                 await run.writer.text(text)
@@ -416,7 +408,7 @@ class AdapterExecutor(AgentExecutor):
             case _:
                 raise TypeError(f"an adapter yielded {type(event).__name__}, not an AgentEvent")
 
-    async def _progress(self, run: Run, event: ProgressEvent) -> None:
+    async def _progress(self, run: Execution, event: ProgressEvent) -> None:
         if not run.request.wants_progress:
             return
         run.note(event)
@@ -424,7 +416,7 @@ class AdapterExecutor(AgentExecutor):
         if shown is not None:
             await run.writer.progress(shown)
 
-    async def _reject(self, run: Run, error: BlockedError) -> None:
+    async def _reject(self, run: Execution, error: BlockedError) -> None:
         """End the task of a blocked run, without its text."""
         run.request.cancelled.set()  # its threads should stop, too
         late = "; its text was sent before, unless hold_text is 'always'"
@@ -440,12 +432,12 @@ class AdapterExecutor(AgentExecutor):
         await run.writer.accept("")
         await run.writer.finish(states.REJECTED, str(error))
 
-    def _stop(self, run: Run, reason: str = "") -> None:
+    def _stop(self, run: Execution, reason: str = "") -> None:
         """Ask a run to end; with a reason, its task fails if it does not."""
         run.request.cancelled.set()
         asyncio.get_running_loop().call_later(_STOP_SECONDS, self._look_after, run, reason)
 
-    def _look_after(self, run: Run, reason: str) -> None:
+    def _look_after(self, run: Execution, reason: str) -> None:
         if run.outlives or self._running.get(run.request.task_id) is not run:
             return
         run.outlives = True
@@ -460,7 +452,7 @@ class AdapterExecutor(AgentExecutor):
             failing = self._fail(run, TimeLimitError(reason))
             in_background(failing).add_done_callback(let_fail)
 
-    async def _fail(self, run: Run, error: BaseException) -> None:
+    async def _fail(self, run: Execution, error: BaseException) -> None:
         if run.has_failed:
             return
         run.has_failed = True

@@ -151,7 +151,7 @@ async def test_a_hanging_agent_returns_its_slot(hangs, caplog):
         hung = await runtime.on_message_send(user_message("hang"), CALLER)
         await deaf.holds.wait()
         await check(runtime, deaf, hung.id, caplog)
-        assert runtime.executor._slots._value == 1, "no slot came back twice"
+        assert runtime.executor._turns.slots._value == 1, "no slot came back twice"
 
 
 @pytest.mark.parametrize("hangs", [in_clean_up, swallowing])
@@ -167,7 +167,7 @@ async def test_an_agent_that_hangs_when_cancelled_returns_its_slot(hangs, caplog
         await runtime.on_cancel_task(CancelTaskRequest(id=hung.id), CALLER)
         await deaf.holds.wait()
         await check(runtime, deaf, hung.id, caplog)
-        assert runtime.executor._slots._value == 1, "no slot came back twice"
+        assert runtime.executor._turns.slots._value == 1, "no slot came back twice"
 
 
 async def test_a_question_whose_agent_hangs_can_be_answered(caplog):

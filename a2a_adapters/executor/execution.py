@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
     from a2a_adapters.contract.events import AgentEvent, ProgressEvent
-    from a2a_adapters.executor.conversations import ConversationTurn
     from a2a_adapters.executor.earlier import CutOff
+    from a2a_adapters.executor.turns import Turn
     from a2a_adapters.executor.writer import TaskWriter, TextQueue
 
 AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Run:
+class Execution:
     """One execution: a message being answered."""
 
     request: AgentRequest
@@ -42,7 +42,7 @@ class Run:
     task: asyncio.Task[object] | None
     number: int = 0
     """The number of the message in its task."""
-    turn: ConversationTurn | None = None
+    turn: Turn | None = None
     """Its turn in the conversation and its slot, while it holds them."""
     events: AdapterEvents | None = None
     cut_off: CutOff | None = None
@@ -76,7 +76,7 @@ class Run:
         elif isinstance(event, ToolResult):
             self.tool_calls.pop(event.id, None)
 
-    async def fail_calls(self, report: Callable[[Run, ToolResult], Awaitable[None]]) -> None:
+    async def fail_calls(self, report: Callable[[Execution, ToolResult], Awaitable[None]]) -> None:
         """Report unfinished tool calls as failed: one of them has ended the run."""
         for call_id, name in tuple(self.tool_calls.items()):
             with suppress(Exception):  # `redact` may raise, but the task has to end
@@ -93,7 +93,7 @@ class ParkedRun:
     number: int
     """Number of earlier questions of its task."""
     tool_calls: dict[str, str]
-    """Its unfinished tool calls, see `Run`."""
+    """Its unfinished tool calls, see `Execution`."""
     expiry: asyncio.TimerHandle
 
 
@@ -109,7 +109,7 @@ class ParkedRuns:
         self._by_task: dict[str, ParkedRun] = {}
         self._background = Background()
 
-    def park(self, run: Run) -> None:
+    def park(self, run: Execution) -> None:
         """Keep a run that has just asked until its answer comes, or the time is up."""
         assert run.events is not None  # noqa: S101 - it has just yielded the question
         request = run.request
@@ -143,7 +143,7 @@ class ParkedRuns:
             self.in_background(_close(parked))
 
     def in_background(self, work: Coroutine[object, object, None]) -> None:
-        """Run something in the background; its failure is logged."""
+        """Execution something in the background; its failure is logged."""
         self._background.begin(work).add_done_callback(_log_failure)
 
     async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline

@@ -1,18 +1,122 @@
-"""The time limits of a run."""
+"""When a run may begin, and when it has to end: its conversation, its slot and its time limits."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Self
 
+from a2a_adapters.concurrency.threads import threads
 from a2a_adapters.contract.errors import AgentFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.executor.history import ConversationKey
+
+
+class Turns:
+    """Orders the requests of one agent.
+
+    Those of a conversation are answered one at a time, and wait `Limits.run_seconds` for each
+    other; at most `Limits.runs` are answered at the same time.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._seconds = limits.run_seconds
+        self.slots = asyncio.Semaphore(limits.runs)
+        self._waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
+        """The waiters of each conversation in use."""
+
+    def turn(self, key: ConversationKey, calls: TaskCalls | None = None) -> Turn:
+        """Return a request's turn, to be entered; with `calls`, its slot includes a thread."""
+        return Turn(self, key, calls)
+
+    def is_busy(self, key: ConversationKey) -> bool:
+        """Return whether a request of this conversation is being answered."""
+        return key in self._waiting
+
+    async def acquire(self, key: ConversationKey) -> None:
+        """Wait for earlier requests of the conversation, then hold it.
+
+        Raises:
+            TimeoutError: An earlier request exceeds its time and continues.
+        """
+        if key not in self._waiting:
+            self._waiting[key] = deque()
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting[key].append(waiter)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await waiter
+        except BaseException:
+            if waiter.done() and not waiter.cancelled():  # its turn has just come
+                self.release(key)
+            raise
+
+    def release(self, key: ConversationKey) -> None:
+        """Give the conversation to the next request."""
+        waiting = self._waiting[key]
+        while waiting:
+            waiter = waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        del self._waiting[key]
+
+
+class Turn:
+    """Holds the conversation, and a slot, for one request."""
+
+    __slots__ = ("_calls", "_has_slot", "_is_held", "_key", "_pool", "_turns")
+
+    def __init__(self, turns: Turns, key: ConversationKey, calls: TaskCalls | None) -> None:
+        self._turns = turns
+        self._key = key
+        self._calls = calls
+        self._pool = threads() if calls is not None else None
+        self._is_held = self._has_slot = False
+
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether its conversation is in use, or no slot is free."""
+        return self._turns.is_busy(self._key) or self.is_full
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no slot is free."""
+        pool, calls = self._pool, self._calls
+        lacks_thread = pool is not None and calls is not None and pool.is_full(calls)
+        return lacks_thread or self._turns.slots.locked()
+
+    async def __aenter__(self) -> Self:
+        await self._turns.acquire(self._key)
+        self._is_held = True
+        return self
+
+    async def take_slot(self) -> None:
+        """Wait for a slot, and hold it as long as the conversation."""
+        await self._turns.slots.acquire()
+        self._has_slot = True
+        if self._pool is not None and self._calls is not None:
+            await self._pool.reserve(self._calls)
+
+    async def __aexit__(self, *_: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Release the slot and the conversation."""
+        if self._has_slot:
+            self._has_slot = False
+            self._turns.slots.release()
+        if self._is_held:
+            self._is_held = False
+            self._turns.release(self._key)
 
 
 class TimeLimitError(AgentFailedError):

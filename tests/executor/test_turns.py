@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import pytest
 
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.executor.clock import RunClocks, TimeLimitError
+from a2a_adapters.executor.turns import RunClocks, TimeLimitError
 
 conversation = ContextVar("conversation", default="nobody's")
 
