@@ -18,7 +18,7 @@ from a2a_adapters.contract.card import Card
 from a2a_adapters.contract.checking import check_arguments, checked_options
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.observability.loop import watched_loop
-from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.security.headers import BrowserGuard
 from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.discovery import check_public

@@ -13,7 +13,7 @@ from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate, CallerDetails, KnownCaller
-from a2a_adapters.security.heads import malformed
+from a2a_adapters.security.headers import malformed
 from a2a_adapters.security.rates import RateLimit, RequestRates
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from a2a_adapters.security.browsers import BrowserGuard
+    from a2a_adapters.security.headers import BrowserGuard
     from a2a_adapters.serving.options import ServerOptions
 
 logger = logging.getLogger(__name__)

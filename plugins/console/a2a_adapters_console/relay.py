@@ -29,7 +29,7 @@ from a2a_adapters.observability.logs import log_process
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.errors import http_error, mapping
 from a2a_adapters.security.body import Bodies, BodyLimit
-from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.security.headers import BrowserGuard
 from a2a_adapters.serving.entrance import Entrance
 from a2a_adapters.serving.http import http_protocol
 from a2a_adapters_console.findings import typed_headers

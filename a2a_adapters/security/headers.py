@@ -1,4 +1,4 @@
-"""Prevents web pages from using an agent on the same machine as the browser."""
+"""Refuses requests by their headers: ambiguous ones, and those of foreign web pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.contract.text import clipped
 from a2a_adapters.net.addresses import is_loopback
-from a2a_adapters.security.heads import HOST
 from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -17,12 +16,47 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
+HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)"
+"""A host in a URI (RFC 3986, section 3.2.2), without zones and without commas."""
+
 _ORIGIN = re.compile(rf"[a-z][a-z0-9+.-]*://({HOST})(?::\d*)?", re.ASCII)
 _PORT = re.compile(r":\d*$")
+_AUTHORITY = re.compile(rf"{HOST}(?::\d*)?", re.ASCII)
 _LONGEST = 300
-"""Exceeds the longest host name (RFC 1035, 2.3.4) with scheme and port."""
+"""Exceeds the longest host name (RFC 1035, section 2.3.4) with a scheme and a port."""
+
+_CLOSE = {"Connection": "close"}
+_HOST = Refusal(400, "INVALID_ARGUMENT", "the request needs one valid header Host", _CLOSE)
+_CODING = Refusal(
+    400,
+    "INVALID_ARGUMENT",
+    "the header Transfer-Encoding may only be chunked, without Content-Length",
+    _CLOSE,
+)
 
 logger = logging.getLogger(__name__)
+
+
+def malformed(headers: Mapping[str, str]) -> Refusal | None:
+    """Return the reason to refuse a request with several hosts or lengths, or None.
+
+    A proxy in front may understand it differently.
+
+    Args:
+        headers: The headers by lower-case name; values of repeated headers are joined by commas.
+    """
+    host = headers.get("host")
+    if host is not None and (len(host) > _LONGEST or not _is_authority(host)):
+        return _HOST
+    coding = headers.get("transfer-encoding")
+    if coding is not None and (coding.lower() != "chunked" or "content-length" in headers):
+        return _CODING
+    return None
+
+
+@functools.lru_cache(maxsize=64)  # bounded, because clients choose the values
+def _is_authority(host: str) -> bool:
+    return _AUTHORITY.fullmatch(host) is not None
 
 
 class BrowserGuard:
