@@ -26,7 +26,9 @@ LAYERS: dict[str, set[str]] = {
     "runtime": {
         "contract", "concurrency", "net", "observability", "protocol", "executor", "storage",
     },
-    "bindings": {"contract", "concurrency", "net", "protocol", "security", "runtime"},
+    "bindings": {
+        "contract", "concurrency", "net", "observability", "protocol", "security", "runtime",
+    },
     "serving": {
         "contract", "concurrency", "net", "observability", "protocol", "security",
         "executor", "storage", "runtime", "bindings",

@@ -177,7 +177,9 @@ def caller_of(request: Request) -> ServerCallContext:
     scope = request.scope
     headers = scope[HEADERS]
     state: dict[str, object] = {"headers": headers, "scope": scope, SHARE: scope.get(SHARE, "")}
-    state |= {key: scope[key] for key in ("auth", CALLER) if key in scope}
+    for key in ("auth", CALLER):
+        if key in scope:
+            state[key] = scope[key]
     return ServerCallContext(
         state=state,
         user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,

@@ -25,6 +25,7 @@ from a2a_adapters.bindings import mixed, operations, preview, v03_jsonrpc
 from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.bindings.sse import EventStream
+from a2a_adapters.observability.failures import hidden
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.headers import (
@@ -35,7 +36,6 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,7 +151,8 @@ class JsonRpcEndpoint:
 
     async def _answer(self, call: _Call, context: ServerCallContext) -> Response:
         operation, params = call.method.operation, call.params
-        context.tenant = params.tenant
+        if params.tenant:
+            context.tenant = params.tenant
         context.state[VERSION_STATE] = call.version.name
         if operation.large_bytes:
             self._answers.check_room(operation.large_bytes)

@@ -23,6 +23,7 @@ from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.bindings.v03_rest import CALLS as V03_CALLS
 from a2a_adapters.bindings.v03_rest import CONFIGS_PATH, Calls
+from a2a_adapters.observability.failures import hidden
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.encoding import one_line
 from a2a_adapters.protocol.headers import (
@@ -34,7 +35,6 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -123,7 +123,8 @@ class _Endpoint:
         self, method: Method, version: str, params: Any, request: Request
     ) -> Response:
         context = caller_of(request)
-        context.tenant = params.tenant
+        if params.tenant:
+            context.tenant = params.tenant
         context.state[VERSION_STATE] = version
         if self._agent.context_header:
             self._agent.name_context(params, request.scope[HEADERS])

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from a2a_adapters.bindings.http import slices
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
-from a2a_adapters.runtime.guard import hidden
+from a2a_adapters.observability.failures import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

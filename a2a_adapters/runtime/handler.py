@@ -23,6 +23,7 @@ from a2a.utils.task import apply_history_length, validate_history_length
 
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.limits import Limits
+from a2a_adapters.observability.failures import OperationGuard
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
@@ -30,7 +31,6 @@ from a2a_adapters.runtime.admission import Admission, speaks_v03, validate_listi
 from a2a_adapters.runtime.cancelling import Cancellation
 from a2a_adapters.runtime.duplicates import Duplicate, Duplicates
 from a2a_adapters.runtime.generations import LongPolls, resume
-from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.interface import Recovery, StreamingHandler
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.messages import Messages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from a2a.server.request_handlers import RequestHandler
 
-from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.observability.failures import OperationGuard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

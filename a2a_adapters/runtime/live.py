@@ -258,9 +258,8 @@ class LiveTask:
 
     def _advance(self) -> None:
         """Count a change."""
-        if self.recent is not None:
-            self.generation += self._step
-            self._step = 1
+        self.generation += self._step
+        self._step = 1
 
     def _number(self, update: AnyUpdate) -> None:
         """Count the change that a chunk of text makes, and keep the chunk."""
@@ -276,9 +275,9 @@ class LiveTask:
         self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent, kept: Collection[State]
     ) -> None:
         """Save the task after an event, and publish the event."""
-        self._advance()
-        task, generation = self.task, self.generation
-        assert task is not None  # noqa: S101 - created by `_fold`
+        if self.recent is not None:
+            self._advance()
+        generation = self.generation
         # Subscribers that join during the save are shown a task that holds the event already.
         readers = tuple(self.subscribers)
         version = 0
@@ -286,6 +285,8 @@ class LiveTask:
         is_settled = self.state in states.SETTLED
         try:
             if kept or not (is_artifact or (self.page.is_known_active and not is_settled)):
+                task = self.task
+                assert task is not None  # noqa: S101 - created by `_fold`
                 version = await self.page.save(task, event, self.receivers, kept)
             elif not self.page.is_dirty:
                 self.page.mark(self.save)
@@ -367,7 +368,8 @@ class LiveTask:
         self._end_text()
         del self._task.artifacts[artifacts:]
         self._places = None
-        self._advance()
+        if self.recent is not None:
+            self._advance()
         self._snapshot = None
         if not self.page.is_dirty:
             self.page.mark(self.save)

@@ -27,11 +27,10 @@ from a2a.utils.errors import A2AError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import runs_now
 from a2a_adapters.executor.writer import TextQueue
-from a2a_adapters.observability.failures import log_failure
+from a2a_adapters.observability.failures import hidden, log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import metadata_of
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
-from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.storage.interface import State
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import A2AError
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.observability.failures import UnexpectedErrorsHidden
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

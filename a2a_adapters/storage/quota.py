@@ -82,7 +82,10 @@ def task_size(task: Task) -> int:
 
     `ByteSize` serializes the task, and takes twice its size while it does.
     """
-    text = sum(len(part.text) for artifact in task.artifacts for part in artifact.parts)
+    text = 0
+    for artifact in task.artifacts:
+        for part in artifact.parts:
+            text += len(part.text)
     return text if text > _LARGE_TEXT else task.ByteSize()
 
 

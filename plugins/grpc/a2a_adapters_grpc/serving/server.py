@@ -30,6 +30,7 @@ from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
+from a2a_adapters.observability.failures import UnexpectedErrorsHidden
 from a2a_adapters.observability.requests import is_observed, observed
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.errors import DOMAIN
@@ -41,7 +42,6 @@ from a2a_adapters.protocol.headers import (
     supported,
     unsupported,
 )
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import CallerDetails, admit
 from a2a_adapters.security.refusals import Refusal
 from a2a_adapters_grpc import PROTOCOL

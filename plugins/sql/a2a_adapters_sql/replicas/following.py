@@ -16,10 +16,10 @@ from a2a.types import (
 )
 from a2a.utils.errors import UnsupportedOperationError
 
+from a2a_adapters.observability.failures import hidden
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.protocol.generation import drafted
-from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.runtime.updates import Update
 from a2a_adapters_sql.replicas.calls import Call, unpack

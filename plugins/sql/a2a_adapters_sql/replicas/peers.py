@@ -12,10 +12,10 @@ from a2a.types import SendMessageRequest
 from a2a.utils.errors import A2AError
 
 from a2a_adapters.concurrency import in_background
+from a2a_adapters.observability.failures import hidden
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.messages import new_uuid
 from a2a_adapters.runtime.duplicates import is_recognizable
-from a2a_adapters.runtime.guard import hidden
 from a2a_adapters_sql.replicas.bus import BusMessage
 from a2a_adapters_sql.replicas.calls import Call, Frame, error_head, error_of
 from a2a_adapters_sql.replicas.window import Receipts, Window

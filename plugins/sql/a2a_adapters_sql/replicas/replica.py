@@ -20,9 +20,9 @@ from a2a.types import (
 )
 from a2a.utils.errors import UnsupportedOperationError
 
+from a2a_adapters.observability.failures import OperationGuard
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime import Runtime, StreamingHandler
-from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.upkeep import Upkeep
 from a2a_adapters_sql.replicas.calls import Call, pack, packed, unpack
 from a2a_adapters_sql.replicas.following import (
