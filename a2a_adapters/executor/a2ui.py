@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from a2a_adapters.contract.events import A2UI_EXTENSION, Output
-from a2a_adapters.contract.parts import Data, Part, Text
+from a2a_adapters.contract.parts import Data, Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -74,7 +74,7 @@ def negotiated(output: Output, active: Collection[str]) -> Output:
     Callers that activated A2UI get the interface. All others get the text beside it or, without
     one, the texts in the interface. Invalid messages are dropped and logged.
     """
-    surfaces = [part for part in output.parts if _is_interface(part)]
+    surfaces = [part for part in output.parts if isinstance(part, Data) and _is_interface(part)]
     if not surfaces:
         return output
     rest = [part for part in output.parts if part not in surfaces]
@@ -86,18 +86,16 @@ def negotiated(output: Output, active: Collection[str]) -> Output:
     return replace(output, parts=rest or [Text("\n".join(_texts(messages)) or _UNSEEN)])
 
 
-def _is_interface(part: Part) -> bool:
-    if not isinstance(part, Data):
-        return False
+def _is_interface(part: Data) -> bool:
     return part.media_type == A2UI_TYPE or any(
         isinstance(each, dict) and "version" in each and not _KINDS.isdisjoint(each)
         for each in _messages(part)
     )
 
 
-def _messages(part: Part) -> Sequence[Any]:
+def _messages(part: Data) -> Sequence[Any]:
     """Return the messages of a part: a list, or the only member `messages` of an object."""
-    value = part.value if isinstance(part, Data) else None
+    value = part.value
     if isinstance(value, dict) and value.keys() == {"messages"}:
         value = value["messages"]
     return value if isinstance(value, list) else []

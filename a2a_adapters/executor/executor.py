@@ -46,7 +46,7 @@ from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cu
 from a2a_adapters.executor.execution import AdapterEvents, Execution, ParkedRuns
 from a2a_adapters.executor.files import FileFetcher, FileService
 from a2a_adapters.executor.history import History, StoredHistory
-from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError, Turns
+from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError, Turn, Turns
 from a2a_adapters.executor.writer import TaskWriter, TextQueue, closes_by_whole, question_parts
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
@@ -188,7 +188,7 @@ class AdapterExecutor(AgentExecutor):
 
     async def _abandon(self, request: AgentRequest) -> None:
         request.cancelled.set()
-        async with self._turns.turn((request.owner, request.context_id)):
+        async with Turn(self._turns, (request.owner, request.context_id)):
             await self.adapter.abandon(request)
 
     async def aclose(self) -> None:
@@ -240,7 +240,7 @@ class AdapterExecutor(AgentExecutor):
         parked = self._parked.take(task_id) if task else None
         cancelled = parked.cancelled if parked else CancelFlag()
         said = context, context_id, cancelled, self._offered
-        is_large = context.message is not None and context.message.ByteSize() > LARGE_BYTES
+        is_large = (message := context.message) is not None and message.ByteSize() > LARGE_BYTES
         request = await computed(agent_request, *said) if is_large else agent_request(*said)
         calls = parked.calls if parked else TaskCalls(task_id, self)
         ours = queue if isinstance(queue, TextQueue) else None
@@ -276,7 +276,7 @@ class AdapterExecutor(AgentExecutor):
     async def _answer(self, run: Execution) -> None:
         request = run.request
         key = (request.owner, request.context_id)
-        run.turn = turn = self._turns.turn(key, run.calls if self.adapter.blocks else None)
+        run.turn = turn = Turn(self._turns, key, run.calls if self.adapter.blocks else None)
         if turn.has_to_wait and not run.writer.announced:
             await run.writer.announce(request.message, states.SUBMITTED)
         async with turn:

@@ -29,16 +29,8 @@ class Turns:
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.run_seconds
         self.slots = asyncio.Semaphore(limits.runs)
-        self._waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
+        self.waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
         """The waiters of each conversation in use."""
-
-    def turn(self, key: ConversationKey, calls: TaskCalls | None = None) -> Turn:
-        """Return a request's turn, to be entered; with `calls`, its slot includes a thread."""
-        return Turn(self, key, calls)
-
-    def is_busy(self, key: ConversationKey) -> bool:
-        """Return whether a request of this conversation is being answered."""
-        return key in self._waiting
 
     async def acquire(self, key: ConversationKey) -> None:
         """Wait for earlier requests of the conversation, then hold it.
@@ -46,11 +38,11 @@ class Turns:
         Raises:
             TimeoutError: An earlier request exceeds its time and continues.
         """
-        if key not in self._waiting:
-            self._waiting[key] = deque()
+        if key not in self.waiting:
+            self.waiting[key] = deque()
             return
         waiter = asyncio.get_running_loop().create_future()
-        self._waiting[key].append(waiter)
+        self.waiting[key].append(waiter)
         try:
             async with asyncio.timeout(self._seconds):
                 await waiter
@@ -61,21 +53,25 @@ class Turns:
 
     def release(self, key: ConversationKey) -> None:
         """Give the conversation to the next request."""
-        waiting = self._waiting[key]
+        waiting = self.waiting[key]
         while waiting:
             waiter = waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
                 return
-        del self._waiting[key]
+        del self.waiting[key]
 
 
 class Turn:
-    """Holds the conversation, and a slot, for one request."""
+    """Holds the conversation, and a slot, for one request.
+
+    Args:
+        calls: The blocking calls of its task, if its slot includes a thread.
+    """
 
     __slots__ = ("_calls", "_has_slot", "_is_held", "_key", "_pool", "_turns")
 
-    def __init__(self, turns: Turns, key: ConversationKey, calls: TaskCalls | None) -> None:
+    def __init__(self, turns: Turns, key: ConversationKey, calls: TaskCalls | None = None) -> None:
         self._turns = turns
         self._key = key
         self._calls = calls
@@ -85,7 +81,7 @@ class Turn:
     @property
     def has_to_wait(self) -> bool:
         """Whether its conversation is in use, or no slot is free."""
-        return self._turns.is_busy(self._key) or self.is_full
+        return self._key in self._turns.waiting or self.is_full
 
     @property
     def is_full(self) -> bool:

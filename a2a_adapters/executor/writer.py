@@ -467,8 +467,9 @@ def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
         return True
     if _ADK_EXTENSION in context.requested_extensions:
         return True
-    said = context.current_task.history[:1] if context.current_task else ()
-    return any(map(_is_of_adk, [*said, *([context.message] if context.message else [])]))
+    task, message = context.current_task, context.message
+    said = [*(task.history[:1] if task else ()), *([message] if message else ())]
+    return any(map(_is_of_adk, said))
 
 
 def _is_streamed(context: RequestContext) -> bool:
