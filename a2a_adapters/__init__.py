@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
     from a2a_adapters.calling.conversation import Conversation
     from a2a_adapters.calling.fleet import Fleet, RemoteSettings
-    from a2a_adapters.calling.intercepting import Interceptor, RemoteCall
-    from a2a_adapters.calling.options import RemoteOptions, SendOptions
+    from a2a_adapters.calling.options import Interceptor, RemoteCall, RemoteOptions, SendOptions
     from a2a_adapters.calling.reply import (
         AgentReply,
         Question,
@@ -103,8 +102,7 @@ _MODULES = {
     "calling.auth": "ApiKeyAuth BearerAuth HeadersAuth",
     "calling.conversation": "Conversation",
     "calling.fleet": "Fleet RemoteSettings",
-    "calling.intercepting": "Interceptor RemoteCall",
-    "calling.options": "RemoteOptions SendOptions",
+    "calling.options": "Interceptor RemoteCall RemoteOptions SendOptions",
     "calling.reply": "AgentReply Question RemoteArtifact RemoteEvent ReplyState",
     "calling.task": "RemoteTask",
     "net": "OutboundPolicy",

@@ -15,9 +15,10 @@ from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
+from a2a_adapters.calling.exchange import final_reply
 from a2a_adapters.calling.messenger import MessageInput, Messenger
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.calling.reply import AgentReply, RemoteEvent, final_reply
+from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.calling.task import RemoteTask, as_reply
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.contract.checking import check_arguments, checked_options
@@ -207,9 +208,10 @@ class RemoteAgent:
             RemoteTaskError: The task failed, was rejected or was cancelled.
             RemoteAgentError: The call failed for another reason.
         """
-        return await final_reply(
-            self.stream(message, context_id=context_id, task_id=task_id, **options)
+        exchange = await self._messenger.begin(
+            message, context_id=context_id, task_id=task_id, **options
         )
+        return await final_reply(exchange.events())
 
     async def stream(
         self,

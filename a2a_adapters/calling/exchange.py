@@ -31,6 +31,7 @@ from a2a_adapters.calling.failures import (
     retried,
     translate,
 )
+from a2a_adapters.calling.reply import AgentReply
 from a2a_adapters.calling.resuming import has_broken_off, resumed, settling
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.abandonment import leave_open, note_closed
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.answer import NewEvent
     from a2a_adapters.calling.connection import Connection
     from a2a_adapters.calling.options import RemoteOptions
-    from a2a_adapters.calling.reply import AgentReply, ReplyState
+    from a2a_adapters.calling.reply import RemoteEvent, ReplyState
 
 _OUTAGE_SECONDS = 300.0
 """Time for which a task is followed without limit while its agent is unreachable."""
@@ -72,6 +73,14 @@ _ENDS: Mapping[ReplyState, str] = {
     "rejected": "the agent rejected the task",
     "canceled": "the agent's task was cancelled",
 }
+
+
+async def final_reply(events: AsyncIterator[RemoteEvent]) -> AgentReply:
+    """Return the last item of a stream, which is the complete answer."""
+    async for event in events:
+        reply = event
+    assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
+    return reply
 
 
 class Exchange:

@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from a2a_adapters.calling.agent import RemoteAgent
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.errors import RemoteAgentError
-from a2a_adapters.calling.intercepting import Interceptor, RemoteCall
-from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.options import Interceptor, RemoteCall, RemoteOptions
 from a2a_adapters.calling.tools import FleetMember
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.contract.errors import ConfigurationError, violations

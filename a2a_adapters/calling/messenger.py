@@ -21,8 +21,7 @@ from a2a_adapters.calling.auth import CallAuth, call_auth, check_headers
 from a2a_adapters.calling.errors import RemoteAgentError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failures import reraise, retried, translate
-from a2a_adapters.calling.intercepting import RemoteCall, after_call, before_call
-from a2a_adapters.calling.options import checked_timeout
+from a2a_adapters.calling.options import RemoteCall, checked_timeout
 from a2a_adapters.contract.checking import check_type
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
@@ -91,8 +90,8 @@ class Messenger:
             metadata=metadata or {},
             headers=headers or {},
         )
-        call = await before_call(self.options.interceptors, call)
-        check_headers(call.headers)
+        if self.options.interceptors:
+            call = await self._intercepted(call)
         parts = call.parts
         if any(isinstance(part, File) for part in parts):
             parts = await self._uploaded(parts, timeout, CallAuth(call.headers, self._auth))
@@ -123,7 +122,7 @@ class Messenger:
             options,
             CallAuth(call.headers, self._auth),
             cancel=partial(self.cancel, headers=call.headers),
-            after=partial(after_call, self.options.interceptors, call),
+            after=partial(self._intercepted_reply, call),
         )
 
     async def cancel(self, task_id: str, headers: Mapping[str, str] | None) -> Task:
@@ -205,7 +204,23 @@ class Messenger:
         call = RemoteCall(
             agent=self._connections.name, context_id=reply.context_id, task_id=reply.task_id
         )
-        return await after_call(self.options.interceptors, call, reply)
+        return await self._intercepted_reply(call, reply)
+
+    async def _intercepted(self, call: RemoteCall) -> RemoteCall:
+        """Return the call as the interceptors, in their order, leave it."""
+        for each in self.options.interceptors:
+            call = await each.before(call)
+        check_headers(call.headers)
+        return call
+
+    async def _intercepted_reply(self, call: RemoteCall, reply: AgentReply) -> AgentReply:
+        """Return the reply as the interceptors, the last one first, leave it."""
+        received = reply
+        for each in reversed(self.options.interceptors):
+            reply = await each.after(call, reply)
+        if reply.text != received.text:
+            return replace(reply, is_corrected=True)
+        return reply
 
     async def _connected(self, timeout: float | None) -> tuple[Connection, RemoteOptions]:  # noqa: ASYNC109
         """Return the connection and the options with a timeout in place of the usual one."""

@@ -1,4 +1,4 @@
-"""Options for calling remote agents."""
+"""Options for calling remote agents: limits, preferences and interceptors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
-from a2a_adapters.calling.intercepting import check_interceptors
 from a2a_adapters.calling.verification import check_keys
 from a2a_adapters.contract.checking import check_arguments, check_fields, check_type
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.net.proxies import check_proxy
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from a2a.types import TaskPushNotificationConfig
 
-    from a2a_adapters.calling.intercepting import Interceptor
+    from a2a_adapters.calling.reply import AgentReply
     from a2a_adapters.calling.verification import TrustedKeys
-    from a2a_adapters.contract.parts import JSON
+    from a2a_adapters.contract.parts import JSON, Part
 
 _MEBIBYTE = 1024 * 1024
 
@@ -98,9 +98,52 @@ class RemoteOptions:
         check_type("RemoteOptions.outbound", self.outbound, OutboundPolicy, "OutboundPolicy(...)")
         check_type("RemoteOptions.tls", self.tls, ssl.SSLContext, "an ssl.SSLContext")
         check_proxy(self.proxy)
-        check_interceptors(self.interceptors)
+        for each in self.interceptors:
+            if not isinstance(each, Interceptor):
+                raise ConfigurationError(f"an interceptor must be an Interceptor(), not {each!r}")
         if self.trusted_keys is not None:
             check_keys(self.trusted_keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteCall:
+    """A call of a remote agent, as interceptors see it.
+
+    Interceptors may replace the parts, the metadata and the headers.
+
+    Attributes:
+        agent: The name of the agent in its `Fleet`, otherwise its URL.
+        parts: The message; empty if an earlier task is read.
+        context_id: The conversation; "" for a new one.
+        task_id: The task that is answered or read; "" for a new one.
+        metadata: The metadata of the message, with the chosen skill as `skill_id`.
+        headers: Headers of the requests, see `SendOptions`.
+    """
+
+    agent: str
+    parts: Sequence[Part] = ()
+    context_id: str = ""
+    task_id: str = ""
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Interceptor:
+    """Base class for code that runs before and after calls; see `RemoteOptions.interceptors`.
+
+    It is shared by all calls, conversations and event loops. An exception ends the call.
+    """
+
+    async def before(self, call: RemoteCall) -> RemoteCall:
+        """Return the call to make, before a message is sent."""
+        return call
+
+    async def after(self, call: RemoteCall, reply: AgentReply) -> AgentReply:  # noqa: ARG002
+        """Return the reply that the caller gets.
+
+        Tasks that failed raise `RemoteTaskError` instead. Text that was streamed before stays.
+        """
+        return reply
 
 
 class AgentOptions(TypedDict, total=False):

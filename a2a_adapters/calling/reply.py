@@ -10,7 +10,7 @@ from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
 from a2a_adapters.contract.text import as_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 ReplyState: TypeAlias = Literal[
     "submitted",
@@ -128,11 +128,3 @@ class AgentReply:
 
 RemoteEvent: TypeAlias = TextDelta | ProgressEvent | AgentReply
 """An item of a stream: new text, progress and, last, the complete answer."""
-
-
-async def final_reply(events: AsyncIterator[RemoteEvent]) -> AgentReply:
-    """Return the last item of a stream, which is the complete answer."""
-    async for event in events:
-        reply = event
-    assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
-    return reply

@@ -10,7 +10,8 @@ from a2a.types import GetTaskRequest, Role
 
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.errors import RemoteTimeoutError
-from a2a_adapters.calling.reply import AgentReply, RemoteArtifact, RemoteEvent, final_reply
+from a2a_adapters.calling.exchange import final_reply
+from a2a_adapters.calling.reply import AgentReply, RemoteArtifact, RemoteEvent
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.adapter import Turn

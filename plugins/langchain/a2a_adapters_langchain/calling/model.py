@@ -167,7 +167,7 @@ class RemoteModel(BaseModel):
         return {"agent": self.agent.name, "context_id": self.context_id}
 
     def _metadata(self, reply: AgentReply) -> dict[str, Any]:
-        """Return the metadata of an answer."""
+        """Return the metadata of an answer; subclasses may have their own."""
         return metadata_of(reply, self.agent.name)
 
     if not TYPE_CHECKING:  # type checkers see LangChain's own declarations
