@@ -61,13 +61,18 @@ def serve(
             "or from a header X-...",
         ),
     ] = None,
-    allow_host: Annotated[
+    allowed_hosts: Annotated[
         list[str] | None,
-        typer.Option(help="Without authentication, a host name to accept besides localhost."),
+        typer.Option(
+            "--allow-host",
+            help="Without authentication, a host name to accept besides localhost.",
+        ),
     ] = None,
-    cors: Annotated[
+    cors_origins: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Let web pages of this origin use the agent."),
+        typer.Option(
+            "--cors", metavar="ORIGIN", help="Let web pages of this origin use the agent."
+        ),
     ] = None,
     trust_forwarded: Annotated[
         bool | None,
@@ -114,8 +119,9 @@ def serve(
         Literal["text", "json"] | None,
         typer.Option(help="The format of the log."),
     ] = None,
-    dialect: Annotated[
-        list[str] | None, typer.Option(help="The name of an additional dialect to speak.")
+    dialects: Annotated[
+        list[str] | None,
+        typer.Option("--dialect", help="The name of an additional dialect to speak."),
     ] = None,
     allow_unauthenticated: Annotated[
         bool | None, typer.Option(help="Serve other machines without authentication.")
@@ -144,6 +150,7 @@ def serve(
       a2a-adapters serve app:agent --open
       a2a-adapters serve poet=poems.py:chain critic=app:graph --storage sqlite:///tasks.db
     """
+    said = locals()
     if push_private and push is False:
         raise ConfigurationError("--no-push and --push-private contradict each other")
     if reload:
@@ -156,40 +163,15 @@ def serve(
     from a2a_adapters.serving import server  # noqa: PLC0415
     from a2a_adapters_server.banner import banner  # noqa: PLC0415
     from a2a_adapters_server.platforms import own_dialects  # noqa: PLC0415
+    from a2a_adapters_server.settings import ServerSettings  # noqa: PLC0415
     from a2a_adapters_server.sources import DEFAULT, gather  # noqa: PLC0415
     from a2a_adapters_server.workers import Workers, check, inherited  # noqa: PLC0415
 
-    given = {
-        **_targets(targets),
-        "platform": platform,
-        "host": host,
-        "port": port,
-        "name": name,
-        "description": description,
-        "url": url,
-        "bearer_token_file": bearer_token_file,
-        "api_key_file": api_key_file,
-        "forwarded_user": forwarded_user,
-        "allowed_hosts": allow_host,
-        "cors_origins": cors,
-        "trust_forwarded": trust_forwarded,
-        "root_path": root_path,
-        "grpc_port": grpc_port,
-        "grpc_url": grpc_url,
-        "push": {"allow_private": True} if push_private else push,
-        "storage": storage,
-        "bus": bus,
-        "workers": workers,
-        "console": console,
-        "metrics": metrics,
-        "card_key": card_key,
-        "log_format": log_format,
-        "dialects": dialect,
-        "allow_unauthenticated": allow_unauthenticated,
-        "keep_going": keep_going,
-        "preview": preview,
-    }
-    sources = gather({key: value for key, value in given.items() if value is not None}, config)
+    known = ServerSettings.model_fields
+    given = {name: value for name, value in said.items() if name in known and value is not None}
+    if push_private:
+        given["push"] = {"allow_private": True}
+    sources = gather({**_targets(targets), **given}, config)
     settings = sources.settings()
     chosen_port = None if sources.origin("port") == DEFAULT else settings.port
     log_process(settings.log_format, is_loading=True)
