@@ -34,7 +34,7 @@ from a2a_adapters.calling.failures import (
 from a2a_adapters.calling.reply import AgentReply
 from a2a_adapters.calling.resuming import has_broken_off, resumed, settling
 from a2a_adapters.concurrency import in_background, within
-from a2a_adapters.concurrency.abandonment import leave_open, note_closed
+from a2a_adapters.concurrency.background import leave_open, note_closed
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.adapter import current_request
 from a2a_adapters.contract.events import PROGRESS_EXTENSION

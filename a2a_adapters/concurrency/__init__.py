@@ -8,11 +8,12 @@ from a2a_adapters.concurrency.background import (
     finished,
     in_background,
     let_fail,
+    produced,
     shielded,
+    until,
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment, reaping
-from a2a_adapters.concurrency.producing import produced, until
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import PerLoop, within
 

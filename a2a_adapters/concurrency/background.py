@@ -1,11 +1,14 @@
-"""Background tasks and helpers for cancellation."""
+"""Background tasks: holding, shielding and ending them, and what they produce or leave open."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
+from threading import Lock
 from typing import Any, TypeVar
+
+from a2a_adapters.concurrency.bounded import BoundedMap
 
 T = TypeVar("T")
 
@@ -81,3 +84,96 @@ def runs_now(task: asyncio.Task[object] | None) -> bool:
         return task is not None and asyncio.current_task() is task
     except RuntimeError:  # no event loop is running
         return False
+
+
+_ITEMS = 16
+"""The most items that wait for the reader."""
+
+
+async def produced(
+    produce: Callable[[Callable[[T], Awaitable[None]]], Coroutine[Any, Any, None]],
+) -> AsyncGenerator[T]:
+    """Yield the items of a producer, which runs in a task of its own and waits for slow readers.
+
+    Closing the generator cancels the task: use it for frameworks whose own generators must not be
+    closed.
+
+    Args:
+        produce: The producer. It awaits its argument for each item.
+    """
+    queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue()
+    room = asyncio.Semaphore(_ITEMS)
+
+    async def put(item: T) -> None:
+        await room.acquire()
+        queue.put_nowait((item,))
+
+    task = asyncio.create_task(produce(put))
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (item := await queue.get()) is not None:
+            room.release()
+            yield item[0]
+        await task
+    finally:
+        task.add_done_callback(let_fail)  # a failure was raised already
+        task.cancel()
+        await asyncio.wait({task})  # `await task` could not tell our cancel from the reader's
+
+
+async def until(ended: asyncio.Future[Any], values: AsyncGenerator[T]) -> AsyncGenerator[T]:
+    """Yield values until there are no more, or `ended` is done; then close their generator."""
+    end: Any = object()
+
+    async def following() -> Any:
+        return await anext(values, end)
+
+    try:
+        while not ended.done():
+            value = asyncio.ensure_future(following())
+            try:
+                await asyncio.wait({value, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not value.done():
+                    value.cancel()
+                    await asyncio.wait({value})
+            if value.cancelled() or (item := value.result()) is end:
+                return
+            yield item
+    finally:
+        await values.aclose()
+
+
+_TASKS = 10_000
+
+_lock = Lock()
+_open: BoundedMap[str, dict[str, Callable[[], Coroutine[Any, Any, object]]]] = BoundedMap(_TASKS)
+
+
+def leave_open(
+    task_id: str, name: str, clean_up: Callable[[], Coroutine[Any, Any, object]]
+) -> None:
+    """Note that a task has left something open, to be closed if it is cancelled while it waits.
+
+    Args:
+        task_id: The task of this process.
+        name: Identifies what is open.
+        clean_up: Closes it; called in any event loop if the task is cancelled.
+    """
+    with _lock:
+        _open[task_id] = {**(_open.get(task_id) or {}), name: clean_up}
+
+
+def note_closed(task_id: str, name: str) -> None:
+    """Note that something a task had left open is closed."""
+    with _lock:
+        if (left := _open.get(task_id)) and left.pop(name, None) and not left:
+            _open.pop(task_id)
+
+
+def abandon(task_id: str) -> None:
+    """Close in the background what a task has left open."""
+    with _lock:
+        left = _open.pop(task_id) or {}
+    for clean_up in left.values():
+        in_background(clean_up())

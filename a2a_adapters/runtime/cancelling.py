@@ -10,7 +10,7 @@ from a2a.server.context import ServerCallContext
 from a2a.server.events import EventQueue
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
-from a2a_adapters.concurrency.abandonment import abandon
+from a2a_adapters.concurrency.background import abandon
 from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.protocol import states
 
