@@ -23,7 +23,6 @@ from starlette.responses import Response
 
 from a2a_adapters.bindings import mixed, operations, preview, v03_jsonrpc
 from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, parse_json
-from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.observability.failures import hidden
 from a2a_adapters.protocol import errors as failures
@@ -36,6 +35,7 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
+from a2a_adapters.protocol.parsing import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from operator import attrgetter, methodcaller
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from a2a.types import (
     CancelTaskRequest,
@@ -21,12 +21,9 @@ from a2a.types import (
     Task,
     TaskPushNotificationConfig,
 )
-from a2a.utils.errors import InvalidParamsError
-from google.protobuf.json_format import ParseError
-from pydantic_core import ValidationError, to_json
+from pydantic_core import to_json
 
 from a2a_adapters.bindings.sse import Frame
-from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.encoding import message_to_dict, task_to_dict, to_dict
 from a2a_adapters.protocol.parsing import parse_request, parse_send
 
@@ -83,7 +80,6 @@ LIST_PUSH = _operation(ListTaskPushNotificationConfigsRequest)
 DELETE_PUSH = _operation(DeleteTaskPushNotificationConfigRequest)
 EXTENDED_CARD = _operation(GetExtendedAgentCardRequest)
 
-T = TypeVar("T")
 Params = dict[str, Any]
 
 
@@ -104,26 +100,6 @@ class Method:
     encode: Callable[[Any], bytes]
     frame: type[Frame] = Frame
     parameters: tuple[str, ...] = ()
-
-
-def parsed(parse: Callable[[T], Message], params: T) -> Any:
-    """Return `parse(params)`.
-
-    Raises:
-        InvalidParamsError: It raised anything: protobuf and a2a-sdk raise errors of all kinds for
-            unexpected values.
-    """
-    try:
-        return parse(params)
-    except (InvalidParamsError, MemoryError):
-        raise
-    except ParseError as error:
-        raise InvalidParamsError(str(error)) from error
-    except ValidationError as error:
-        found = [{"field": place, "message": what} for place, what in violations(error)]
-        raise InvalidParamsError(data={"errors": found}) from error
-    except Exception as error:
-        raise InvalidParamsError from error
 
 
 def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) -> Method:

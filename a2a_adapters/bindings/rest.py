@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from a2a_adapters.bindings import preview
 from a2a_adapters.bindings.http import A2A_JSON, JSON, caller_of, check_content_type, parse_json
-from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
+from a2a_adapters.bindings.operations import METHODS, Method, Params
 from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.bindings.v03_rest import CALLS as V03_CALLS
 from a2a_adapters.bindings.v03_rest import CONFIGS_PATH, Calls
@@ -35,6 +35,7 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
+from a2a_adapters.protocol.parsing import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,12 +15,16 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
 from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
+from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
+from pydantic_core import ValidationError
 
+from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.earlier import explain
 
 M = TypeVar("M", bound=Message)
+T = TypeVar("T")
 
 _NOT_PROTOCOL = frozenset({"data", "metadata"})
 """Fields whose values belong to the agent."""
@@ -33,6 +37,26 @@ _UNKNOWN = (LookupError, TypeError, ValueError)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-9]{2}){2}(\.[0-9]{6})?Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_PER_DAY = 24 * 60 * 60
+
+
+def parsed(parse: Callable[[T], Message], params: T) -> Any:
+    """Return `parse(params)`.
+
+    Raises:
+        InvalidParamsError: It raised anything: protobuf and a2a-sdk raise errors of all kinds for
+            unexpected values.
+    """
+    try:
+        return parse(params)
+    except (InvalidParamsError, MemoryError):
+        raise
+    except ParseError as error:
+        raise InvalidParamsError(str(error)) from error
+    except ValidationError as error:
+        found = [{"field": place, "message": what} for place, what in violations(error)]
+        raise InvalidParamsError(data={"errors": found}) from error
+    except Exception as error:
+        raise InvalidParamsError from error
 
 
 def parse_send(params: dict[str, Any]) -> SendMessageRequest:

@@ -294,7 +294,8 @@ class LiveTasks:
         if live.state in states.INTERRUPTED and not _is_unowned(live):
             self._expire_later(live)
             return
-        live.close_subscribers()
+        if not live.is_terminal:  # otherwise its end has closed them
+            live.close_subscribers()
         if live.is_terminal and live.page.is_dirty:
             self._background.begin(self._save_again(live))
         else:

@@ -25,7 +25,6 @@ from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
-from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.errors import ListenError
@@ -42,6 +41,7 @@ from a2a_adapters.protocol.headers import (
     supported,
     unsupported,
 )
+from a2a_adapters.protocol.parsing import parsed
 from a2a_adapters.security.gate import CallerDetails, admit
 from a2a_adapters.security.refusals import Refusal
 from a2a_adapters_grpc import PROTOCOL
