@@ -6,7 +6,6 @@ import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from a2a_adapters_tracing.spending import (
     BILL,
@@ -25,7 +24,6 @@ from a2a_adapters_tracing.spending import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from a2a_adapters.concurrency.threads import TaskCalls
     from a2a_adapters.plugin import JSON
 
 _MOST_DELEGATES = 100
@@ -110,23 +108,6 @@ class Ledger:
         """Return the delegates in the order of their first calls."""
         with self._lock:
             return list(self._delegates.values())
-
-
-class Ledgers:
-    """The ledgers of the running tasks."""
-
-    def __init__(self) -> None:
-        self._by_run: WeakKeyDictionary[TaskCalls, Ledger] = WeakKeyDictionary()
-        self._lock = threading.Lock()
-
-    def get(self, run: TaskCalls) -> Ledger | None:
-        """Return the ledger of a run if it has one."""
-        return self._by_run.get(run)
-
-    def of(self, run: TaskCalls) -> Ledger:
-        """Return the ledger of a run."""
-        with self._lock:
-            return self._by_run.setdefault(run, Ledger())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from a2a.types import Task, TaskState
 
@@ -21,7 +23,7 @@ from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.protocol.conversion import struct_to_dict
 from a2a_adapters_tracing.ledger import (
     Earlier,
-    Ledgers,
+    Ledger,
     bill_of,
     delegate_of,
     earlier_of,
@@ -54,6 +56,23 @@ _NAME_LENGTH = 100
 _AGENTS = 1_000
 _BILLS = 256
 """Number of tasks whose bills are kept in full for their next message."""
+
+
+class Ledgers:
+    """The ledgers of the running tasks."""
+
+    def __init__(self) -> None:
+        self._by_run: WeakKeyDictionary[TaskCalls, Ledger] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def get(self, run: TaskCalls) -> Ledger | None:
+        """Return the ledger of a run if it has one."""
+        return self._by_run.get(run)
+
+    def of(self, run: TaskCalls) -> Ledger:
+        """Return the ledger of a run."""
+        with self._lock:
+            return self._by_run.setdefault(run, Ledger())
 
 
 class ProcessTelemetry(Telemetry):
