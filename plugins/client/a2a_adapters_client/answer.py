@@ -12,7 +12,7 @@ from a2a_adapters import AgentReply, RemoteTaskError
 from a2a_adapters.cli.terminal import echo, escaped, one_line
 from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
 from a2a_adapters.contract.text import artifact_text, is_corrected
-from a2a_adapters_client.results import keep_files, print_data
+from a2a_adapters_client.files import keep_files, print_data
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable

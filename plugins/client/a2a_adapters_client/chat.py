@@ -263,7 +263,7 @@ class Chat:
         if self._reply is None or not self._reply.files:
             echo("the last answer has no files")
             return
-        from a2a_adapters_client.results import keep_files  # noqa: PLC0415 - comes with a2a-sdk
+        from a2a_adapters_client.files import keep_files  # noqa: PLC0415 - comes with a2a-sdk
 
         keep_files(self._reply, _expanded(folder or "."))
 

@@ -1,4 +1,4 @@
-"""Artifacts of a task as files, and saving them."""
+"""Artifacts of a task as files: saving them, and printing what is not text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from a2a_adapters.cli.terminal import echo, escaped, note
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.parts import Data, File, Text
 from a2a_adapters.protocol.conversion import from_protocol
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from a2a.types import Task
+
+    from a2a_adapters import AgentReply
 
 _STEM_BYTES = 180
 _SUFFIX_BYTES = 40
@@ -86,3 +89,28 @@ def _name(file: File) -> PurePath:
 
 def _clipped(text: str, size: int) -> str:
     return text.encode()[:size].decode(errors="ignore")
+
+
+def print_data(values: Iterable[object]) -> None:
+    """Print the data of an answer as JSON."""
+    for value in values:
+        echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def keep_files(reply: AgentReply, folder: Path | None) -> None:
+    """Save the files of an answer in a folder, or name them if it is None.
+
+    Raises:
+        ConfigurationError: The folder or a file cannot be written.
+    """
+    if folder is not None:
+        for path in save(reply.files, folder):
+            note(f"saved {path}")
+    for file in reply.files:
+        if folder is None or file.content is None:
+            note(f"file {_about(file)}")
+
+
+def _about(file: File) -> str:
+    size = file.url or f"{len(file.content or b''):,} bytes"
+    return ", ".join(filter(None, (file.filename or "unnamed", file.media_type, size)))

@@ -12,8 +12,8 @@ from a2a_adapters.contract.events import TextDelta
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.contract.text import artifact_text, is_corrected
 from a2a_adapters_client.answer import CORRECTED, WITHDRAWN
+from a2a_adapters_client.files import keep_files, print_data
 from a2a_adapters_client.output import Output, heading
-from a2a_adapters_client.results import keep_files, print_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
