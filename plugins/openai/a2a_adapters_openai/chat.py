@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,6 @@ from a2a_adapters import TextDelta
 from a2a_adapters.dialects import new_id, one_line
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Chat
-from a2a_adapters_openai.housekeeping import housekeeping
 from a2a_adapters_openai.messages import read_message
 from a2a_adapters_openai.output import finish, progress_text, remaining, whole
 from a2a_adapters_openai.parameters import ChatParameters, read_parameters
@@ -187,3 +188,37 @@ def _usage(reply: AgentReply) -> dict[str, int] | None:
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens,
     }
+
+
+_BEGIN = "### Task:"
+_ASKED = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
+_ANSWER = re.compile(r"^ASSISTANT:", re.MULTILINE)
+_TITLE_WORDS = 6
+
+
+def housekeeping(messages: Sequence[dict[str, Any]]) -> str:
+    """Return the answer to a request that Open WebUI sends on its own, "" for any other.
+
+    It asks the model for a title, tags, follow-up questions and search queries, under the id of the
+    user's chat. They are answered here, because an agent would take them for messages of the user.
+    """
+    match messages:
+        case [{"role": "user", "content": str(prompt)}] if prompt.startswith(_BEGIN):
+            asked = _ASKED.search(prompt)
+            history, closing, _ = prompt.partition("<chat_history>")[2].partition("</chat_history>")
+        case _:
+            return ""
+    if asked is None or not closing:
+        return ""
+    name = asked[1]
+    return json.dumps({name: _title(history)} if name == "title" else {name: _nothing(name)})
+
+
+def _nothing(name: str) -> str | list[str]:
+    return "" if name in {"text", "prompt"} else []
+
+
+def _title(history: str) -> str:
+    first = _ANSWER.split(history.strip().removeprefix("USER:"), maxsplit=1)[0]
+    words = first.split(maxsplit=_TITLE_WORDS)[:_TITLE_WORDS]
+    return " ".join(words)[:80] or "Chat"
