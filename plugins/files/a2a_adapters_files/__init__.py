@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from a2a_adapters import Part
     from a2a_adapters.dialects import DialectRoutes, DialectServer
     from a2a_adapters_files.calling.download import download, save
-    from a2a_adapters_files.calling.local import LocalFile
+    from a2a_adapters_files.calling.upload import LocalFile
     from a2a_adapters_files.serving.store import FileStore
 
 __all__ = ["FILES_EXTENSION", "FileStore", "LocalFile", "download", "save"]
 
 _calling = lazy_names(
     __name__,
-    {"LocalFile": "calling.local", "download": "calling.download", "save": "calling.download"},
+    {"LocalFile": "calling.upload", "download": "calling.download", "save": "calling.download"},
 )
 _serving = lazy_names(
     __name__, {"FileStore": "serving.store"}, frameworks=["obstore"], extra="files"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from asyncio import to_thread
 from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 import httpx
@@ -20,13 +22,11 @@ from a2a_adapters import (
     RemoteRefusedError,
 )
 from a2a_adapters.dialects import quote, struct_to_dict
-from a2a_adapters_files.calling.local import LocalFile
 from a2a_adapters_files.extension import FILES_EXTENSION
 from a2a_adapters_files.pieces import pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from a2a.types import AgentCard
 
@@ -247,3 +247,23 @@ def _refuse(response: httpx.Response) -> NoReturn:
     except (ValueError, LookupError, TypeError):
         text = f"HTTP {status}"
     raise RemoteRefusedError(f"the agent refused a file: {quote(text)}")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class LocalFile(File):
+    """A file on this machine, which `RemoteAgent` reads while it sends the message.
+
+    Large files are uploaded by stream if the agent supports that.
+
+    Args:
+        path: The file.
+        media_type: The media type; guessed from the name by default.
+        filename: The name for the agent; by default that of the path.
+    """
+
+    path: Path = Path()
+
+    def __init__(self, path: str | Path, *, media_type: str = "", filename: str = "") -> None:
+        path = Path(path)
+        File.__init__(self, url="", media_type=media_type, filename=filename or path.name)
+        object.__setattr__(self, "path", path)
