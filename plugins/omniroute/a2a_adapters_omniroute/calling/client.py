@@ -18,7 +18,7 @@ from a2a_adapters import (
 from a2a_adapters.plugin import JSON, blocking
 from a2a_adapters_omniroute.calling.card import CARD, gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import ROLE
-from a2a_adapters_omniroute.calling.outcome import checked
+from a2a_adapters_omniroute.calling.reading import checked
 from a2a_adapters_omniroute.calling.reply import OmniRouteCard, OmniRouteReply, OmniRouteTask
 from a2a_adapters_omniroute.calling.routing import QUOTA_MANAGEMENT
 
