@@ -1,30 +1,35 @@
-"""Liveness of processes: a file lock for SQLite, renewable leases for PostgreSQL."""
+"""Liveness of processes: a file lock for SQLite, renewable leases for PostgreSQL.
+
+With each renewal, processes tell each other how much of their quotas owners use.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import math
 import os
 import socket
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, literal, or_, select, update
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.quotas import Quotas
 from a2a_adapters_sql.schema import processes, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from sqlalchemy import ColumnElement, ScalarSelect, Update
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+    from a2a_adapters.storage.interface import SharedQuota
     from a2a_adapters_sql.commit import GroupCommit
     from a2a_adapters_sql.figures import StorageFigures
 
@@ -258,3 +263,27 @@ _graces = func.coalesce(processes.c.graces, 0)
 def living(dialect: str, seconds: float) -> ScalarSelect[str]:
     """Return the ids of the processes with an unexpired lease; see `is_alive`."""
     return select(processes.c.id).where(is_alive(dialect, seconds)).scalar_subquery()
+
+
+class Quotas:
+    """The shared quotas of all agents of a process."""
+
+    def __init__(self) -> None:
+        self._quotas: dict[str, SharedQuota] = {}
+
+    def share(self, name: str, quota: SharedQuota) -> None:
+        """Exchange the usage of a quota with the other processes."""
+        self._quotas[name] = quota
+
+    def to_json(self) -> str:
+        """Return the usage here, for the other processes."""
+        return json.dumps({name: dict(quota.shares()) for name, quota in self._quotas.items()})
+
+    def update(self, received: Iterable[str]) -> None:
+        """Take over the usage at the other processes."""
+        processes = [json.loads(text) for text in received]
+        for name, quota in self._quotas.items():
+            others: Counter[str] = Counter()
+            for process in processes:
+                others.update(process.get(name, {}))
+            quota.others = others
