@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
     from a2a_adapters_autogen.calling.agent import A2AAgent
     from a2a_adapters_autogen.calling.client import A2AChatCompletionClient
-    from a2a_adapters_autogen.calling.tool import A2ATool
-    from a2a_adapters_autogen.calling.toolkit import A2AToolkit
+    from a2a_adapters_autogen.calling.tool import A2ATool, A2AToolkit
     from a2a_adapters_autogen.serving.adapter import AutoGenAdapter, adapt
 
 __all__ = [
@@ -51,7 +50,7 @@ __getattr__ = lazy_names(
         "A2AAgent": "calling.agent",
         "A2AChatCompletionClient": "calling.client",
         "A2ATool": "calling.tool",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.tool",
         "adapt": "serving.adapter",
         "AutoGenAdapter": "serving.adapter",
     },

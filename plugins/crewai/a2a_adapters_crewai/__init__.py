@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
     from a2a_adapters_crewai.calling.agent import A2AAgent
     from a2a_adapters_crewai.calling.llm import A2ALLM
-    from a2a_adapters_crewai.calling.tool import A2ATool
-    from a2a_adapters_crewai.calling.toolkit import A2AToolkit
+    from a2a_adapters_crewai.calling.tool import A2ATool, A2AToolkit
     from a2a_adapters_crewai.serving.adapt import adapt, serve_crew
     from a2a_adapters_crewai.serving.agent import AgentAdapter
     from a2a_adapters_crewai.serving.base import Options
@@ -58,7 +57,7 @@ _load = lazy_names(
         "A2AAgent": "calling.agent",
         "A2ALLM": "calling.llm",
         "A2ATool": "calling.tool",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.tool",
         **dict.fromkeys(("adapt", "serve_crew"), "serving.adapt"),
         "AgentAdapter": "serving.agent",
         "CrewAdapter": "serving.crew",

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
     from a2a_adapters_google_adk.calling.agent import A2AAgent
     from a2a_adapters_google_adk.calling.model import A2AModel
-    from a2a_adapters_google_adk.calling.tool import A2ATool
-    from a2a_adapters_google_adk.calling.toolkit import A2AToolkit
+    from a2a_adapters_google_adk.calling.tool import A2ATool, A2AToolkit
     from a2a_adapters_google_adk.serving.adapter import GoogleAdkAdapter, adapt
 
 __all__ = ["A2AAgent", "A2AModel", "A2ATool", "A2AToolkit", "GoogleAdkAdapter", "adapt"]
@@ -43,7 +42,7 @@ __getattr__ = lazy_names(
         "A2AAgent": "calling.agent",
         "A2AModel": "calling.model",
         "A2ATool": "calling.tool",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.tool",
         "adapt": "serving.adapter",
         "GoogleAdkAdapter": "serving.adapter",
     },

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.calling.llm import A2ALLM
     from a2a_adapters_langchain.calling.node import A2ATaskNode
     from a2a_adapters_langchain.calling.runnable import A2ARunnable
-    from a2a_adapters_langchain.calling.tool import A2ATool
-    from a2a_adapters_langchain.calling.toolkit import A2AToolkit
+    from a2a_adapters_langchain.calling.tool import A2ATool, A2AToolkit
     from a2a_adapters_langchain.serving.adapt import adapt
     from a2a_adapters_langchain.serving.graph import GraphAdapter
     from a2a_adapters_langchain.serving.runnable import RunnableAdapter
@@ -53,7 +52,7 @@ __getattr__ = lazy_names(
         "A2ARunnable": "calling.runnable",
         "A2ATaskNode": "calling.node",
         "A2ATool": "calling.tool",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.tool",
         "adapt": "serving.adapt",
         "GraphAdapter": "serving.graph",
         "RunnableAdapter": "serving.runnable",

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
     from a2a_adapters.plugin import Adapter
     from a2a_adapters_openai_agents.calling.model import A2AModel
-    from a2a_adapters_openai_agents.calling.tool import a2a_handoff, a2a_tool
-    from a2a_adapters_openai_agents.calling.toolkit import A2AToolkit
+    from a2a_adapters_openai_agents.calling.tool import A2AToolkit, a2a_handoff, a2a_tool
     from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter, adapt
 
 __all__ = ["A2AModel", "A2AToolkit", "OpenAIAgentsAdapter", "a2a_handoff", "a2a_tool", "adapt"]
@@ -36,7 +35,7 @@ __getattr__ = lazy_names(
         "A2AModel": "calling.model",
         "a2a_handoff": "calling.tool",
         "a2a_tool": "calling.tool",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.tool",
         "adapt": "serving.adapter",
         "OpenAIAgentsAdapter": "serving.adapter",
     },

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
     from a2a_adapters.plugin import Adapter
     from a2a_adapters_pydantic_ai.calling.model import A2AModel
-    from a2a_adapters_pydantic_ai.calling.toolkit import A2AToolkit
-    from a2a_adapters_pydantic_ai.calling.toolset import A2AToolset
+    from a2a_adapters_pydantic_ai.calling.toolset import A2AToolkit, A2AToolset
     from a2a_adapters_pydantic_ai.serving.adapter import PydanticAIAdapter, adapt
 
 __all__ = ["A2AModel", "A2AToolkit", "A2AToolset", "PydanticAIAdapter", "adapt"]
@@ -36,7 +35,7 @@ __getattr__ = lazy_names(
     {
         "A2AModel": "calling.model",
         "A2AToolset": "calling.toolset",
-        "A2AToolkit": "calling.toolkit",
+        "A2AToolkit": "calling.toolset",
         "adapt": "serving.adapter",
         "PydanticAIAdapter": "serving.adapter",
     },

@@ -1,4 +1,4 @@
-"""A remote agent, or one of its skills, as a tool."""
+"""A remote agent, or one of its skills, as a tool; the agents of a fleet as tools."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from a2a_adapters.plugin import (
     LimitedWait,
     ToolDescription,
     ToolInput,
+    Toolkit,
     blocking,
     tool_answer,
 )
@@ -212,3 +213,14 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
             wait=config.wait,
             **config.options(),
         )
+
+
+class A2AToolkit(Toolkit[A2ATool]):
+    """A tool for each agent of a fleet, see `Toolkit`.
+
+    All calls of a tool are one conversation, so call `get_tools` for every agent or run.
+    """
+
+    @staticmethod
+    def _tool(member: FleetMember) -> A2ATool:
+        return A2ATool.of_member(member)

@@ -1,4 +1,4 @@
-"""A remote agent, or one of its skills, as a tool of crewai's agents."""
+"""A remote agent, or one of its skills, as a tool of crewai's agents; a fleet as tools."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from a2a_adapters.plugin import (
     ToolDescription,
     ToolFactory,
     ToolInput,
+    Toolkit,
     blocking,
     tool_answer,
 )
 
 if TYPE_CHECKING:
-    from a2a_adapters.plugin import AgentOptions
+    from a2a_adapters.plugin import AgentOptions, FleetMember
 
 
 def _never(*_: object) -> bool:
@@ -122,3 +123,11 @@ def _result(reply: AgentReply, *, is_kept: bool) -> str:
 def _failure(error: RemoteAgentError) -> str:
     """Return an error as text for the model."""
     return f"The agent did not do it: {error}. Try something else, or go on without it."
+
+
+class A2AToolkit(Toolkit[A2ATool]):
+    """A tool for each agent of a fleet, see `Toolkit`."""
+
+    @staticmethod
+    def _tool(member: FleetMember) -> A2ATool:
+        return A2ATool.of_member(member)

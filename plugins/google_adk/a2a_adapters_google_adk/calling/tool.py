@@ -1,19 +1,21 @@
-"""A remote agent, or one of its skills, as a tool."""
+"""A remote agent, or one of its skills, as a tool; the agents of a fleet as tools."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
 from google.genai.types import FunctionDeclaration
 
-from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters import Fleet, InvalidInputError, RemoteAgent, RemoteAgentError, Skill
 from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
 
 if TYPE_CHECKING:
+    from google.adk.agents.readonly_context import ReadonlyContext
     from google.adk.tools.tool_context import ToolContext
 
-    from a2a_adapters.plugin import AgentOptions
+    from a2a_adapters.plugin import AgentOptions, AnyFleet
 
 _STATE = "a2a_question:{}"
 """The key, in the session's state, of the place at which a call asked its user."""
@@ -82,3 +84,33 @@ class A2ATool(BaseTool):
             tool_context.request_confirmation(hint=reply.question, payload="")
             return {"error": "The user has to answer a question of the agent first."}
         return {"result": self._asking.result(reply)}
+
+
+class A2AToolkit(BaseToolset):
+    """A tool for each agent of a fleet: `LlmAgent(tools=[A2AToolkit({"poet": url})], ...)`.
+
+    Each invocation has the tools of the agents that answer then.
+
+    Args:
+        agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
+            `RemoteAgent`s.
+
+    Raises:
+        ConfigurationError: A setting is invalid.
+    """
+
+    def __init__(self, agents: AnyFleet) -> None:
+        super().__init__()
+        self.fleet = Fleet.of(agents)
+
+    async def get_tools(
+        self,
+        readonly_context: ReadonlyContext | None = None,  # noqa: ARG002 - of the interface
+    ) -> list[BaseTool]:
+        """Return the tools of the agents that answer, in their order."""
+        members = await self.fleet.members()
+        return [A2ATool(each.agent, each.about, wait=each.wait) for each in members]
+
+    async def close(self) -> None:
+        """Close the connections, which the next call reopens."""
+        await self.fleet.aclose()

@@ -1,4 +1,4 @@
-"""Remote agents as tools that a model may call."""
+"""A remote agent, or one of its skills, as a tool; the agents of a fleet as tools."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads annotations
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import BaseTool, BaseToolkit, ToolException
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError
+from a2a_adapters import AgentReply, Fleet, RemoteAgent, RemoteAgentError
 from a2a_adapters.plugin import LimitedWait, ToolDescription, ToolFactory, ToolInput, tool_answer
 from a2a_adapters_langchain.calling.model import CallOptions, answered_task, thread_of
 from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
     from a2a_adapters import Conversation
+    from a2a_adapters.plugin import AnyFleet
 
 
 class A2ATool(ToolFactory, BaseTool):
@@ -126,3 +127,32 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
         is_working=reply.state in {"submitted", "working"},
     )
     return text, artifact
+
+
+class A2AToolkit(BaseToolkit):
+    """A tool for each agent of a fleet: `A2AToolkit({"poet": "http://..."}).get_tools()`.
+
+    Agents that are down are left out; call `get_tools` again to have those that are back.
+
+    Args:
+        agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
+            `RemoteAgent`s.
+
+    Raises:
+        ConfigurationError: A setting is invalid.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    fleet: Fleet
+
+    def __init__(self, agents: AnyFleet) -> None:
+        super().__init__(fleet=Fleet.of(agents))  # type: ignore[call-arg]
+
+    def get_tools(self) -> list[BaseTool]:
+        """Return the tools of the agents that answer, in their order."""
+        return [A2ATool.of_member(member) for member in self.fleet.members_sync()]
+
+    async def aget_tools(self) -> list[BaseTool]:
+        """`get_tools` in async code."""
+        return [A2ATool.of_member(member) for member in await self.fleet.members()]

@@ -9,14 +9,20 @@ from agents.extensions.handoff_filters import remove_all_tools
 from pydantic import ConfigDict, ValidationError
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput, ToolDescription
+from a2a_adapters.plugin import (
+    AgentDescription,
+    StatelessTool,
+    StatelessToolInput,
+    ToolDescription,
+    Toolkit,
+)
 from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
 
 if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
-    from a2a_adapters.plugin import AgentOptions
+    from a2a_adapters.plugin import AgentOptions, FleetMember
 
 
 class A2AToolArgs(StatelessToolInput):
@@ -120,3 +126,11 @@ def a2a_handoff(
         tool_description_override=named.description,
         input_filter=remove_all_tools,
     )
+
+
+class A2AToolkit(Toolkit[FunctionTool]):
+    """A tool for each agent of a fleet, see `Toolkit`."""
+
+    @staticmethod
+    def _tool(member: FleetMember) -> FunctionTool:
+        return a2a_tool(member.agent, member.about, wait=member.wait)

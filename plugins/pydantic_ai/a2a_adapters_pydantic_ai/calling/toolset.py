@@ -1,4 +1,4 @@
-"""A remote agent, or its skills, as a toolset."""
+"""A remote agent, or its skills, as a toolset; the agents of a fleet as one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_ai import ApprovalRequired, ToolDefinition, ToolFailed
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from typing_extensions import TypedDict
 
-from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters import Fleet, InvalidInputError, RemoteAgent, RemoteAgentError, Skill
 from a2a_adapters.plugin import StatelessTool
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_core import SchemaValidator
 
-    from a2a_adapters.plugin import AgentDescription, AgentOptions
+    from a2a_adapters.plugin import AgentDescription, AgentOptions, AnyFleet
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -157,3 +157,46 @@ def _place(ctx: RunContext[Any]) -> dict[str, str]:
     """Return the place in the conversation at which the user has answered a question."""
     asked = ctx.tool_call_metadata if ctx.tool_call_approved else None
     return {key: asked[key] for key in ("context_id", "task_id")} if asked else {}
+
+
+class A2AToolkit(AbstractToolset[Any]):
+    """A tool for each agent of a fleet: `Agent(toolsets=[A2AToolkit({"poet": "http://..."})])`.
+
+    Each step of a run has the tools of the agents that answer then.
+
+    Args:
+        agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
+            `RemoteAgent`s.
+        id: The id of the toolset, for agents that several toolsets need to be told apart for.
+
+    Raises:
+        ConfigurationError: A setting is invalid.
+    """
+
+    def __init__(
+        self,
+        agents: AnyFleet,
+        *,
+        id: str | None = None,  # noqa: A002 - the framework's name
+    ) -> None:
+        self.fleet = Fleet.of(agents)
+        self._id = id
+
+    @property
+    def id(self) -> str | None:
+        """The id of the toolset."""
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools of the agents that answer."""
+        tools: dict[str, ToolsetTool[Any]] = {}
+        for each in await self.fleet.members():
+            toolset = A2AToolset(each.agent, about=each.about, wait=each.wait)
+            tools |= await toolset.get_tools(ctx)
+        return tools
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Ask the agent of a tool."""
+        return await tool.toolset.call_tool(name, tool_args, ctx, tool)
