@@ -300,7 +300,7 @@ class AdapterExecutor(AgentExecutor):
                 await run.writer.working()
             elif run.is_awaited_at_once or not self.adapter.may_reply:
                 await run.writer.announce(request.message, states.WORKING)
-            async with self._clocks.clock(partial(self._stop, run)) as clock:
+            async with RunClock(self._clocks, partial(self._stop, run)) as clock:
                 await self._pump(run, run.events, clock)
 
     async def _resumed(self, run: Execution, cut: CutOff) -> AdapterEvents:

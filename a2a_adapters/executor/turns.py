@@ -126,14 +126,10 @@ class RunClocks:
     """The clocks of all runs of an executor, which share one timer."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._running: set[RunClock] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop of the pending timer, which fires before any clock is due."""
-
-    def clock(self, on_stop: Callable[[str], None]) -> RunClock:
-        """Return the clock of one run, to be entered; `on_stop` gets the reason if it stops."""
-        return RunClock(self, self._limits, on_stop)
 
     def begin(self, clock: RunClock, loop: asyncio.AbstractEventLoop) -> None:
         """Watch a clock."""
@@ -166,6 +162,10 @@ class RunClock:
     A timer checks the time of the `last` event now and then: setting that is nearly free, unlike a
     timeout around each event.
 
+    Args:
+        clocks: The clocks of all runs.
+        on_stop: Gets the reason if the run is stopped.
+
     Raises:
         TimeLimitError: On leaving, if the time was up, even if the run has ignored that.
     """
@@ -181,9 +181,9 @@ class RunClock:
         "last",
     )
 
-    def __init__(self, clocks: RunClocks, limits: Limits, on_stop: Callable[[str], None]) -> None:
+    def __init__(self, clocks: RunClocks, on_stop: Callable[[str], None]) -> None:
         self._clocks = clocks
-        self._limits = limits
+        self._limits = clocks.limits
         self._on_stop = on_stop
         self._reason = ""
 

@@ -46,14 +46,15 @@ def agent_request(
     question = question_of(context)
     extensions = context.requested_extensions.union(message.extensions)
     metadata = metadata_of(message)
-    owner = context.call_context.user.user_name
+    call = context.call_context
+    owner = call.user.user_name
     return AgentRequest(
         parts=message_parts(message),
         message=message,
         task_id=context.task_id or "",
         context_id=context_id,
         owner=owner,
-        caller=context.call_context.state.get(CALLER) or Caller(owner=owner),
+        caller=call.state.get(CALLER) or Caller(owner=owner),
         metadata=context.metadata | metadata,
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions & offered),

@@ -220,14 +220,14 @@ class Messages:
             ServerBusyError: No capacity is left, or the server is shutting down.
             InvalidParamsError: Its push notification config is not allowed.
         """
-        live, context = run.live, request.call_context
+        live = run.live
         if live.draft is None and is_in_history(identity, params.message, live):
             return Duplicate(live.task_id, None, identity.name)
         if self._storage.is_durable:
-            await self._sent.keep(live, params, context)
+            await self._sent.keep(live, params, request.call_context)
         if live.draft is not None:
             if self._push:
-                await self._push.begin(live, params, context)
+                await self._push.begin(live, params, request.call_context)
             if first := await self._store(run, identity):
                 return first
         self._log_reuse(live, params.message.message_id)

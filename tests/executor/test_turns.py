@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import pytest
 
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.executor.turns import RunClocks, TimeLimitError
+from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError
 
 conversation = ContextVar("conversation", default="nobody's")
 
@@ -16,13 +16,13 @@ conversation = ContextVar("conversation", default="nobody's")
 async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None:
     """Run until the clock stops it; record the context in which that happens."""
     conversation.set(name)
-    async with clocks.clock(lambda reason: seen.append((conversation.get(), reason))):
+    async with RunClock(clocks, lambda reason: seen.append((conversation.get(), reason))):
         await asyncio.Event().wait()
 
 
 async def test_each_clock_stops_its_own_run():
     clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
-    async with clocks.clock(seen.append):  # the timer is set by a run that ends at once
+    async with RunClock(clocks, seen.append):  # the timer is set by a run that ends at once
         pass
     errors = await asyncio.gather(
         run(clocks, "quiet", seen), run(clocks, "quiet too", seen), return_exceptions=True
@@ -44,7 +44,7 @@ def test_clocks_work_in_a_second_loop():
     clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
 
     async def shortly() -> None:
-        async with clocks.clock(lambda reason: None):
+        async with RunClock(clocks, lambda reason: None):
             pass
 
     asyncio.run(shortly())
