@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters.plugin import hookimpl
-from a2a_adapters_skills.adapter import SkillsAdapter
-from a2a_adapters_skills.target import Skills
+from a2a_adapters_skills.adapter import Skills, SkillsAdapter
 
 if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
