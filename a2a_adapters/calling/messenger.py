@@ -91,7 +91,7 @@ class Messenger:
             headers=headers or {},
         )
         if self.options.interceptors:
-            call = await self._intercepted(call)
+            call = await self._before(call)
         parts = call.parts
         if any(isinstance(part, File) for part in parts):
             parts = await self._uploaded(parts, timeout, CallAuth(call.headers, self._auth))
@@ -122,7 +122,7 @@ class Messenger:
             options,
             CallAuth(call.headers, self._auth),
             cancel=partial(self.cancel, headers=call.headers),
-            after=partial(self._intercepted_reply, call),
+            after=partial(self._after, call),
         )
 
     async def cancel(self, task_id: str, headers: Mapping[str, str] | None) -> Task:
@@ -204,16 +204,16 @@ class Messenger:
         call = RemoteCall(
             agent=self._connections.name, context_id=reply.context_id, task_id=reply.task_id
         )
-        return await self._intercepted_reply(call, reply)
+        return await self._after(call, reply)
 
-    async def _intercepted(self, call: RemoteCall) -> RemoteCall:
+    async def _before(self, call: RemoteCall) -> RemoteCall:
         """Return the call as the interceptors, in their order, leave it."""
         for each in self.options.interceptors:
             call = await each.before(call)
         check_headers(call.headers)
         return call
 
-    async def _intercepted_reply(self, call: RemoteCall, reply: AgentReply) -> AgentReply:
+    async def _after(self, call: RemoteCall, reply: AgentReply) -> AgentReply:
         """Return the reply as the interceptors, the last one first, leave it."""
         received = reply
         for each in reversed(self.options.interceptors):
