@@ -27,8 +27,8 @@ from a2a_adapters.contract.events import (
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.parts import Data
 from a2a_adapters.contract.text import as_decision, as_json, as_text
+from a2a_adapters.storage.conversation_state import ConversationState
 from a2a_adapters.storage.memory import ProcessStates
-from a2a_adapters.storage.states import ConversationState
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -72,8 +72,8 @@ if TYPE_CHECKING:
         without_reasoning,
     )
     from a2a_adapters.executor.executor import AdapterExecutor
+    from a2a_adapters.storage.conversation_state import ConversationState
     from a2a_adapters.storage.memory import ProcessStates
-    from a2a_adapters.storage.states import ConversationState
 
 __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "ANY_MODES", "HELD_TEXT_EXTENSION", "JSON",
@@ -106,7 +106,7 @@ _MODULES = {
     "without_reasoning",
     "executor.executor": "AdapterExecutor",
     "storage.memory": "ProcessStates",
-    "storage.states": "ConversationState",
+    "storage.conversation_state": "ConversationState",
 }
 __getattr__ = lazy_names(
     "a2a_adapters", {name: module for module, names in _MODULES.items() for name in names.split()}
