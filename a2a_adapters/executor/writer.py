@@ -287,8 +287,9 @@ class TaskWriter:
             description=replace_surrogates(output.description),
             artifact_id=new_id(),
             parts=parts,
-            extensions=self._activated(output.extensions),
         )
+        if output.extensions:
+            artifact.extensions.extend(self._activated(output.extensions))
         if output.metadata:
             artifact.metadata.CopyFrom(agent_struct(output.metadata))
         if self._is_timed:
@@ -469,7 +470,12 @@ def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
         return True
     task, message = context.current_task, context.message
     said = [*(task.history[:1] if task else ()), *([message] if message else ())]
-    return any(map(_is_of_adk, said))
+    return any(
+        _ADK_MARK in part.metadata
+        for each in said
+        for part in each.parts
+        if part.HasField("metadata")
+    )
 
 
 def _is_streamed(context: RequestContext) -> bool:
@@ -477,7 +483,3 @@ def _is_streamed(context: RequestContext) -> bool:
     state = context.call_context.state
     headers = state.get("headers") or {}
     return state.get("method") in _STREAMS or "text/event-stream" in headers.get("accept", "")
-
-
-def _is_of_adk(message: Message) -> bool:
-    return any(part.HasField("metadata") and _ADK_MARK in part.metadata for part in message.parts)

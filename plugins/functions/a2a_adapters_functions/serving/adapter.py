@@ -6,6 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, suppress
 from functools import partial
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any, TypeAlias
 
 from a2a_adapters import AgentEvent, AgentRequest, InvalidInputError, Skill
@@ -20,6 +21,7 @@ _END = object()
 
 _DATA, _TEXT = "application/json", "text/plain"
 
+_GENERATED = (AsyncGeneratorType, GeneratorType)
 _GENERATORS = frozenset({Kind.ASYNC_GENERATOR, Kind.GENERATOR})
 
 
@@ -140,22 +142,24 @@ async def _from_coroutine(
     function: Callable[[], Any], results: Results, request: AgentRequest
 ) -> _Events:
     result = await function()
-    if (events := _generated(result, request)) is None:
+    if not isinstance(result, _GENERATED):
         for event in returned_events(result, results):
             yield event
         return
     answer: AgentRequest | None = None
-    async with aclosing(events):
+    async with aclosing(_generated(result, request)) as events:
         with suppress(StopAsyncIteration):
             while True:
                 answer = yield await events.asend(answer)
 
 
-def _generated(result: object, request: AgentRequest) -> _Events | None:
+def _generated(
+    values: AsyncGenerator[Any, Any] | Generator[Any, Any, Any], request: AgentRequest
+) -> _Events:
     """Return the events of a generator, which a wrapper around a generator function returns."""
-    if inspect.isasyncgen(result):
-        return _from_async_generator(result)
-    return _from_generator(result, request) if inspect.isgenerator(result) else None
+    if isinstance(values, Generator):
+        return _from_generator(values, request)
+    return _from_async_generator(values)
 
 
 def _from_call(function: Callable[[], Any], results: Results, request: AgentRequest) -> _Events:
