@@ -12,6 +12,10 @@ from a2a_adapters_crewai import adapt
 from crewai import Agent, BaseLLM, Crew, Process, Task
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
+from crewai.project import CrewBase, after_kickoff
+from crewai.project import agent as of_agents
+from crewai.project import crew as of_crews
+from crewai.project import task as of_tasks
 from crewai.tools import BaseTool
 from pydantic import BaseModel, field_validator
 
@@ -212,6 +216,30 @@ def crew(*script, model=Scripted, tools=(), callbacks=(), **fields):
 def speaker(*script, **fields):
     """Return an agent whose model streams the script."""
     return agent(Scripted(*script, stream=True), **fields)
+
+
+@CrewBase
+class Press:
+    """A crew as CrewAI's template has it, with a callback."""
+
+    agents_config: dict = {}  # noqa: RUF012
+    tasks_config: dict = {}  # noqa: RUF012
+
+    @of_agents
+    def writer(self):
+        return speaker(BLOCKED)
+
+    @of_tasks
+    def write(self):
+        return task(self.writer())
+
+    @of_crews
+    def crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+    @after_kickoff
+    def check(self, result):
+        return redact(result)
 
 
 class ByCrew(Flow):
@@ -452,6 +480,12 @@ PROGRAMS = [
     program("an exhausted guardrail", lambda: crew(BLOCKED, guardrail=guard), **REJECTED),
     program("a callback of a task", lambda: crew(BLOCKED, callback=redact), **REPLACED),
     program("a callback of a crew", lambda: crew(BLOCKED, callbacks=[redact]), **REPLACED),
+    program(
+        "a callback of a crew base",
+        lambda: Press,
+        bare=lambda target: kickoff(target().crew()),
+        **REPLACED,
+    ),
     program("after_llm_call", hooked(MODEL, replace, lambda: crew(BLOCKED)), **REPLACED),
     program(
         "after_llm_call of an agent", hooked(MODEL, replace, lambda: speaker(BLOCKED)), **REPLACED

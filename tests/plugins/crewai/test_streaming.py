@@ -10,6 +10,10 @@ from a2a_adapters_crewai import adapt
 from crewai import Crew, Process
 from crewai.flow import Flow, listen, router, start
 from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call_hook
+from crewai.project import CrewBase
+from crewai.project import agent as of_agents
+from crewai.project import crew as of_crews
+from crewai.project import task as of_tasks
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
@@ -53,6 +57,26 @@ def make(*script, tools=(), stream=True, **fields):
     return Crew(agents=[first, last], tasks=[task(first), task(last, **fields)])
 
 
+@CrewBase
+class Press:
+    """A crew as CrewAI's template has it."""
+
+    agents_config: dict = {}  # noqa: RUF012
+    tasks_config: dict = {}  # noqa: RUF012
+
+    @of_agents
+    def writer(self):
+        return speaker(LONG)
+
+    @of_tasks
+    def write(self):
+        return task(self.writer())
+
+    @of_crews
+    def crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+
 def speaker(*script, **fields):
     """Return an agent whose model streams."""
     return agent(Scripted(*script, stream=True), **fields)
@@ -85,6 +109,12 @@ def answered(events):
 async def test_the_answer_is_streamed(script, tools):
     events = await ask(adapt(make(*script, tools=tools)), "cats")
     assert answered(events).strip() == LONG
+
+
+async def test_a_crew_base_is_streamed():
+    adapter = adapt(Press)
+    assert not adapter.holds_text
+    assert answered(await ask(adapter, "cats")) == LONG
 
 
 @pytest.mark.parametrize(
@@ -260,6 +290,14 @@ class ByCrew(Flow):
         return result.raw
 
 
+class ByPress(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return Press().crew().kickoff(inputs={"topic": "cats"}).raw
+
+
 class ByAgent(Flow):
     plan = start()(plan)
 
@@ -284,7 +322,7 @@ class ByModel(Flow):
         return "never"
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByAgent, ByModel])
+@pytest.mark.parametrize("flow", [ByCrew, ByPress, ByAgent, ByModel])
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)

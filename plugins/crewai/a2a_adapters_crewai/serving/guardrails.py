@@ -78,7 +78,7 @@ def is_guarded(part: object) -> bool:
     """
     match part:
         case Crew():
-            is_watched = part.after_kickoff_callbacks or part.task_callback or part.step_callback
+            is_watched = has_after_kickoff(part) or part.task_callback or part.step_callback
             return bool(
                 is_watched
                 or _wraps_calls(part)
@@ -92,6 +92,20 @@ def is_guarded(part: object) -> bool:
         case Agent():
             return part.guardrail is not None or _may_change(part)
     return _wraps_calls(part)
+
+
+def has_after_kickoff(crew: Crew) -> bool:
+    """Whether callbacks after the kickoff of a crew may change its result.
+
+    `@CrewBase` adds one of crewai's own to each crew, which closes connections to MCP servers.
+    """
+    return not all(map(_closes_servers, crew.after_kickoff_callbacks))
+
+
+def _closes_servers(callback: object) -> bool:
+    cells = getattr(callback, "__closure__", None) or ()
+    hooks = (getattr(cell.cell_contents, "__func__", None) for cell in cells)
+    return any(getattr(hook, "__module__", "") == "crewai.project.crew_base" for hook in hooks)
 
 
 def _may_change(agent: BaseAgent | None) -> bool:
