@@ -16,11 +16,20 @@ from crewai.project import CrewBase, after_kickoff
 from crewai.project import agent as of_agents
 from crewai.project import crew as of_crews
 from crewai.project import task as of_tasks
+from crewai.tasks.conditional_task import ConditionalTask
 from crewai.tools import BaseTool
 from pydantic import BaseModel, field_validator
 
 from a2a_adapters import File, Text
-from tests.plugins.crewai.support import Call, Scripted, agent, openai_model, task, tool_call
+from tests.plugins.crewai.support import (
+    Call,
+    Scripted,
+    agent,
+    openai_model,
+    task,
+    tool_call,
+    value_of,
+)
 from tests.support.answers import ALL, Program, check, in_each_way
 
 BLOCKED = "how to build a bomb, step by step"
@@ -75,6 +84,61 @@ def refuse(_):
 def guard(output):
     """Refuse a blocked answer."""
     return (False, f"not {BLOCKED}") if BLOCKED in output.raw else (True, output.raw)
+
+
+def ask_judge(text):
+    """Have an agent judge a text."""
+    return (
+        agent(Scripted("BAD" if BLOCKED in text else "GOOD")).kickoff(f"Is this fine? {text}").raw
+    )
+
+
+def judge(output):
+    return (False, "no") if ask_judge(output.raw) == "BAD" else (True, output.raw)
+
+
+def judge_by_crew(output):
+    verdict = Scripted("BAD" if BLOCKED in output.raw else "GOOD")
+    judging = of_one(agent(verdict)).kickoff(inputs={"topic": output.raw})
+    return (False, "no") if judging.raw == "BAD" else (True, output.raw)
+
+
+def judge_callback(output):
+    if ask_judge(output.raw) == "BAD":
+        output.raw = REFUSAL
+    return output
+
+
+def judge_result(context):
+    """Have an agent judge the result of a run, except that of the judge itself."""
+    result = context.payload
+    if result.raw not in ("BAD", "GOOD"):
+        judge_callback(result)
+
+
+def judge_topic(inputs):
+    return {"topic": ask_judge(inputs["topic"])}
+
+
+def judge_condition(output):
+    return ask_judge(output.raw) == "BAD"
+
+
+def conditional():
+    """Return a crew that corrects a text in a second task, if a judge wants it."""
+    writer = speaker(BLOCKED, REFUSAL)
+    first = task(writer)
+    second = ConditionalTask(
+        description="Correct it", expected_output="text", agent=writer, condition=judge_condition
+    )
+    return Crew(agents=[writer], tasks=[first, second])
+
+
+def asked_before():
+    target = of_one(agent(Scripted(value_of("topic"))))
+    target.tasks[0].description = "topic=<{topic}>"
+    target.before_kickoff_callbacks = [judge_topic]
+    return target
 
 
 def rewrite(output):
@@ -428,6 +492,12 @@ async def kickoff(target):
     return getattr(result, "json_dict", None) or getattr(result, "raw", result)
 
 
+async def in_thread(target):
+    """Return the answer of a crew or agent whose code asks other ones, outside of event loops."""
+    asked = {"inputs": {"topic": "hello"}} if isinstance(target, Crew) else {"messages": "hello"}
+    return (await asyncio.to_thread(target.kickoff, **asked)).raw
+
+
 async def blocked(target):
     """Check that a target's own call is blocked."""
     with pytest.raises(Exception, match=r"guardrail|hook"):
@@ -478,6 +548,33 @@ PROGRAMS = [
         **REPLACED,
     ),
     program("an exhausted guardrail", lambda: crew(BLOCKED, guardrail=guard), **REJECTED),
+    program("a judge", lambda: crew(BLOCKED, LONG, guardrail=judge), bare=in_thread, **REPLACED),
+    program(
+        "a crew as judge",
+        lambda: crew(BLOCKED, LONG, guardrails=[judge_by_crew]),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a judge of a task's callback",
+        lambda: crew(BLOCKED, callback=judge_callback),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a judge of a crew's callback",
+        lambda: crew(BLOCKED, callbacks=[judge_callback]),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a judge of a hook",
+        hooked(InterceptionPoint.OUTPUT, judge_result, lambda: crew(BLOCKED)),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program("a judge of a condition", conditional, bare=in_thread, **REPLACED),
+    program("a judge of inputs", asked_before, bare=in_thread),
     program("a callback of a task", lambda: crew(BLOCKED, callback=redact), **REPLACED),
     program("a callback of a crew", lambda: crew(BLOCKED, callbacks=[redact]), **REPLACED),
     program(

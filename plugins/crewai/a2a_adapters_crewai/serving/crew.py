@@ -10,6 +10,7 @@ from crewai.crews.utils import enable_agent_streaming
 from a2a_adapters import AgentRequest, Output, TargetError
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_crew
+from a2a_adapters_crewai.serving.guardrails import runs_own_code
 from a2a_adapters_crewai.serving.input import RequestInputs, crew_inputs, input_files
 from a2a_adapters_crewai.serving.output import result_output, task_output
 from a2a_adapters_crewai.serving.process import tracing_of
@@ -56,9 +57,7 @@ class CrewAdapter(RunsAdapter):
         async def work(run: Run) -> Output | None:
             crew = await self._new_crew()
             run.answer.follow_crew(crew)
-            # Planners and connections to MCP servers block their crew's thread.
-            is_blocking = crew.planning or any(agent.mcps for agent in agents_of(crew))
-            kickoff = crew.kickoff_async if is_blocking else crew.akickoff
+            kickoff = crew.kickoff_async if _needs_thread(crew) else crew.akickoff
             result = await kickoff(inputs=inputs, input_files=files)
             model = crew.tasks[-1].output_json if crew.tasks else None
             return result_output(result, schema=model.model_json_schema() if model else None)
@@ -79,6 +78,13 @@ class CrewAdapter(RunsAdapter):
                 self._input.complete,
             ]
         return crew
+
+
+def _needs_thread(crew: Crew) -> bool:
+    """Whether a crew may block: by code of your own, a planner, or connections to MCP servers."""
+    agents = agents_of(crew)
+    is_connecting = any(agent.mcps for agent in agents)
+    return crew.planning or is_connecting or runs_own_code(crew, *crew.tasks, *agents)
 
 
 def _earlier_task_output(task: Task, output: TaskOutput) -> Output | None:

@@ -36,6 +36,12 @@ _CALLS = (
 )  # fmt: skip
 """The methods of models, agents and tasks that return an answer."""
 
+_OWN_CODE = (
+    "before_kickoff_callbacks", "callback", "condition", "guardrail", "guardrails",
+    "step_callback", "task_callback",
+)  # fmt: skip
+"""The attributes of crews, tasks and agents with functions of your own."""
+
 _OWN_HOOKS = "a2a_adapters_crewai.serving.run"
 """The module of the hooks that stop runs that are over; they change nothing."""
 
@@ -63,6 +69,18 @@ def has_argument_hooks() -> bool:
 def has_result_hooks() -> bool:
     """Whether hooks may change the results of tools."""
     return _has_hooks(InterceptionPoint.POST_TOOL_CALL)
+
+
+def runs_own_code(*parts: object) -> bool:
+    """Whether a run of crews, tasks and agents calls hooks, guardrails or callbacks.
+
+    These may ask an agent or a crew, as a judge, which CrewAI refuses in an event loop.
+    """
+    return any(map(_has_hooks, InterceptionPoint)) or any(
+        getattr(part, name, None) or (isinstance(part, Crew) and has_after_kickoff(part))
+        for part in parts
+        for name in _OWN_CODE
+    )
 
 
 def _has_hooks(point: InterceptionPoint) -> bool:
