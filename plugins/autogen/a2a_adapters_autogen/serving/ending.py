@@ -95,7 +95,7 @@ class Ending:
             case SourceMatchTermination():
                 return source in condition.dump_component().config["sources"]
             case TextMessageTermination():
-                return condition.dump_component().config["source"] in {None, source}
+                return condition.dump_component().config.get("source") in {None, source}
         return False
 
 
