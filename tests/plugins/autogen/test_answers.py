@@ -15,6 +15,7 @@ from autogen_agentchat.agents import (
 from autogen_agentchat.base import Response, TaskResult
 from autogen_agentchat.conditions import (
     FunctionalTermination,
+    MaxMessageTermination,
     TextMentionTermination,
     TextMessageTermination,
 )
@@ -25,6 +26,7 @@ from autogen_agentchat.messages import (
     TextMessage,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.tools import TeamTool
 from autogen_core import Image, InMemoryStore
 from autogen_core.code_executor import CodeExecutor
 from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
@@ -164,6 +166,20 @@ class AgentAround(Custom):
         async for event in self._inner.on_messages_stream(messages, cancellation_token):
             await asyncio.sleep(0)
             if not isinstance(event, Response):
+                yield event
+        yield await self.on_messages(messages, cancellation_token)
+
+
+class TeamInside(Custom):
+    """Passes on what a team says, and replaces its answer."""
+
+    def __init__(self, team):
+        super().__init__(lambda _: REFUSAL)
+        self._team = team
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in self._team.run_stream(task=list(messages)):
+            if not isinstance(event, TaskResult):
                 yield event
         yield await self.on_messages(messages, cancellation_token)
 
@@ -375,6 +391,28 @@ PROGRAMS = [
         ),
         **REJECTED,
     ),
+    program(
+        "a condition blocks the team of a tool",
+        lambda: agent(
+            calling("inner", task="x"),
+            LONG,
+            tools=[
+                TeamTool(
+                    checked_team(agent(f"this is {BOMB}"), agent("never", name="other")),
+                    name="inner",
+                    description="Asks a team.",
+                )
+            ],
+            max_tool_iterations=2,
+            name="outer",
+        ),
+        **KEPT,
+    ),
+    program(
+        "a team inside a class",
+        lambda: TeamInside(round_robin(agent(f"this is {BOMB}"))),
+        blocked=BOMB,
+    ),
     program("code is denied", partial(coding, CODE, "No.", approval_func=deny), blocked=BOMB),
     program(
         "code that is not streamed is denied",
@@ -384,6 +422,13 @@ PROGRAMS = [
     program("code is blocked", partial(coding, CODE, approval_func=block), **REJECTED),
     program("an agent", partial(agent, LONG)),
     program("a team", lambda: round_robin(agent("a draft", name="one"), agent(LONG, name="two"))),
+    program(
+        "a team that ends by any text",
+        lambda: RoundRobinGroupChat(
+            [agent(LONG)],
+            termination_condition=TextMessageTermination() & MaxMessageTermination(2),
+        ),
+    ),
     program("a team in a team", lambda: round_robin(round_robin(agent(LONG), name="inner"))),
     program("a team that ends by text", lambda: chat(agent("no", "I APPROVE"))),
     program("an empty answer", lambda: Custom(lambda _: "")),

@@ -111,7 +111,8 @@ class Translator:
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
         is_checked: Whether something may change or block messages. Thoughts, which it does not see
-            in the form of a message, and code are then not reported.
+            in the form of a message, code, and messages of agents inside of members are then not
+            reported.
         ending: Predicts the last message of a team, if that is the answer.
         streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
@@ -283,7 +284,8 @@ class Translator:
         return ended.add(text_of(message)) + ended.rest()
 
     def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
-        if self._wants_progress:
+        is_hidden = self._is_checked and message.source in self._inner
+        if self._wants_progress and not is_hidden:
             yield message_progress(message)
 
     def _count(self, event: BaseAgentEvent | BaseChatMessage) -> None:
