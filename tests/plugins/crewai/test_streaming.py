@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from a2a.types import GetTaskRequest
 from a2a_adapters_crewai import adapt
-from crewai import Crew, Process
+from crewai import Crew, CrewOutput, Process
 from crewai.flow import Flow, listen, router, start
 from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call_hook
 from crewai.project import CrewBase
@@ -290,6 +290,15 @@ class ByCrew(Flow):
         return result.raw
 
 
+class ByAnnotated(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        result: CrewOutput = make(LONG).kickoff(inputs={"topic": "cats"})
+        return result.raw
+
+
 class ByPress(Flow):
     plan = start()(plan)
 
@@ -322,7 +331,7 @@ class ByModel(Flow):
         return "never"
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByPress, ByAgent, ByModel])
+@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel])
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crewai import Flow
 
 _MODEL_CALLS = {"kickoff", "kickoff_async", "akickoff", "call", "acall"}
+_ASSIGNMENTS = ast.Assign | ast.AnnAssign | ast.NamedExpr
 _LOOPS = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 _CHECKS = ast.Raise | ast.Assert | ast.AugAssign | ast.Delete | ast.Subscript
 """What may refuse or change an answer after its call, like most calls."""
@@ -185,8 +186,8 @@ def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> set[ast.AST]:
     holding = {
         target.id
         for node in nodes
-        if isinstance(node, ast.Assign) and _core(node.value) is call
-        for target in node.targets
+        if isinstance(node, _ASSIGNMENTS) and _core(node.value) is call
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name) and written.count(target.id) == 1
     }
     return {name for name in names if isinstance(name.ctx, ast.Load) and name.id in holding}
