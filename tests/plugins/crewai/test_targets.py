@@ -13,12 +13,13 @@ from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
 from a2a_adapters_crewai.serving.targets import copy_crew
 from crewai import Agent, Crew, Flow, Process
 from crewai.flow import start
+from crewai.flow.conversational import ConversationConfig
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
 from a2a_adapters import NoAdapterError, TargetError, build_app, serve
 from a2a_adapters.plugin import Factory, Plugins
-from a2a_adapters.testing import connect, running, send, user_message
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -153,6 +154,28 @@ def test_each_adapter_refuses_other_kinds():
     for adapter, target in ((CrewAdapter, Plain), (FlowAdapter, crew()), (AgentAdapter, crew())):
         with pytest.raises(TargetError, match="is not a"):
             adapter(target)
+
+
+class Talk(Flow):
+    conversational = True
+
+
+def test_a_conversational_flow_is_refused():
+    with pytest.raises(TargetError, match="Talk is a conversational flow"):
+        adapt(Talk)
+
+
+async def test_a_conversational_flow_is_served_by_a_function():
+    @ConversationConfig(system_prompt="Be kind.", llm=Scripted("Cats purr."))
+    class Kind(Flow):
+        suppress_flow_events: bool = True
+
+    def talk(text: str):
+        return Kind().handle_turn(text)
+
+    async with running(build_app(talk)) as url, connect(url) as client:
+        task = await send(client, user_message("hello"))
+    assert answer_of(task) == "Cats purr."
 
 
 async def test_a_crew_that_was_kicked_off_is_refused():

@@ -65,7 +65,8 @@ class FlowAdapter(RunsAdapter):
         options: The options; that for memory is refused.
 
     Raises:
-        TargetError: The target is not a flow, or no other one like it can be created.
+        TargetError: The target is not a flow, is a conversational one, or no other one like it can
+            be created.
     """
 
     def __init__(self, flow: object, options: Options | None = None) -> None:
@@ -75,6 +76,12 @@ class FlowAdapter(RunsAdapter):
             raise TargetError(f"{type(example).__name__} is not a flow")
         if options.shared_memory:
             raise TargetError("shared_memory is for crews")
+        if getattr(example, "conversational", False):
+            name = type(example).__name__
+            raise TargetError(
+                f"{name} is a conversational flow, whose kickoff takes no message: serve a "
+                f"function, def answer(text: str): return {name}().handle_turn(text)"
+            )
         refuse_blocking_questions(example)
         self._input = options.input or flow_inputs(example, options.text_key, options.history_key)
         description = describe_flow(example, self._input)
