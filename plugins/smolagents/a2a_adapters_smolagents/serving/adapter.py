@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import PIL.Image
 from smolagents import AgentError, AgentGenerationError, CodeAgent, MultiStepAgent
 
-from a2a_adapters import AgentRequest, File, InvalidInputError, Limits, TargetError
+from a2a_adapters import AgentRequest, BlockedError, File, InvalidInputError, Limits, TargetError
 from a2a_adapters.conversing import AskingRun, ConversingAdapter, Events, StoredTurn, json_turns
 from a2a_adapters.plugin import (
     AgentDescription,
@@ -98,6 +98,8 @@ class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
                 for event in events.take(item):
                     yield event
         except Exception as error:
+            if isinstance(error.__cause__, BlockedError):  # of a model
+                raise error.__cause__ from error
             if failed := model_failure(error):
                 raise failed from error
             raise
