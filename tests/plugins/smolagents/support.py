@@ -78,15 +78,21 @@ def agent(*answers: Any, **options: Any) -> ToolCallingAgent:
     return made(script(*answers), **options)
 
 
-def made(model: Any, *, tools: Any = (), **options: Any) -> ToolCallingAgent:
+def made(
+    model: Any,
+    *,
+    tools: Any = (),
+    kind: type[ToolCallingAgent] = ToolCallingAgent,
+    **options: Any,
+) -> ToolCallingAgent:
     """Return an agent with this model, which prints nothing."""
     quiet = {"verbosity_level": LogLevel.OFF}
-    return ToolCallingAgent(
-        tools=list(tools), model=model, **{"name": "helper", **quiet, **options}
-    )
+    return kind(tools=list(tools), model=model, **{"name": "helper", **quiet, **options})
 
 
-def coding(*answers: str, **options: Any) -> CodeAgent:
+def coding(
+    *answers: str, tools: Any = (), kind: type[CodeAgent] = CodeAgent, **options: Any
+) -> CodeAgent:
     """Return an agent whose model writes these pieces of code in turn."""
     left = [f"Thought: hm\n<code>\n{each}\n</code>" for each in answers]
 
@@ -97,7 +103,7 @@ def coding(*answers: str, **options: Any) -> CodeAgent:
             return ChatMessage(MessageRole.ASSISTANT, left.pop(0), token_usage=usage)
 
     model = Coder(lambda _: "")
-    return CodeAgent(tools=[], model=model, verbosity_level=LogLevel.OFF, **options)
+    return kind(tools=list(tools), model=model, verbosity_level=LogLevel.OFF, **options)
 
 
 def tool(function: Callable[..., Any]) -> Tool:

@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from smolagents import ActionStep, FinalAnswerStep, PlanningStep
+from smolagents import (
+    ActionStep,
+    CodeAgent,
+    FinalAnswerStep,
+    FinalAnswerTool,
+    PlanningStep,
+    ToolCallingAgent,
+)
+from smolagents.agents import ActionOutput
+from smolagents.models import ChatMessageStreamDelta
+from smolagents.monitoring import LogLevel
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
-from tests.plugins.smolagents.support import agent, calling, coding, team, tool
+from tests.plugins.smolagents.support import Fake, agent, calling, coding, made, script, team, tool
 from tests.support.answers import Program, check, in_each_way
 
 BOMB = AnswerContract.blocked
@@ -92,7 +102,91 @@ def look_up() -> str:
     return BOMB
 
 
+class SafeAnswer(FinalAnswerTool):
+    """Replaces what is forbidden."""
+
+    def forward(self, answer):
+        return REFUSAL if "bomb" in str(answer) else answer
+
+
+class SafeCode(CodeAgent):
+    """Replaces a forbidden answer."""
+
+    def _step_stream(self, memory_step):
+        for item in super()._step_stream(memory_step):
+            if isinstance(item, ActionOutput) and item.is_final_answer:
+                item.output = REFUSAL
+            yield item
+
+
+class SafeCalls(ToolCallingAgent):
+    """Replaces arguments."""
+
+    def execute_tool_call(self, tool_name, arguments):
+        checked = {"query": "cats"} if tool_name == "search" else arguments
+        return super().execute_tool_call(tool_name, checked)
+
+
+class BlockingModel(Fake):
+    """Blocks what is forbidden."""
+
+    def generate(self, messages, **options):
+        said = super().generate(messages, **options)
+        if "bomb" in str(said):
+            raise BlockedError
+        return said
+
+
+class StreamingModel(Fake):
+    """Replaces what is forbidden, only in a stream."""
+
+    def generate_stream(self, messages, **_):
+        for word in super().generate(messages).content.replace("bomb", "cake").split(" "):
+            yield ChatMessageStreamDelta(content=f"{word} ")
+
+
 PROGRAMS = [
+    Program(
+        name="a tool for answers replaces one in code",
+        target=lambda: coding(f"final_answer({BOMB!r})", tools=[SafeAnswer()]),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a class replaces an answer in code",
+        target=lambda: coding(f"final_answer({BOMB!r})", kind=SafeCode),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a class replaces arguments",
+        target=lambda: made(
+            script(calling("search", query=BOMB), "Done."), kind=SafeCalls, tools=[tool(search)]
+        ),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a model blocks",
+        target=lambda: made(BlockingModel(lambda _: BOMB)),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    Program(
+        name="a model replaces its stream",
+        target=lambda: CodeAgent(
+            tools=[],
+            model=StreamingModel(lambda _: f"<code>\nfinal_answer({BOMB!r})\n</code>"),
+            stream_outputs=True,
+            verbosity_level=LogLevel.OFF,
+        ),
+        bare=bare,
+        blocked="bomb",
+    ),
     Program(
         name="a callback replaces the result of a tool",
         target=lambda: agent(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import io
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, UserInputTool
 from smolagents.memory import AgentMemory, CallbackRegistry
 from smolagents.monitoring import AgentLogger, LogLevel, Monitor
@@ -60,6 +62,18 @@ def check(agent: MultiStepAgent) -> None:
             )
 
 
+def changes_answers(agent: MultiStepAgent) -> bool:
+    """Whether something may change or refuse an answer, and arguments of tools, such as code.
+
+    That is a check, a tool of your own for the answer, or a class of your own.
+    """
+    tool = agent.tools.get("final_answer")
+    is_own = not all(
+        type(each).__module__.startswith("smolagents.") for each in (agent, tool) if each
+    )
+    return is_own or bool(agent.final_answer_checks)
+
+
 def changes_steps(agent: MultiStepAgent) -> bool:
     """Whether callbacks may change or block what a step holds, or a plan."""
     own = agent.monitor.update_metrics
@@ -86,12 +100,11 @@ def team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
 def copied(agent: MultiStepAgent) -> MultiStepAgent:
     """Return a copy for one run, which shares tools and the model only, and prints nothing."""
     made = copy.copy(agent)
-    made.logger = AgentLogger(LogLevel.OFF)
+    made.logger = AgentLogger(LogLevel.OFF, _nowhere())
     made.memory = AgentMemory(agent.system_prompt)
     made.state = dict(agent.state)
     made.monitor = Monitor(agent.model, made.logger)
     made.step_callbacks = _callbacks(agent, made)
-    made.stream_outputs = False  # it would print what the model writes
     made.interrupt_switch = False
     made.managed_agents = {
         name: copied(each) if isinstance(each, MultiStepAgent) else each
@@ -100,6 +113,11 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
     if isinstance(made, CodeAgent):
         made.python_executor = made.create_python_executor()
     return made
+
+
+def _nowhere() -> Console:
+    """Return a console for what an agent prints while its model streams."""
+    return Console(file=io.StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
 
 
 def _callbacks(agent: MultiStepAgent, made: MultiStepAgent) -> CallbackRegistry:

@@ -14,7 +14,12 @@ from smolagents.utils import AgentMaxStepsError
 
 from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import AgentFailedError, ToolCalls, as_output
-from a2a_adapters_smolagents.serving.copies import changes_steps, summarizes_refused, team
+from a2a_adapters_smolagents.serving.copies import (
+    changes_answers,
+    changes_steps,
+    summarizes_refused,
+    team,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +33,8 @@ class RunEvents:
     """Converts the items of one run.
 
     The answer is the final one, which all checks have accepted. Steps, plans and tool calls are
-    progress; with checks of the final answer, what may contain a refused one is not. Nor are plans,
-    arguments and results of tools that callbacks may change or block.
+    progress; if something may change the final answer, what may contain another one is not. Nor are
+    plans, arguments and results of tools that callbacks may change or block.
 
     Args:
         agent: The agent.
@@ -41,7 +46,7 @@ class RunEvents:
         self._wants_progress = wants_progress
         self._is_checked = bool(agent.final_answer_checks)
         self._changes_steps = changes_steps(agent)
-        self._shows_calls = not (self._is_checked or self._changes_steps)
+        self._shows_calls = not (changes_answers(agent) or self._changes_steps)
         self._shows_results = not (self._changes_steps or summarizes_refused(agent))
         self._calls = ToolCalls()
         self._open: dict[str, str] = {}
