@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, CompletionResponse
 from workflows import Context, Workflow, step
 from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 from workflows.retry_policy import retry_policy, stop_after_attempt, wait_fixed
@@ -105,6 +105,22 @@ class Retrying(Workflow):
         return StopEvent(result="an answer")
 
 
+class Chatting(Workflow):
+    """Returns what a model returns."""
+
+    @step
+    async def answer(self, ctx: Context, ev: StartEvent) -> StopEvent:
+        return StopEvent(result=await script("It rains.").achat([ChatMessage("weather?")]))
+
+
+class Completing(Workflow):
+    """Returns what a model that completes returns."""
+
+    @step
+    async def answer(self, ctx: Context, ev: StartEvent) -> StopEvent:
+        return StopEvent(result=CompletionResponse(text="It rains.", raw={"id": "r1"}))
+
+
 class Again(Workflow):
     """Withdraws its first text, and asks."""
 
@@ -173,6 +189,11 @@ async def bare(target):
     if isinstance(result, Offer):
         return Data(result.model_dump())
     return text_of(result)
+
+
+async def said(target):
+    """Return the text of a model's response that a workflow returns."""
+    return str(await target.run()).removeprefix("assistant: ")
 
 
 async def replied(target):
@@ -328,6 +349,8 @@ PROGRAMS = [
             ("an agent replaces its answer, and asks", lambda: guarded(Announcing, BOMB)),
         )
     ],
+    Program(name="a workflow returns what a model says", target=Chatting, bare=said),
+    Program(name="a workflow returns what a model completes", target=Completing, bare=said),
     Program(name="text before a question", target=Again, bare=replied, messages=("hello", "yes")),
 ]
 

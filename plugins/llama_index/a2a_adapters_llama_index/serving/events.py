@@ -121,6 +121,11 @@ class RunEvents:
                 yield from _files(message)
                 if value is not None:
                     yield Output([Data(as_json(value))])
+            case object(message=object(content=_, blocks=list()) as message, raw=_):  # of a model
+                self._text = message.content or ""
+                yield from _files(message)
+            case object(text=str(), raw=_, logprobs=_):  # of a model that completes
+                self._text = result.text
             case object(response=str() | None, source_nodes=list()):  # of a query engine
                 self._text = str(result)
             case object(async_response_gen=_):
