@@ -76,10 +76,10 @@ def runs_own_code(*parts: object) -> bool:
 
     These may ask an agent or a crew, as a judge, which CrewAI refuses in an event loop.
     """
-    return any(map(_has_hooks, InterceptionPoint)) or any(
-        getattr(part, name, None) or (isinstance(part, Crew) and has_after_kickoff(part))
-        for part in parts
-        for name in _OWN_CODE
+    return (
+        any(map(_has_hooks, InterceptionPoint))
+        or any(getattr(part, name, None) for part in parts for name in _OWN_CODE)
+        or any(has_after_kickoff(part) for part in parts if isinstance(part, Crew))
     )
 
 
