@@ -119,7 +119,7 @@ def asking_scout():
     async def answer(messages):
         if support.said(messages)[0] != "hello":  # it is the subagent's
             return "done" if support.results(messages) else calling("write", "c2", text="x")
-        if not support.results(messages):
+        if "tool_result" not in str(messages):
             return SCOUTING
         await asked.wait()
         return "The scout is at it."

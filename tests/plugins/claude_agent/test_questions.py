@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from claude_agent_sdk import PermissionResultDeny
+from claude_agent_sdk import AgentDefinition, HookMatcher, PermissionResultDeny
 
 from a2a_adapters import Data, InputRequired, Rejected
 from a2a_adapters.plugin import AgentFailedError
 from tests.plugins.claude_agent import support
 from tests.plugins.claude_agent.support import adapt, made, results, said, script, using
 from tests.plugins.restarts import Process
-from tests.support.adapters import answer, data, only, request
+from tests.support.adapters import answer, data, deltas, only, request
 from tests.support.agents.questions import no
 
 CONTENT = "Remember the milk.\n"
@@ -189,6 +189,38 @@ async def test_the_questions_of_the_agent_are_those_of_the_task():
     told = results(model.heard[-1])["c1"]
     assert '"Which city?"="Rome"' in told
     assert '"When?"="Later"' in told
+
+
+async def test_what_the_agent_says_while_its_subagent_asks_is_withdrawn():
+    asked = asyncio.Event()
+
+    async def ask(*_):
+        asked.set()
+
+    async def check(*_):
+        await asked.wait()
+        return {}
+
+    def model(messages):
+        if said(messages)[0] != "book":  # it is the subagent's
+            return using("Bash", command="rm notes.txt")
+        if "tool_result" not in str(messages):
+            return using("Agent", description="look", prompt="look", subagent_type="scout")
+        return "Booked." if "restarted" in said(messages)[-1] else "The scout books."
+
+    options = {
+        "agents": {"scout": AgentDefinition(description="Books.", prompt="Book.")},
+        "can_use_tool": ask,
+        "hooks": {"Stop": [HookMatcher(hooks=[check])]},
+    }
+    adapter = adapt(made(support.Fake(model), **options))
+    talk = Talk(adapter)
+    events = await talk.say("book")
+    assert only(events, InputRequired)
+    assert deltas(events)
+    assert answer(events) == ""
+    await talk.close()
+    assert answer(await Talk(adapter).say("yes", resuming=True)) == "Booked."
 
 
 async def test_open_questions_block_new_tasks_until_abandoned():

@@ -154,6 +154,23 @@ def test_clients_are_refused_and_functions_are_served():
     assert build_app(lambda: agent("hello"))
 
 
+async def test_a_subagent_left_behind_does_not_end_the_next_run():
+    async def never(*_):
+        await asyncio.Event().wait()
+
+    def model(messages):
+        if said(messages)[0] != "hi":  # it is the subagent's
+            return using("Bash", command="rm notes.txt")
+        if len(messages) == 1:
+            return using("Agent", description="look", prompt="look", subagent_type="scout")
+        return "two" if said(messages)[-1] == "more" else "one"
+
+    scout = AgentDefinition(description="Looks.", prompt="Look.")
+    adapter = adapt(made(Fake(model), agents={"scout": scout}, can_use_tool=never))
+    assert answer(await ask(adapter, "hi")) == "one"
+    assert answer(await ask(adapter, "more")) == "two"
+
+
 async def test_options_are_made_for_each_request():
     def own(request):
         return agent(f"for {request.owner}", system_prompt="Help.")

@@ -128,6 +128,8 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
                         for event in events.take(each):
                             yield event
                         continue
+                    for event in events.withdraw():
+                        yield event
                     paused = each.paused(request.task_id, run.session.transcripts, folder)
                     await turn.pause(paused)
                     with self._places.lent(run):

@@ -89,6 +89,12 @@ class RunEvents:
                 self.result = message
                 yield from self._usage(message)
 
+    def withdraw(self) -> Iterator[AgentEvent]:
+        """Withdraw the text so far, which is not the last message."""
+        if self._text:
+            self._text = ""
+            yield AnswerText("")
+
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that has ended."""
         assert self.result is not None  # noqa: S101 - it was checked
@@ -102,7 +108,7 @@ class RunEvents:
     def _streamed(self, event: dict[str, Any]) -> Iterator[AgentEvent]:
         match event:
             case {"type": "message_start"}:  # what was said before is not the last word
-                yield from self._withdraw()
+                yield from self.withdraw()
             case {"delta": {"type": "text_delta", "text": str(text)}} if self._streams:
                 self._text += text
                 yield TextDelta(text)
@@ -116,7 +122,7 @@ class RunEvents:
             case ToolUseBlock(id=call_id, name=name, input=given) if name != _OUTPUT_TOOL:
                 if is_main:
                     said = self._text
-                    yield from self._withdraw()
+                    yield from self.withdraw()
                     if said.strip() and self._wants_progress:
                         yield self._progress(said, "text")
                 if self._wants_progress:
@@ -134,11 +140,6 @@ class RunEvents:
             content = "\n".join(each["text"] for each in content)
         shown = relative(content, self._folder)
         yield from self._calls.finished(block.tool_use_id, shown, is_error=bool(block.is_error))
-
-    def _withdraw(self) -> Iterator[AgentEvent]:
-        if self._text:
-            self._text = ""
-            yield AnswerText("")
 
     def _progress(self, text: str, kind: str, **about: str) -> Progress:
         return Progress(str(relative(text, self._folder)), {"kind": kind, **about})

@@ -10,8 +10,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from claude_agent_sdk import (
+    TERMINAL_TASK_STATUSES,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     Message,
@@ -19,6 +21,10 @@ from claude_agent_sdk import (
     PermissionResultAllow,
     PermissionResultDeny,
     PermissionUpdate,
+    ResultMessage,
+    TaskNotificationMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
     ToolPermissionContext,
 )
 
@@ -62,7 +68,7 @@ class Asked:
         return Paused(task_id, session, self.tool, self.given, folder, bool(self.always))
 
     def answer(self, paused: Paused) -> None:
-        """Pass the caller's answer on, unless the agent has ended while its subagent asked."""
+        """Pass the caller's answer on, unless the run has continued without it."""
         if self.result.done():
             return
         if self.tool == ASKING_TOOL:
@@ -147,6 +153,7 @@ class Run:
         self._places = places
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._blocked: BlockedError | None = None
+        self._has_result = False
         self._permissions = Permissions(
             options.can_use_tool,
             options_of.folders(options),
@@ -173,16 +180,18 @@ class Run:
                 raise self._blocked
             if self._permissions.is_exhausted:
                 raise AgentFailedError("limit", _INSISTS)
-            yield each
+            if not (isinstance(each, Asked) and each.result.done()):
+                yield each
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has ended, or ends."""
-        return self._task.done() or bool(self._task.cancelling())
+        """Whether the process has ended, or ends, without a result."""
+        return not self._has_result and (self._task.done() or bool(self._task.cancelling()))
 
     def retire(self) -> None:
         """End the process of a run that waits."""
-        self._task.cancel()
+        if not self._has_result:
+            self._task.cancel()
 
     async def _produce(self, put: Callable[[Message | Asked], Awaitable[None]]) -> None:
         self._put, self._task = put, cast("asyncio.Task[None]", asyncio.current_task())
@@ -191,9 +200,11 @@ class Run:
             client = ClaudeSDKClient(options)
             try:
                 await client.connect()
-                await client.query(_message(self._prompt))
-                async for message in client.receive_response():
+                prompt_id = str(uuid4())
+                await client.query(_message(self._prompt, prompt_id))
+                async for message in _answer(client, prompt_id):
                     await put(message)
+                    self._has_result = isinstance(message, ResultMessage)
             except asyncio.CancelledError:
                 with suppress(Exception):
                     async with asyncio.timeout(_INTERRUPT_SECONDS):
@@ -227,6 +238,32 @@ class Run:
         self._blocked = self._blocked or error
 
 
-async def _message(content: list[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+async def _message(content: list[dict[str, Any]], prompt_id: str) -> AsyncIterator[dict[str, Any]]:
     message = {"role": "user", "content": content}
-    yield {"type": "user", "message": message, "parent_tool_use_id": None}
+    yield {"type": "user", "uuid": prompt_id, "message": message, "parent_tool_use_id": None}
+
+
+async def _answer(client: ClaudeSDKClient, prompt_id: str) -> AsyncIterator[Message]:
+    """Yield the messages up to the result of a prompt, and stop the subagents still at work.
+
+    The process would wait for those. If the last one was ended with a subagent at work, a turn
+    about that comes first.
+    """
+    running: set[str] = set()
+    async for message in client.receive_messages():
+        match message:
+            case TaskStartedMessage():
+                running.add(message.task_id)
+            case TaskNotificationMessage() | TaskUpdatedMessage():
+                if message.status in TERMINAL_TASK_STATUSES:
+                    running.discard(message.task_id)
+            case ResultMessage() if message.origin:
+                if prompt_id not in (message.user_message_uuids or ()):
+                    continue
+        yield message
+        if isinstance(message, ResultMessage):
+            break
+    with suppress(Exception):
+        async with asyncio.timeout(_INTERRUPT_SECONDS):
+            for task_id in running:
+                await client.stop_task(task_id)
