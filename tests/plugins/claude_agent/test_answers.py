@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import tempfile
+from pathlib import Path
 
 import pytest
 from claude_agent_sdk import AgentDefinition, ClaudeSDKClient, HookMatcher
@@ -129,6 +132,35 @@ def asking_scout():
     return made(support.Fake(answer), agents=SCOUT, hooks=hooks, **tools)
 
 
+CONFIGURED = {
+    "hooks": {
+        "Stop": [
+            {
+                "hooks": [
+                    {
+                        "type": "command",
+                        "command": f'! grep -q {BOMB.split()[-1]} || (echo "Do not." >&2; exit 2)',
+                    }
+                ]
+            }
+        ]
+    }
+}
+
+
+def plugged(folder):
+    """Return a plugin with a hook."""
+    plugin = folder / "guard"
+    for name, content in {
+        ".claude-plugin/plugin.json": {"name": "guard", "version": "1.0.0"},
+        "hooks/hooks.json": CONFIGURED,
+    }.items():
+        file = plugin / name
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(content))
+    return {"type": "local", "path": str(plugin)}
+
+
 SCOUT = {"scout": AgentDefinition(description="Looks.", prompt="Look.")}
 SCOUTING = using("Agent", description="look", prompt="look", subagent_type="scout")
 THOUGHT = {"type": "thinking", "thinking": "pondering"}
@@ -144,6 +176,20 @@ PROGRAMS = [
     Program(
         name="a hook has the agent answer again",
         target=lambda: hooked(BOMB, REFUSAL),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a hook of the settings has the agent answer again",
+        target=lambda: agent(BOMB, REFUSAL, settings=json.dumps(CONFIGURED)),
+        bare=bare,
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="a hook of a plugin has the agent answer again",
+        target=lambda: agent(BOMB, REFUSAL, plugins=[plugged(Path(tempfile.mkdtemp()))]),
         bare=bare,
         blocked=BOMB,
         is_kept=True,

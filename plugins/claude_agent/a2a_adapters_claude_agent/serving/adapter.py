@@ -86,7 +86,7 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         self._asks = ask
         self._expands = expand_prompts
         self._places = Places(processes)
-        self.holds_text = CHECKING in (self._example.hooks or {})
+        self.holds_text = CHECKING in options_of.hooks(self._example)
 
     def describe(self) -> AgentDescription:
         """Describe the agent by its subagents."""
@@ -113,14 +113,17 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
     ) -> Events:
         """Run the agent, ask about its tools, and keep its session."""
         options = options_of.check(await self._make(request))
-        folder = str(options_of.folders(options)[0])
+        folder, hooks = str(options_of.folders(options)[0]), options_of.hooks(options)
         paused = turn.before.paused
         while True:
             run = self._process(options, turn, prompt or [], paused)
             paused = None
-            streams = self.holds_text or CHECKING not in (options.hooks or {})
             events = RunEvents(
-                options, folder, wants_progress=request.wants_progress, streams=streams
+                options,
+                folder,
+                hooks,
+                wants_progress=request.wants_progress,
+                streams=self.holds_text or CHECKING not in hooks,
             )
             async with aclosing(run.news()) as news:
                 async for each in news:

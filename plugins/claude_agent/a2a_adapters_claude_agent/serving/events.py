@@ -48,18 +48,25 @@ class RunEvents:
     Args:
         options: The options of the agent.
         folder: The working folder, which is not shown.
+        hooks: The events that have hooks.
         wants_progress: Whether the client follows the progress.
         streams: Whether text is yielded before the run has ended.
     """
 
     def __init__(
-        self, options: ClaudeAgentOptions, folder: str, *, wants_progress: bool, streams: bool
+        self,
+        options: ClaudeAgentOptions,
+        folder: str,
+        hooks: set[str],
+        *,
+        wants_progress: bool,
+        streams: bool,
     ) -> None:
         self.result: ResultMessage | None = None
         self.fault = ""
         self._schema = (options.output_format or {}).get("schema")
-        self._hooks = {*(options.hooks or ())}
-        self._hides = bool(options.can_use_tool or {*_CHANGING} & self._hooks)
+        self._hooks = hooks
+        self._hides = bool(options.can_use_tool or hooks & {*_CHANGING})
         self._folder = folder
         self._wants_progress = wants_progress
         self._streams = streams and not options.output_format

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +31,8 @@ _SHARED = (
     "resume_session_at", "session_id", "session_store",
 )  # fmt: skip
 """Options that would mix the callers' conversations, or take their questions elsewhere."""
+_HOOKS = re.compile(r'"(\w+)"\s*:\s*\[')
+"""Finds the events in a configuration of hooks."""
 
 
 def check(options: object) -> ClaudeAgentOptions:
@@ -63,6 +67,16 @@ def folders(options: ClaudeAgentOptions) -> list[Path]:
     return [folder, *((folder / each).resolve() for each in options.add_dirs)]
 
 
+def hooks(options: ClaudeAgentOptions) -> set[str]:
+    """Return the events that have hooks, also in the settings and plugins of the options."""
+    folder, settings = Path(options.cwd or "."), (options.settings or "").strip()
+    is_file = settings and not settings.startswith("{")
+    configured = [_read(folder / settings) if is_file else settings]
+    for plugin in options.plugins:
+        configured += map(_read, (folder / plugin["path"]).glob("*/*.json"))
+    return {*(options.hooks or ()), *chain.from_iterable(map(_HOOKS.findall, configured))}
+
+
 def of_run(
     options: ClaudeAgentOptions,
     session: Session,
@@ -81,18 +95,25 @@ def of_run(
         expands: Whether commands and mentions of files in the message are carried out.
     """
     own = options.hooks or {}
-    hooks = {event: [_guarded(each, blocked) for each in given] for event, given in own.items()}
+    guarded = {event: [_guarded(each, blocked) for each in given] for event, given in own.items()}
     return replace(
         options,
         can_use_tool=can_use_tool,
         env=_environment() | options.env,
-        hooks=hooks or None,
+        hooks=guarded or None,
         include_partial_messages=True,
         resume=session.id,
         session_store=cast("SessionStore", session),
         session_store_flush="eager",
         verbatim_prompts=not expands,
     )
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:  # Claude Code reports it
+        return ""
 
 
 def _environment() -> dict[str, str]:
