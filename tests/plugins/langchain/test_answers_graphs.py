@@ -16,6 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnablePassthrough
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
@@ -26,6 +27,7 @@ from tests.plugins.langchain.test_answers import (
     BOMB,
     agent,
     find,
+    guard_model,
     invoked,
     line,
     refuse_bombs,
@@ -189,11 +191,9 @@ def interrupted_conversation():
     return builder.compile(interrupt_before=["listen"])
 
 
-def conversation():
+def conversation(talk=None):
     """A model and a person talk in turns."""
-
-    async def talk(state):
-        return {"messages": [await Scripted(script=["Hello there."]).ainvoke(state["messages"])]}
+    talk = talk or says("Hello there.")
 
     def listen(state) -> Command[Literal["talk", "__end__"]]:
         said = asked()
@@ -274,6 +274,14 @@ PROGRAMS = [
         target=conversation,
         bare=lambda _: _returns(["Hello there.", "Hello there."]),
         messages=("hello", "more", "no"),
+    ),
+    Program(
+        name="a guarded agent and a person talk in turns",
+        target=lambda: conversation(agent(BOMB, "Fine.", middleware=[guard_model])),
+        bare=lambda _: _returns(["I cannot help.", "Fine."]),
+        messages=("hello", "more", "no"),
+        blocked=BOMB,
+        is_kept=True,
     ),
     Program(
         name="a conversation that is interrupted",
@@ -371,6 +379,22 @@ class Hypothetical(BaseRetriever):
         return [Document(self.model.invoke(query).text)]
 
 
+def graded_documents():
+    """An edge without annotation asks a model about what a tool has found."""
+    grader = Scripted(script=["yes"])
+
+    async def grade(state):
+        return "answer" if "yes" in (await grader.ainvoke(state["messages"])).text else END
+
+    async def ask_for_documents(state):
+        return {"messages": [calling(call("find", query="cats"))]}
+
+    builder = StateGraph(MessagesState).add_node("ask", ask_for_documents)
+    builder.add_node("find", ToolNode([find])).add_node("answer", says("the long answer"))
+    builder.add_edge(START, "ask").add_edge("ask", "find").add_edge("answer", END)
+    return builder.add_conditional_edges("find", grade).compile()
+
+
 def retrieving():
     retriever = Hypothetical(model=Scripted(script=["a page"]))
 
@@ -394,6 +418,7 @@ def packing():
         retrieving,
         packing,
         just_ending,
+        graded_documents,
     ],
 )
 async def test_text_is_streamed_if_no_code_gets_it(graph):

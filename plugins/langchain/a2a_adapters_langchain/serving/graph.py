@@ -33,6 +33,7 @@ from a2a_adapters_langchain.serving.guards import (
     guarding_nodes,
     guards_of,
     has_strict_callbacks,
+    holds_itself,
     refuse_blocking_hooks,
     waiting_calls,
 )
@@ -268,7 +269,8 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(subgraphs=True), await thread.position()
-            corrected = self._result.pause(run, state)
+            holds = not run.transcript.is_held or holds_itself(thread.graph)
+            corrected = self._result.pause(run, state, holds=holds)
             metadata = self._result.so_far(run).as_metadata()
             asked = question(state, watch.usage, run.complaint, position, metadata)
             return [*corrected, *self._result.events(run, asked)]

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
+_REFUSING = ("deepagents.middleware.rubric", "deepagents.profiles.")
+"""Where middleware of these refuses an answer and lets the model write another."""
+
 _DECORATED = "langchain.agents.middleware.types"
 """The module of middleware that LangChain's decorators make from functions of the user."""
 
@@ -186,7 +189,12 @@ def _may_refuse(value: Any) -> bool:
         return False
     if _are_strict((value.config or {}).get("callbacks")):
         return True
-    return is_graph(value) and (any(map(_may_check, _edges(value))) or _refuses_in_node(value))
+    return is_graph(value) and (_checks_by_edges(value) or _refuses_in_node(value))
+
+
+def holds_itself(graph: Any) -> bool:
+    """Whether a graph has checks of its own, beside those of agents in its nodes."""
+    return bool(_guards(graph)) or _may_refuse(graph) or _changes_text(graph)
 
 
 def _changes_text(graph: Any) -> bool:
@@ -252,19 +260,25 @@ def _pairs(builder: Any) -> set[tuple[str, str]]:
     return pairs
 
 
-def _edges(graph: Any) -> Iterator[Any]:
-    """Yield the branches that choose the successor of a node, after which text may be sent."""
+def _checks_by_edges(graph: Any) -> bool:
+    """Whether a branch may refuse a message, or asks a model whether to let it pass."""
     branches = getattr(getattr(graph, "builder", None), "branches", {})
-    for node, known in branches.items():
-        if node != _START:
-            yield from known.values()
+    return any(
+        _names_rejection(branch.path)
+        or (_asks_whether_to_end(branch) and not _has_tools(graph, node))
+        for node, known in branches.items()
+        if node != _START
+        for branch in known.values()
+    )
 
 
-def _may_check(branch: Any) -> bool:
-    """Whether a branch may refuse a message, or asks a model before it lets one pass."""
+def _asks_whether_to_end(branch: Any) -> bool:
     ends = (branch.ends or {_END: _END}).values()
-    asks = _END in ends and _has(branch.path, BaseLanguageModel)
-    return asks or _names_rejection(branch.path)
+    return _END in ends and _has(branch.path, BaseLanguageModel)
+
+
+def _has_tools(graph: Any, node: str) -> bool:
+    return hasattr(graph.nodes[node].bound, "tools_by_name")
 
 
 def _names_rejection(code: object) -> bool:
@@ -438,10 +452,4 @@ def _may_change(middleware: object, applies: str = "apply_to_output") -> bool:
     if kind.__module__ == _DECORATED:
         hook: Any = getattr(kind, "awrap_model_call", None)
         return not hook.__qualname__.startswith("dynamic_prompt.")
-    return not kind.__module__.startswith(_TRUSTED) or _asks_again(kind)
-
-
-def _asks_again(kind: type) -> bool:
-    """Whether a class of middleware may refuse an answer and let the model write another."""
-    hooks = (getattr(kind, prefix + name[1:], None) for name in _HOOKS for prefix in ("", "a"))
-    return any("model" in getattr(hook, "__can_jump_to__", ()) for hook in hooks)
+    return not kind.__module__.startswith(_TRUSTED) or kind.__module__.startswith(_REFUSING)

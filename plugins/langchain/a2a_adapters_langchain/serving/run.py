@@ -278,9 +278,19 @@ class GraphResult:
             raise TargetError(f"files takes a list of patterns: [{files!r}]")
         self._patterns = files
 
-    def pause(self, run: GraphRun, state: StateSnapshot) -> Sequence[AgentEvent]:
-        """Return the corrected text before a question, if the state differs from it."""
+    def pause(
+        self, run: GraphRun, state: StateSnapshot, *, holds: bool = True
+    ) -> Sequence[AgentEvent]:
+        """Return the corrected text before a question, or that which was held.
+
+        Args:
+            run: The run.
+            state: The state of the graph.
+            holds: Whether held text waits for the end of the run.
+        """
         waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
+        if not holds:
+            return run.transcript.accept(self._proofs(run), waiting)
         inner = [task.state.values for task in state.tasks if isinstance(task.state, StateSnapshot)]
         return run.transcript.pause([*inner, self._proofs(run)], waiting)
 

@@ -81,7 +81,8 @@ class Transcript:
         is_guarded: bool = False,
         is_held: bool = False,
     ) -> None:
-        self._is_held = is_held
+        self.is_held = is_held
+        """Whether text waits for the end of the run."""
         self._earlier = earlier
         self._keeps_all = keeps_all
         self._is_guarded = is_guarded
@@ -130,7 +131,7 @@ class Transcript:
         if is_last:
             del self._writing[task]
             text += self._speech.end(message_id)
-        if has_failed and not self._is_held:
+        if has_failed and not self.is_held:
             return [AnswerText(said + text)]
         anew: list[AgentEvent] = [AnswerText("")] if has_failed else []
         return [*anew, *([TextDelta(said + text)] if said + text else [])]
@@ -192,9 +193,20 @@ class Transcript:
 
     def pause(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
         """Correct the text before a question; see `settle`."""
-        if self._is_held or not self.settle(proofs, waiting):
+        if self.is_held or not self.settle(proofs, waiting):
             return []
         return [AnswerText(self._text())]
+
+    def accept(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
+        """Return the held text of messages of tasks that the graph has finished; see `settle`."""
+        state = self._texts(proofs)
+        said = [
+            state.final(message_id, _digest(without_reasoning("".join(chunks)))) or ""
+            for message_id, chunks in self._messages.items()
+            if any(chunks) and not self._is_of(message_id, waiting)
+        ]
+        text = "\n\n".join(each for each in said if each.strip())
+        return [AnswerText(text)] if text else []
 
     def has_said(self, text: str) -> bool:
         """Whether a message of the task has this text."""
@@ -203,7 +215,7 @@ class Transcript:
     def corrected(self, rest: Sequence[AgentEvent]) -> list[AgentEvent]:
         """Return the rest of the answer, after its whole text if that may differ or was held."""
         others = [event for event in rest if not isinstance(event, TextDelta)]
-        is_late = self._is_held and others  # held text would be sent after them
+        is_late = self.is_held and others  # held text would be sent after them
         if not (self._is_corrected or self._earlier.streamed or is_late):
             return [*rest]
         text = self._text(*self._earlier_texts)
@@ -245,7 +257,8 @@ class Transcript:
         return bool(tasks) and self._tasks.get(message_id, "").startswith(tasks)
 
     def _texts(self, proofs: object) -> _Texts:
-        return _Texts(proofs, self.called, self._refused_calls if self._is_guarded else None)
+        refused = self._refused_calls if self._is_guarded else None
+        return _Texts(proofs, self.called, refused, self._earlier.streamed)
 
     def _rejoined(self) -> str:
         """Join the remaining messages anew, and return the text that may be sent."""
@@ -268,12 +281,18 @@ class _Texts:
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
             count only if other tools have answered their calls, or if no message of a model follows
             them; what others have said proves nothing. Without guardrails, None.
+        earlier: The ids of messages before a question, which no later one replaces.
     """
 
     def __init__(
-        self, values: object, called: Collection[str], refused_calls: Collection[str] | None
+        self,
+        values: object,
+        called: Collection[str],
+        refused_calls: Collection[str] | None,
+        earlier: Collection[str],
     ) -> None:
         self._values = values
+        self._earlier = earlier
         self._called = called
         self._refused_calls = refused_calls
         self._by_id: dict[str, str] = {}
@@ -326,7 +345,10 @@ class _Texts:
         called.update(self._called)
         called.difference_update(self._refused_calls)
         return [
-            each for each in said[:-1] if called.isdisjoint(call["id"] for call in each.tool_calls)
+            each
+            for each in said[:-1]
+            if called.isdisjoint(call["id"] for call in each.tool_calls)
+            and each.id not in self._earlier
         ]
 
     def _note(self, text: str) -> None:
