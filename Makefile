@@ -11,8 +11,8 @@ OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# A worker computes for 14 s before its first test. One more than cores uses the time in which others wait.
-PARALLEL := -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
+# More workers than cores use the time in which others wait.
+PARALLEL := --workers $$(($(CORES) * 3))
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
 # Which tests run in each environment: all but those with a real model in `make test-all`.
@@ -84,7 +84,7 @@ tests: $(VENV)/.test ## run the tests of the main environment, except thorough o
 
 # Most of these wait rather than compute.
 thorough: $(VENV)/.test ## run its thorough tests: kills, outages, environments
-	$(PYTEST) $(PARALLEL) -n $$(($(CORES) * 2)) -m thorough
+	$(PYTEST) $(PARALLEL) --workers $$(($(CORES) * 2)) -m thorough
 ifdef COVERAGE
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
@@ -98,7 +98,7 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
 		-k "crewai or crews or from-autogen or index"
 
 # A line each for the plugins of this environment.
@@ -108,9 +108,9 @@ PAGES := agent-framework and not autogen or claude-agent or deepagents or google
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "$(CHOSEN)" \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) tests/plugins/openai_agents -m "$(CHOSEN)" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
+	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "$(CHOSEN)" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest -m "$(CHOSEN)" tests/test_docs.py -k "$(PAGES)"
 
@@ -180,7 +180,7 @@ engines: $(VENV)/.test ## kill servers and workers of engines with TASKS tasks t
 	$(VENV)/bin/python -m tests.end_to_end.engines.chaos temporal --tasks $(TASKS)
 
 durable: $(DURABLE)/.test ## kill agents of frameworks in workflows of DBOS and Temporal
-	$(DURABLE)/bin/python -m pytest -n 2 tests/plugins/dbos/test_agents.py tests/plugins/temporal/test_agents.py
+	$(DURABLE)/bin/python -m pytest $(PARALLEL) tests/plugins/dbos/test_agents.py tests/plugins/temporal/test_agents.py
 
 platforms: $(VENV)/.test ## run platforms' own packages with our server; writes docs/hosting.md
 	$(VENV)/bin/python -m tests.platforms.run docs/hosting.md

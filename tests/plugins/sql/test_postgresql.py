@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.workers import RUN
+
 HOLD = """
 import time
 from tests.support.postgresql import server
@@ -20,7 +22,7 @@ time.sleep(600)
 
 @pytest.mark.thorough
 def test_a_killed_test_run_leaves_no_server_behind(monkeypatch):
-    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)
+    monkeypatch.delenv(RUN, raising=False)
     run = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
     folder, pid = run.stdout.readline().split()
     assert psutil.pid_exists(int(pid))
