@@ -56,7 +56,8 @@ demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
 ifndef PLUGIN
-test: lint types tests ## run what a change usually breaks; PLUGIN=langchain for one plugin
+test: lint ## run what a change usually breaks; PLUGIN=langchain for one plugin
+	$(MAKE) --no-print-directory --jobs 2 types tests # one process collects the tests, while mypy uses another core
 else
 WITH := $(if $(filter crewai,$(PLUGIN)),$(CREWAI),$(if $(filter $(APART),$(PLUGIN)),$(FRAMEWORKS),$(VENV)))
 test: $(WITH)/.test
