@@ -10,7 +10,14 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import takewhile
-from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -131,7 +138,7 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     for each in found:  # it grows: `deps.inner.agent`
         if id(each) not in seen and _has_attributes(each, home):
             seen.add(id(each))
-            found += [_attribute(each, name) for name in names]
+            found += [_attribute(each, name) for name in _present(each, names)]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
 
 
@@ -159,6 +166,17 @@ def _has_attributes(value: object, home: str) -> bool:
     return not is_known and type(value).__module__ != "builtins"
 
 
+def _present(owner: object, names: Iterable[str]) -> list[str]:
+    """Return the names that an object has as attributes, without running code."""
+    spaces: list[Mapping[str, Any]] = [vars(each) for each in type(owner).__mro__]
+    held = next((space["__dict__"] for space in spaces if "__dict__" in space), None)
+    if isinstance(held, GetSetDescriptorType | MemberDescriptorType):
+        spaces.append(held.__get__(owner))
+    if isinstance(owner, type):
+        spaces += map(vars, owner.__mro__)
+    return [name for name in names if any(name in space for space in spaces)]
+
+
 def _attribute(owner: object, name: str) -> object:
     """Return an attribute without running code; a method or property as a bound method."""
     found = inspect.getattr_static(owner, name, None)
@@ -181,7 +199,8 @@ def _is_foreign(value: object, home: str) -> bool:
 
 def _call_of(value: object) -> FunctionType | None:
     """Return the function that runs if an object is called."""
-    call = inspect.getattr_static(type(value), "__call__", None)
+    spaces = map(vars, type(value).__mro__)
+    call = next((space["__call__"] for space in spaces if "__call__" in space), None)
     return call if isinstance(call, FunctionType) else None
 
 
