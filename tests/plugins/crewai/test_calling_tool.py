@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a_adapters_crewai import A2ATool, adapt
+from a2a_adapters_crewai import A2ATool, A2AToolkit, adapt
 from crewai import Crew
+from crewai.flow.flow_context import current_flow_id
 
 from a2a_adapters import AgentRequest, RemoteAgent
 from a2a_adapters.plugin import AgentDescription, remote_tool
 from a2a_adapters.protocol.card import build_card
+from tests.calling.slow_agents import slow_agent
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, observed, task, tool_call
 
+GONE = {"url": "http://127.0.0.1:9", "retries": 0}
 ABOUT = AgentDescription(name="nobody", description="nobody")
 
 
@@ -147,3 +150,43 @@ async def test_requests_contain_only_the_message():
     (received,) = there.received
     assert isinstance(received, AgentRequest)
     assert dict(received.metadata) == {}
+
+
+async def test_each_agent_is_a_tool():
+    async with desk() as (there, remote):
+        kit = A2AToolkit({"one": remote, "gone": GONE, "two": {"url": remote.name, "wait": 60}})
+        tools = await kit.aget_tools()
+        assert [tool.name for tool in tools] == ["one", "two"]
+        assert [tool.wait for tool in tools] == [None, 60]
+        assert [tool.name for tool in await asyncio.to_thread(kit.get_tools)] == ["one", "two"]
+        await asyncio.to_thread(tools[1].run, message="hello")
+    assert there.received[0].text == "hello"
+
+
+@pytest.fixture
+def in_a_flow():
+    token = current_flow_id.set("flow-1")
+    yield
+    current_flow_id.reset(token)
+
+
+def impatient(agent):
+    return A2ATool(agent=agent, name="slow", description="Slow.", wait=0.05)
+
+
+async def test_the_next_call_in_the_flow_waits_for_the_rest(in_a_flow):
+    async with slow_agent("ours") as (card, gate), RemoteAgent(card) as agent:
+        tool = impatient(agent)
+        said = await asyncio.to_thread(tool.run, message="ping")
+        assert "still working" in said
+        gate.open()
+        while "still working" in said:
+            said = await asyncio.to_thread(tool.run, message="go on")
+        assert said == "pong"
+
+
+async def test_elsewhere_an_unfinished_task_is_cancelled():
+    async with slow_agent("ours") as (card, _), RemoteAgent(card) as agent:
+        said = await asyncio.to_thread(impatient(agent).run, message="ping")
+        assert "no complete answer within 0.05 s" in said
+        assert [task.state async for task in agent.tasks()] == ["canceled"]

@@ -1,9 +1,10 @@
-"""The extra alone, in an empty environment."""
+"""The extra alone in an empty environment, and the project that `init` creates."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.support.projects import check
 from tests.test_install import check_alone, dist, wheel  # noqa: F401 - fixtures
 
 CREWAI = """
@@ -25,3 +26,8 @@ assert build_app(crew)
 @pytest.mark.timeout(300)
 def test_the_extra_serves_a_crew(wheel, tmp_path):  # noqa: F811
     check_alone(wheel, "[crewai]", CREWAI, tmp_path / "environment", tmp_path)
+
+
+@pytest.mark.timeout(10 * 60)
+def test_a_generated_project_runs(tmp_path, monkeypatch):
+    check(tmp_path / "host", "crewai", monkeypatch)

@@ -1,4 +1,4 @@
-"""Streams and cancellations through another process, as measured by `bars`."""
+"""Small versions of `make chaos` and `make replicas`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import asyncio
 import pytest
 
 from tests.plugins.sql.replicas.bars import behind, cancel_all, read_all, replicas
+from tests.plugins.sql.replicas.chaos import Chaos
 
-pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
+
+
+async def test_failures_of_processes_lose_and_repeat_nothing(tmp_path):
+    seen = await Chaos(tmp_path, seed=1, tasks=200, blows=3).run()
+    assert seen.wrong == []
+    assert len(seen.tasks) == 200
+    assert (seen.kills, seen.pauses, seen.restarts) == (1, 1, 1)
 
 
 def test_streams_are_whole_and_tasks_stop_through_another_process(tmp_path):
