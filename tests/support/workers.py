@@ -20,8 +20,8 @@ import pytest
 RUN = "A2A_ADAPTERS_TESTS_RUN"
 """Variable with the name of the test run that all its processes share."""
 
-ONE_WORKER = {"console", "dbos", "llama_index", "openai", "router", "smolagents", "temporal"}
-"""Plugins whose first test in a process takes seconds, for imports or a browser."""
+ONE_WORKER = {"console", "temporal"}
+"""Plugins whose tests share what takes seconds to start: a browser, or a server."""
 
 
 def pytest_addoption(parser):

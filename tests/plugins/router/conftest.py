@@ -4,8 +4,11 @@ import gc
 from pathlib import Path
 
 import pytest
+from a2a_adapters_router.models import litellm
 
 from tests.plugins.router.providers import KEY
+
+litellm()  # imported once, before workers are forked
 
 HERE = Path(__file__).parent
 LEFT_BEHIND = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
