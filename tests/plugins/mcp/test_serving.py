@@ -228,7 +228,7 @@ async def test_a_cancelled_task_cancels_the_call(folder, kind):
 
 @pytest.mark.parametrize("shared", [False, True])
 async def test_a_server_that_dies_is_started_again(shared):
-    async with served(McpServer([sys.executable, SERVER], shared=shared)) as agent:
+    async with served(stdio(shared=shared)) as agent:
         talk = agent.conversation()
         pid = (await talk.send(call("pid"))).data[0]["result"]
         with pytest.raises(RemoteTaskError, match="Error id"):
