@@ -171,6 +171,8 @@ def _work(session, files, queue, number, messages):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends already
             _finish(session)
         status = 0
+    except KeyboardInterrupt:
+        pass  # its parent reports it
     except BaseException:
         traceback.print_exc()
     finally:
