@@ -56,8 +56,9 @@ demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
 ifndef PLUGIN
+# One process collects the tests, and mypy uses another core meanwhile.
 test: lint ## run what a change usually breaks; PLUGIN=langchain for one plugin
-	$(MAKE) --no-print-directory --jobs 2 types tests # one process collects the tests, while mypy uses another core
+	@$(MAKE) --no-print-directory --jobs 2 types tests
 else
 WITH := $(if $(filter crewai,$(PLUGIN)),$(CREWAI),$(if $(filter $(APART),$(PLUGIN)),$(FRAMEWORKS),$(VENV)))
 test: $(WITH)/.test
