@@ -11,8 +11,8 @@ OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# More workers than cores use the time in which others wait.
-PARALLEL := --workers $$(($(CORES) * 3))
+# More workers than cores use the time in which others wait; each takes 0.3 GB of memory.
+PARALLEL := --workers $$(($(CORES) * 2 + 1))
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
 # Which tests run in each environment: all but those with a real model in `make test-all`.
