@@ -11,7 +11,8 @@ OPEN_WEBUI := .venv-open-webui
 EXTRAS := acp,ag-ui,autogen,chat,dbos,files,grpc,jwt,keyring,langgraph-postgresql,langgraph-sqlite,llamaindex,mcp,metrics,oauth,redis,reload,router,signing,smolagents,temporal
 SEEDS := 20
 CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# More workers than cores use the time in which others wait; each takes 0.3 GB of memory.
+# More workers than cores use the time in which others wait; each takes 0.3 GB of memory. They are forked, which native
+# libraries of CrewAI and other frameworks do not survive: the environments of these run their tests in one process.
 PARALLEL := --workers $$(($(CORES) * 2 + 1))
 # Plugins whose frameworks cannot be beside the others.
 APART := agent_framework claude_agent google_adk strands
@@ -65,7 +66,7 @@ test: $(WITH)/.test
 	$(WITH)/bin/ruff check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
 	$(WITH)/bin/ruff format --check plugins/$(PLUGIN) tests/plugins/$(PLUGIN)
 	$(WITH)/bin/mypy $(if $(filter-out $(VENV),$(WITH)),--cache-dir $(WITH)/.mypy_cache) plugins/$(PLUGIN)
-	$(WITH)/bin/python -m pytest $(PARALLEL) -m "$(CHOSEN)" tests/plugins/$(PLUGIN)
+	$(WITH)/bin/python -m pytest $(if $(filter $(VENV),$(WITH)),$(PARALLEL)) -m "$(CHOSEN)" tests/plugins/$(PLUGIN)
 endif
 
 test-all: test rest ## run everything that has to pass
@@ -100,7 +101,7 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
+	$(CREWAI)/bin/python -m pytest -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
 		-k "crewai or crews or from-autogen or index"
 
 # A line each for the plugins of this environment.
@@ -110,9 +111,9 @@ PAGES := agent-framework and not autogen or claude-agent or deepagents or google
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai
 	$(FRAMEWORKS)/bin/mypy --cache-dir $(FRAMEWORKS)/.mypy_cache $(APART:%=plugins/%) plugins/openai_agents
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) tests/plugins/openai_agents -m "$(CHOSEN)" \
+	$(FRAMEWORKS)/bin/python -m pytest tests/plugins/openai_agents -m "$(CHOSEN)" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
-	$(FRAMEWORKS)/bin/python -m pytest $(PARALLEL) tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
+	$(FRAMEWORKS)/bin/python -m pytest tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
 		-m "$(CHOSEN)" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
 	$(FRAMEWORKS)/bin/python -m pytest -m "$(CHOSEN)" tests/test_docs.py -k "$(PAGES)"
 
@@ -182,7 +183,7 @@ engines: $(VENV)/.test ## kill servers and workers of engines with TASKS tasks t
 	$(VENV)/bin/python -m tests.end_to_end.engines.chaos temporal --tasks $(TASKS)
 
 durable: $(DURABLE)/.test ## kill agents of frameworks in workflows of DBOS and Temporal
-	$(DURABLE)/bin/python -m pytest $(PARALLEL) tests/plugins/dbos/test_agents.py tests/plugins/temporal/test_agents.py
+	$(DURABLE)/bin/python -m pytest tests/plugins/dbos/test_agents.py tests/plugins/temporal/test_agents.py
 
 platforms: $(VENV)/.test ## run platforms' own packages with our server; writes docs/hosting.md
 	$(VENV)/bin/python -m tests.platforms.run docs/hosting.md
