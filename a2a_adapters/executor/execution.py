@@ -143,7 +143,7 @@ class ParkedRuns:
             self.in_background(_close(parked))
 
     def in_background(self, work: Coroutine[object, object, None]) -> None:
-        """Execution something in the background; its failure is logged."""
+        """Run something in the background; its failure is logged."""
         self._background.begin(work).add_done_callback(_log_failure)
 
     async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline

@@ -419,13 +419,9 @@ class AdapterExecutor(AgentExecutor):
     async def _reject(self, run: Execution, error: BlockedError) -> None:
         """End the task of a blocked run, without its text."""
         run.request.cancelled.set()  # its threads should stop, too
-        late = "; its text was sent before, unless hold_text is 'always'"
-        logger.warning(
-            "task %s was rejected: %s%s",
-            run.request.task_id,
-            error,
-            late if run.writer.has_sent_text else "",
-        )
+        late = " (its text was sent before: hold_text='always' would have held it)"
+        known = late if run.writer.has_sent_text else ""
+        logger.warning("task %s was rejected: %s%s", run.request.task_id, error, known)
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         await run.fail_calls(self._progress)
