@@ -58,7 +58,8 @@ CONVERSATIONS_NOTE = """\
 ### Over every API
 
 The same conversations, with 200 tokens each, at servers with their defaults. With gRPC and with the
-clients of the last rows, reading takes more time than serving, so they read 100 streams.
+clients of the last rows, reading takes more time than serving, so they read 100 streams. The two
+processes share two cores with PostgreSQL and the clients.
 """
 
 MODELS_NOTE = """\
