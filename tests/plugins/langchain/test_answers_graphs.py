@@ -429,7 +429,7 @@ def test_functions_that_make_graphs_are_blocking():
     async def make(config: RunnableConfig):
         return line(says("hi"))
 
-    with pytest.raises(TargetError, match="has to be blocking"):
+    with pytest.raises(TargetError, match="must not be async"):
         build_app(make)
 
 

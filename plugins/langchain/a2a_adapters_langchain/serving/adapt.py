@@ -109,7 +109,7 @@ def adapt_if_ours(target: Any) -> Adapter | None:
     if isinstance(target, Runnable) or _is_builder(target) or makes_graphs(target):
         return adapt(target)
     if inspect.isfunction(target) and _is_async(target) and _takes_config(target, by_name=False):
-        raise TargetError("a function that makes graphs with a RunnableConfig has to be blocking")
+        raise TargetError("a function that makes graphs with a RunnableConfig must not be async")
     return None
 
 

@@ -68,6 +68,8 @@ def message_extras(message: BaseMessage) -> list[Part]:
 
 def _data(message: BaseMessage) -> list[Data]:
     """Return the data of a message, which is its text as well if it has no other."""
+    if isinstance(message.content, str):
+        return []
     found = [
         Data(block["value"]["data"])
         for block in message.content

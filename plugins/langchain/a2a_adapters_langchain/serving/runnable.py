@@ -142,15 +142,16 @@ class RunnableAdapter(Adapter):
     async def _run(
         self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
     ) -> _Events:
-        answer = Answer()
+        answer, said = Answer(), ""
         chunks = cast("AsyncGenerator[object]", chain.astream(value, config))
         with watch.categorized():
             try:
                 async with aclosing(chunks):
                     async for chunk in chunks:
                         if text := answer.add(chunk):
+                            said = text
                             yield TextDelta(text)
-                rest = answer.corrected(answer.rest(self._schema), watch.corrected)
+                rest = _corrected(said, answer.rest(self._schema), watch.corrected)
             except Exception as error:
                 if is_block(error) or not self._tries_again:
                     raise
@@ -177,7 +178,7 @@ class RunnableAdapter(Adapter):
         is_whole: bool,
     ) -> _Events:
         """Run with `astream_events`, which is slower, for clients that follow the progress."""
-        answer = Answer()
+        answer, said = Answer(), ""
         result: object = None
         root = ""
         # `astream_events` streams all steps, and graphs stream something else than they return.
@@ -199,11 +200,12 @@ class RunnableAdapter(Adapter):
                             result = event["data"].get("output")
                         chunk = event["data"].get("chunk")
                         if chunk is not None and not is_whole and (text := answer.add(chunk)):
+                            said = text
                             yield TextDelta(text)
                 if is_whole:
                     rest: Sequence[AgentEvent] = self._whole(result)
                 else:
-                    rest = answer.corrected(answer.rest(self._schema), watch.corrected)
+                    rest = _corrected(said, answer.rest(self._schema), watch.corrected)
             except Exception as error:
                 if is_block(error) or not self._tries_again:
                     raise
@@ -222,6 +224,14 @@ class RunnableAdapter(Adapter):
         if self._output:
             return outputs(self._output(result))
         return outputs(result, self._schema)
+
+
+def _corrected(last: str, rest: Sequence[AgentEvent], text: str | None) -> Sequence[AgentEvent]:
+    """Replace the text if its last chunk repeats `text`, by which a remote agent corrects it."""
+    ends = "".join((last, *(event.text for event in rest if isinstance(event, TextDelta))))
+    if text is None or not ends.endswith(text):
+        return rest
+    return [AnswerText(text), *(each for each in rest if not isinstance(each, TextDelta))]
 
 
 def _configurable(runnable: AnyRunnable) -> set[str]:
@@ -265,15 +275,9 @@ class Answer:
         self._value: object = None
         self._reasoning = ReasoningFilter()
         self._blocks: list[AIMessageChunk] = []
-        self._said: list[str] = []
 
     def add(self, chunk: object) -> str:
         """Add a chunk and return the text to send now."""
-        text = self._added(chunk)
-        self._said.append(text)
-        return text
-
-    def _added(self, chunk: object) -> str:
         if isinstance(chunk, AIMessageChunk):
             if type(chunk.content) is str and not chunk.tool_call_chunks:
                 return self._reasoning.add(chunk.content)
@@ -290,13 +294,6 @@ class Answer:
         texts = [part.text for part in parts if isinstance(part, Text)]
         others = [part for part in parts if not isinstance(part, Text)]
         return [AnswerText("".join(texts)), *([Output(others)] if others else [])]
-
-    def corrected(self, rest: list[AgentEvent], text: str | None) -> Sequence[AgentEvent]:
-        """Replace the text if it ends with `text`, by which a remote agent corrects its own."""
-        new = (event.text for event in rest if isinstance(event, TextDelta))
-        if text is None or not "".join((*self._said, *new)).endswith(text):
-            return rest
-        return [AnswerText(text), *(each for each in rest if not isinstance(each, TextDelta))]
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
         """Return the rest of the text and all other output."""

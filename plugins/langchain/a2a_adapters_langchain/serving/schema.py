@@ -339,10 +339,8 @@ def _alternatives(step: AnyRunnable) -> Iterable[AnyRunnable]:  # noqa: PLR0911 
         case RunnableBranch():
             return (*(chosen for _, chosen in step.branches), step.default)
         case RunnableConfigurableAlternatives():
-            return (
-                step.default,
-                *(each for each in step.alternatives.values() if not callable(each)),
-            )
+            made = (each for each in step.alternatives.values() if isinstance(each, Runnable))
+            return (step.default, *made)
         case DynamicRunnable():
             return (step.default,)
         case RunnableAssign():
