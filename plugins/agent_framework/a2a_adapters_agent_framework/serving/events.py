@@ -35,7 +35,6 @@ class RunEvents:
         is_limited: Whether the framework ended the run at its limit of tool calls.
         is_filtered: Whether a content filter stopped the answer.
         asked: The question of a remote agent with which the answer ends, or "".
-        text: The text of the answer so far.
 
     Args:
         response_format: The format of an agent's answer; None for text.
@@ -49,7 +48,8 @@ class RunEvents:
         self, response_format: object = None, *, wants_progress: bool, asks: bool = False
     ) -> None:
         self._asks = asks
-        self.asked = self.text = ""
+        self.asked = ""
+        self._chunks: list[str] = []
         self._format = response_format
         self._wants_progress = wants_progress
         self._tools = ToolCalls()
@@ -159,12 +159,12 @@ class RunEvents:
 
     def accepted(self) -> Iterator[AgentEvent]:
         """Yield the text so far as accepted: what follows does not wait for it."""
-        if self.text and not self.is_filtered:
-            yield AnswerText(self.text)
+        if self._chunks and not self.is_filtered:
+            yield AnswerText("".join(self._chunks))
 
     def _said(self, text: str) -> Iterator[AgentEvent]:
-        self.text += text
         if text:
+            self._chunks.append(text)
             yield TextDelta(text)
 
     def _end_of_thought(self) -> Iterator[AgentEvent]:
