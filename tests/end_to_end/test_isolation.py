@@ -20,7 +20,7 @@ from tests.support.processes import PATIENCE
 from tests.support.requests import serving
 
 CONVERSATIONS = 8
-TURNS = 2
+TURNS = 3
 
 
 async def said(messages):
