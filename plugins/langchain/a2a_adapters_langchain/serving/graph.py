@@ -269,8 +269,8 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(subgraphs=True), await thread.position()
-            holds = not run.transcript.is_held or holds_itself(thread.graph)
-            corrected = self._result.pause(run, state, holds=holds)
+            shows_held = run.transcript.is_held and not holds_itself(thread.graph)
+            corrected = self._result.pause(run, state, shows_held=shows_held)
             metadata = self._result.so_far(run).as_metadata()
             asked = question(state, watch.usage, run.complaint, position, metadata)
             return [*corrected, *self._result.events(run, asked)]

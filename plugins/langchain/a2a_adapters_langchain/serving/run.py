@@ -279,17 +279,17 @@ class GraphResult:
         self._patterns = files
 
     def pause(
-        self, run: GraphRun, state: StateSnapshot, *, holds: bool = True
+        self, run: GraphRun, state: StateSnapshot, *, shows_held: bool = False
     ) -> Sequence[AgentEvent]:
-        """Return the corrected text before a question, or that which was held.
+        """Return the corrected text before a question, if the state differs from it.
 
         Args:
             run: The run.
             state: The state of the graph.
-            holds: Whether held text waits for the end of the run.
+            shows_held: Whether to return text that was held, of nodes that have ended.
         """
         waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
-        if not holds:
+        if shows_held:
             return run.transcript.accept(self._proofs(run), waiting)
         inner = [task.state.values for task in state.tasks if isinstance(task.state, StateSnapshot)]
         return run.transcript.pause([*inner, self._proofs(run)], waiting)
