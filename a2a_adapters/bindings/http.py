@@ -6,10 +6,8 @@ import asyncio
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from a2a.auth.user import UnauthenticatedUser
 from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
 from a2a.server.context import ServerCallContext
-from a2a.server.routes.common import StarletteUser
 from a2a.types import SendMessageRequest, Task
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
@@ -22,11 +20,13 @@ from a2a_adapters.contract.caller import CALLER
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.protocol.headers import HEADERS, V03, VERSION_STATE
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.security.body import BODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from starlette.authentication import BaseUser
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
@@ -169,7 +169,7 @@ class PageRoute(Route):
         return super().matches(scope)
 
 
-_ANONYMOUS = UnauthenticatedUser()
+_ANONYMOUS = Owner("")
 
 
 def caller_of(request: Request) -> ServerCallContext:
@@ -182,9 +182,13 @@ def caller_of(request: Request) -> ServerCallContext:
             state[key] = scope[key]
     return ServerCallContext(
         state=state,
-        user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
+        user=_owner(scope["user"]) if "user" in scope else _ANONYMOUS,
         requested_extensions=requested_extensions(headers),
     )
+
+
+def _owner(user: BaseUser) -> Owner:
+    return Owner(user.display_name, is_authenticated=user.is_authenticated)
 
 
 _CACHED_BYTES = 32 * 1024 * 1024

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-import a2a.server.routes  # noqa: F401 - a2a.compat cannot be imported first (circular in 1.3.0)
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
 from a2a.compat.v0_3 import conversions, types
 from a2a.compat.v0_3.proto_utils import FromProto, ToProto

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Self
 
@@ -29,7 +28,7 @@ class Turns:
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.run_seconds
         self.slots = asyncio.Semaphore(limits.runs)
-        self.waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
+        self.waiting: dict[ConversationKey, list[asyncio.Future[None]]] = {}
         """The waiters of each conversation in use."""
 
     async def acquire(self, key: ConversationKey) -> None:
@@ -39,7 +38,7 @@ class Turns:
             TimeoutError: An earlier request exceeds its time and continues.
         """
         if key not in self.waiting:
-            self.waiting[key] = deque()
+            self.waiting[key] = []
             return
         waiter = asyncio.get_running_loop().create_future()
         self.waiting[key].append(waiter)
@@ -55,7 +54,7 @@ class Turns:
         """Give the conversation to the next request."""
         waiting = self.waiting[key]
         while waiting:
-            waiter = waiting.popleft()
+            waiter = waiting.pop(0)
             if not waiter.done():
                 waiter.set_result(None)
                 return

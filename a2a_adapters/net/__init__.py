@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from a2a_adapters.net.policy import OutboundPolicy, Resolver
+from a2a_adapters.net.dns import Resolver
+from a2a_adapters.net.policy import OutboundPolicy
 
 __all__ = ["OutboundPolicy", "Resolver"]

@@ -9,15 +9,14 @@ from asyncio.staggered import staggered_race
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import httpcore
 
 if TYPE_CHECKING:
     import ssl
 
-Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the IP addresses of a host and port. Raises `OSError` if there are none."""
+    from a2a_adapters.net.dns import Resolver
 
 _NEXT_SECONDS = 0.25
 """Delay before the next address is also tried (RFC 8305, section 5)."""

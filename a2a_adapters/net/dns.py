@@ -7,16 +7,17 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.concurrency.threads import ThreadPool
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Returns the IP addresses of a host and port. Raises `OSError` if there are none."""
 
 _Name: TypeAlias = tuple[str, int]
 

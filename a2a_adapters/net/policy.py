@@ -13,11 +13,9 @@ import httpx
 from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
-from a2a_adapters.net.backend import Resolver
-from a2a_adapters.net.dns import resolve
-from a2a_adapters.net.transport import PooledTransport
+from a2a_adapters.net.dns import Resolver, resolve
 
-__all__ = ["OutboundPolicy", "Resolver"]
+__all__ = ["OutboundPolicy"]
 
 _PORTS = {"http": 80, "https": 443}
 _ALL_PORTS = range(1, 1 << 16)
@@ -68,14 +66,17 @@ class OutboundPolicy:
 
     def transport(
         self, *, ssl_context: ssl.SSLContext | None = None, limits: httpx.Limits = _CONNECTIONS
-    ) -> GuardedTransport:
+    ) -> httpx.AsyncBaseTransport:
         """Return an `httpx.AsyncClient` transport whose requests may raise `ForbiddenUrlError`.
 
         Args:
             ssl_context: Verifies servers; by default as httpx does.
             limits: The limits of the connection pool.
         """
-        return GuardedTransport(self, ssl_context, limits)
+        # A server that sends nothing does without httpcore.
+        from a2a_adapters.net.transport import PooledTransport  # noqa: PLC0415
+
+        return PooledTransport(ssl_context, limits, self.addresses, self.check_form)
 
     async def check(self, url: str) -> None:
         """Check that a URL may be connected to.
@@ -164,26 +165,6 @@ class OutboundPolicy:
             host=host,
             is_private=kind is Reach.PRIVATE,
         )
-
-
-class GuardedTransport(PooledTransport):
-    """HTTP over a pool of connections that obey a policy."""
-
-    def __init__(
-        self, policy: OutboundPolicy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
-    ) -> None:
-        super().__init__(ssl_context, limits, policy.addresses)
-        self._policy = policy
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request.
-
-        Raises:
-            ForbiddenUrlError: The policy refuses the URL.
-            httpx.TransportError: The server cannot be reached, or violates HTTP.
-        """
-        self._policy.check_form(request.url)
-        return await super().handle_async_request(request)
 
 
 def _port(url: httpx.URL) -> int:

@@ -8,12 +8,15 @@ import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import httpcore
 import httpx
 
-from a2a_adapters.net.backend import AsyncioNetwork, Resolver, system_addresses
+from a2a_adapters.net.backend import AsyncioNetwork, system_addresses
+
+if TYPE_CHECKING:
+    from a2a_adapters.net.dns import Resolver
 
 _Server: TypeAlias = tuple[bytes, bytes, int | None]
 """The scheme, host and port of a URL."""
@@ -173,6 +176,12 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     Connections are pooled by host name, so that certificates are checked against it and two hosts
     at the same address share no connection.
+
+    Args:
+        ssl_context: Verifies servers; by default as httpx does.
+        limits: The limits of the pool.
+        addresses: Resolves hosts.
+        check: Raises an error for URLs that must not be requested.
     """
 
     def __init__(
@@ -180,7 +189,9 @@ class PooledTransport(httpx.AsyncBaseTransport):
         ssl_context: ssl.SSLContext | None,
         limits: httpx.Limits,
         addresses: Resolver = system_addresses,
+        check: Callable[[httpx.URL], None] | None = None,
     ) -> None:
+        self._check = check
         self._pool = ConnectionPool(ssl_context, limits, AsyncioNetwork(addresses))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -190,6 +201,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
             httpx.TransportError: The server cannot be reached, or violates HTTP.
         """
         url = request.url
+        if self._check is not None:
+            self._check(url)
         with _errors_of_httpx():
             response, connection = await self._pool.send(
                 httpcore.Request(

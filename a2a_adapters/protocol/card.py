@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from a2a.compat.v0_3.conversions import to_compat_agent_card
 from a2a.types import (
     AgentCapabilities,
     AgentCard,
@@ -15,6 +16,8 @@ from a2a.types import (
     SecurityRequirement,
     StringList,
 )
+from a2a.utils.errors import VersionNotSupportedError
+from google.protobuf.json_format import MessageToDict
 
 from a2a_adapters.contract.card import Provider, Skill, listed_skills
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
@@ -120,6 +123,32 @@ def build_card(
             SecurityRequirement(schemes={name: StringList()}) for name in schemes
         ],
     )
+
+
+def card_json(card: AgentCard) -> dict[str, JSON]:
+    """Return a card as JSON, with the fields of 0.3 beside those of 1.0, as a2a-sdk does."""
+    found: dict[str, JSON] = MessageToDict(card)
+    try:
+        old = to_compat_agent_card(card).model_dump(exclude_none=True)
+    except VersionNotSupportedError:  # it lists no interface of 0.3
+        return found
+    if not old.get("supportsAuthenticatedExtendedCard"):
+        old.pop("supportsAuthenticatedExtendedCard", None)
+    _add_missing(found, old)
+    return found
+
+
+def _add_missing(value: JSON, other: JSON) -> None:
+    """Add what another value has, at all depths."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        for key, its in other.items():
+            if key in value:
+                _add_missing(value[key], its)
+            else:
+                value[key] = its
+    elif isinstance(value, list) and isinstance(other, list):
+        for one, its in zip(value, other, strict=False):
+            _add_missing(one, its)
 
 
 def _skill(skill: Skill, agent: AgentDescription) -> AgentSkill:

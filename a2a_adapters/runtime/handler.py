@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
-from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTaskPushNotificationConfigsResponse, Task
 from a2a.utils.errors import (
     InvalidParamsError,
@@ -200,10 +199,10 @@ class Runtime(StreamingHandler):
             leave = leaving(live, self.live.leave, subscriber)
             return Subscription(subscriber, self.figures, on_close=leave)
 
-    @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
         with OperationGuard("GetTask"):
+            validate_proto_required_fields(params)
             validate_history_length(params)
             if self._polls is None:
                 live = await self.live.find(params.id, context)
@@ -212,12 +211,12 @@ class Runtime(StreamingHandler):
             assert live.shown is not None  # noqa: S101 - tasks are found once announced
             return apply_history_length(live.shown, params)
 
-    @validate_request_params
     async def on_list_tasks(
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
         with OperationGuard("ListTasks"):
+            validate_proto_required_fields(params)
             validate_listing(params)
             await self.live.save_dirty(context.user.user_name)
             listed = await self._journal.list(params, context)
@@ -230,7 +229,6 @@ class Runtime(StreamingHandler):
                     task.CopyFrom(shown)
             return listed
 
-    @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
         """Stop the work on a task.
 
@@ -240,6 +238,7 @@ class Runtime(StreamingHandler):
             ConversationElsewhereError: Another process works on it.
         """
         with OperationGuard("CancelTask"):
+            validate_proto_required_fields(params)
             live = await self.live.find(params.id, context)
             if self.live.is_begun_elsewhere(live):
                 self.live.forget(live)

@@ -90,7 +90,6 @@ class LiveTask:
         self.task_id = task_id
         self.context_id = context_id
         self.user = user
-        self.owner = user.user_name
         self.page = page
         self.known_since = time.monotonic()
         self.joins = False
@@ -107,8 +106,6 @@ class LiveTask:
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
         """The state of the task; unspecified before it is announced."""
-        self.is_terminal = self.state in states.TERMINAL
-        """Whether no event can follow."""
         self.receivers: dict[str, Receiver[Any]] = {}
         """The push receivers, by the id of their config."""
         self.draft: Task | None = None
@@ -133,6 +130,17 @@ class LiveTask:
                 self._step = _LOST_UPDATES
         self._stamp = 0
         """The generation in the task itself."""
+
+    @property
+    def owner(self) -> str:
+        """The name of its user; empty for anonymous callers."""
+        name: str = self.user.user_name
+        return name
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether no event can follow."""
+        return self.state in states.TERMINAL or self.reply is not None
 
     @property
     def task(self) -> Task | None:
@@ -252,7 +260,7 @@ class LiveTask:
         """End with a message in place of a task."""
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
-        self.reply, self.is_terminal = reply, True
+        self.reply = reply
         publish(Update(reply), self.subscribers, self)
         self.close_subscribers()
 
@@ -410,7 +418,6 @@ class LiveTask:
                 self._fold_artifact(self._existing(), event)
                 return
         self.state = event.status.state
-        self.is_terminal = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
         if self._task is not None:

@@ -21,8 +21,8 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.generation import set_drafted
 from a2a_adapters.protocol.messages import new_uuid, status
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.storage.journal import Owner
 from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:

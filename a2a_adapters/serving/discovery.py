@@ -10,7 +10,6 @@ from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
 from pydantic_core import to_json
 from starlette.datastructures import URL, Headers
@@ -24,6 +23,7 @@ from a2a_adapters.protocol.card import (
     CATALOG_PATH,
     CATALOG_TYPE,
     WELL_KNOWN_PATHS,
+    card_json,
 )
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class CardEndpoint:
             return False
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        body = to_json(agent_card_to_dict(self._make(url)))
+        body = to_json(card_json(self._make(url)))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 

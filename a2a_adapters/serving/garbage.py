@@ -45,7 +45,9 @@ class Garbage:
             return
         self._apps += 1
         if self._apps == 1:
-            gc.collect()  # so that present garbage is not frozen
+            # So that present garbage is not frozen. Little of it is old, as the collector has run
+            # by itself, and to look at all objects takes a tenth of the time of a start.
+            gc.collect(1)
             gc.freeze()
             self._threshold = young, *older = gc.get_threshold()
             gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)

@@ -7,7 +7,6 @@ import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from a2a.auth.user import User
 from a2a.server.cluster.task_store import (
     ConcurrentTaskModificationError,
     LegacyTaskStoreAdapter,
@@ -16,6 +15,7 @@ from a2a.server.cluster.task_store import (
 from a2a.server.cluster.version import TaskVersion
 
 from a2a_adapters.concurrency import in_background, shielded
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.storage.interface import number_of
 
 if TYPE_CHECKING:
@@ -147,23 +147,6 @@ class Journal:
     def _name_within(self, context: ServerCallContext) -> str:
         name: str = context.user.user_name
         return f"{self._namespace}/{name}" if self._namespace else name
-
-
-class Owner(User):
-    """A user known by name only; anonymous if that is empty."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the user has a name."""
-        return bool(self._name)
-
-    @property
-    def user_name(self) -> str:
-        """The name."""
-        return self._name
 
 
 class StoredPage(Page):

@@ -103,7 +103,9 @@ async def test_objects_frozen_by_the_process_stay_frozen():
 @pytest.mark.usefixtures("thawed")
 @pytest.mark.parametrize(("own", "serving_at"), [(700, 10_000), (20_000, 20_000), (0, 0)])
 async def test_the_collector_awaits_more_objects_while_an_app_runs(own, serving_at, monkeypatch):
-    monkeypatch.setattr(gc, "collect", lambda: 0)  # it takes a second in a process of tests
+    monkeypatch.setattr(
+        gc, "collect", lambda _generation: 0
+    )  # it takes a second in a process of tests
     _, *older = before = gc.get_threshold()
     gc.set_threshold(own, *older)
     try:

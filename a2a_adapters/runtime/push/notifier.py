@@ -12,11 +12,11 @@ from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.push.configs import PushConfigs
 from a2a_adapters.runtime.push.delivery import Outbox
 from a2a_adapters.runtime.push.receiver import Ledger, Receiver
-from a2a_adapters.storage.journal import Owner
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from a2a.auth.user import User
 from a2a.server.context import ServerCallContext
 from a2a.types import Message, Part, Role, Task, TaskState, TaskStatus
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -14,6 +13,7 @@ from sqlalchemy import or_, select
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import new_id
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters_sql.lease import is_alive
 from a2a_adapters_sql.schema import processes, tasks
 from a2a_adapters_sql.takeover import ATTEMPT
@@ -43,19 +43,6 @@ class KeptTask(NamedTuple):
     def task(self) -> Task:
         """The parsed task."""
         return self.stored.task
-
-
-class _Owner(User):
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    @property
-    def is_authenticated(self) -> bool:
-        return bool(self._name)
-
-    @property
-    def user_name(self) -> str:
-        return self._name
 
 
 async def find_tasks(
@@ -139,7 +126,7 @@ async def end_task(storage: SqlStorage, kept: KeptTask, reason: str) -> Task:
     failed = TaskStatus(state=TaskState.TASK_STATE_FAILED, message=text, timestamp=now)
     task.status.CopyFrom(failed)
     agent = storage.of(kept.agent)
-    configs = await agent.push_configs.get_info(task.id, ServerCallContext(user=_Owner(kept.owner)))
+    configs = await agent.push_configs.get_info(task.id, ServerCallContext(user=Owner(kept.owner)))
     receivers = [config.id for config in configs]
     await agent.tasks.put(task, kept.owner, kept.stored.version, receivers)
     return task

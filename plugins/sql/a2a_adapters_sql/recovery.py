@@ -15,8 +15,8 @@ from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.interface import Recovery
-from a2a_adapters.storage.journal import Owner
 from a2a_adapters_sql.lease import process_name
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from sqlalchemy import func, select, tuple_
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
-from a2a_adapters.storage.journal import Owner, PagedStore, StoredPage
+from a2a_adapters.storage.journal import PagedStore, StoredPage
 from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.schema import is_task, is_unowned, key, tasks
 from a2a_adapters_sql.state_rows import SaveState

@@ -12,16 +12,13 @@ from urllib.parse import unquote
 
 import grpc
 import grpc.aio
-from a2a.auth.user import UnauthenticatedUser, User
 from a2a.server.context import ServerCallContext
-from a2a.server.routes.common import StarletteUser
 from a2a.utils.error_handlers import A2A_DOMAIN
 from a2a.utils.errors import A2AError, ErrorMapping, InvalidParamsError
 from a2a.utils.grpc_status import status_to_grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
-from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
@@ -41,6 +38,7 @@ from a2a_adapters.protocol.headers import (
     supported,
     unsupported,
 )
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.protocol.parsing import parsed
 from a2a_adapters.security.gate import CallerDetails, admit
 from a2a_adapters.security.refusals import Refusal
@@ -69,7 +67,7 @@ KEEPALIVE_SECONDS = 15.0
 _CLOSE_SECONDS = 1.0
 """Time for open calls to end when the server stops, after their tasks have ended."""
 
-_ANONYMOUS = UnauthenticatedUser()
+_ANONYMOUS = Owner("")
 
 _UNOBSERVED = nullcontext()
 
@@ -220,10 +218,10 @@ class _Method:
         self, request: bytes, headers: dict[str, str], context: _ServicerContext
     ) -> tuple[Any, ServerCallContext]:
         known = Caller()
-        user: User = _ANONYMOUS
+        user = _ANONYMOUS
         if self._server.authentication is not None:
             known = await _identified(self._server.authentication, headers)
-            user = StarletteUser(SimpleUser(known.owner))
+            user = Owner(known.owner, is_authenticated=True)
         if self._server.details:
             known = self._server.details.added(known, headers)
         host = "" if self._server.rates.behind_proxy else _host(context.peer())

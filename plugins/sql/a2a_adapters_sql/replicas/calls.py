@@ -22,8 +22,8 @@ from a2a.utils.errors import A2AError, InternalError
 from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.protocol import errors as our_errors
 from a2a_adapters.protocol.headers import V03, VERSION_STATE
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.admission import speaks_v03
-from a2a_adapters.storage.journal import Owner
 from a2a_adapters_sql.replicas.window import TAKEN_BYTES
 
 if TYPE_CHECKING:

@@ -311,7 +311,8 @@ class Replica(StreamingHandler):
                 yield await self._answer(call.operation, call.params, context)
 
     async def _answer(self, operation: str, params: bytes, context: ServerCallContext) -> bytes:
-        runtime, answer = self.runtime, None
+        runtime = self.runtime
+        answer: Task | TaskPushNotificationConfig | None = None
         match operation:
             case "GetTask":
                 answer = await runtime.on_get_task(GetTaskRequest.FromString(params), context)

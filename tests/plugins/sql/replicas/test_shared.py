@@ -33,8 +33,8 @@ from a2a_adapters import (
 from a2a_adapters.contract.caller import CALLER
 from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime import Runtime
-from a2a_adapters.storage.journal import Owner
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.replicas.carriers import CARRIERS
 from tests.plugins.sql.test_messages import message
