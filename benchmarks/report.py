@@ -221,11 +221,11 @@ def _starts(figures: Figures) -> str:
         "memory of a stream that waits for its next event": ("open stream", "KB", 1),
         "memory of a task in SQLite that waits for an answer": ("question", "KiB", 1),
     }
-    lines = ["| | a2a-adapters | a2a-sdk |", "|---|---:|---:|"]
+    lines = ["| | a2a-adapters | a2a-sdk | bare Starlette |", "|---|---:|---:|---:|"]
     for label, (measure, unit, digits) in rows.items():
         found = [
             next((figures[measure, name] for name in names if figures[measure, name]), [])
-            for names in (("serve", "ours"), ("sdk",))
+            for names in (("serve", "ours", "roomy"), ("sdk",), ("starlette",))
         ]
         cells = [f"{median(values):,.{digits}f} {unit}" if values else "-" for values in found]
         lines.append(f"| {label} | {' | '.join(cells)} |")

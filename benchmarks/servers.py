@@ -374,7 +374,7 @@ def starlette(agent: str):
         status = {"state": "TASK_STATE_WORKING", "timestamp": TIME}
         yield event(request_id, task={**IDS, "status": status})
         ids = {"taskId": TASK, "contextId": CONTEXT}
-        async for word in stream(text):
+        async for word in target_of(agent)(text):
             chunk = {"artifactId": "answer", "parts": [{"text": word}]}
             yield event(request_id, artifactUpdate={**ids, "artifact": chunk, "append": True})
         status = {"state": "TASK_STATE_COMPLETED", "timestamp": TIME}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from report import Figures
 
 STREAMS, STREAMS_AT_ONCE = 10_000, 500
+STREAMS_OF_OTHERS = 2000
 OUTPUTS = 4000
 WARM_UP_QUESTIONS, QUESTIONS = 200, 5000
 ASKED = re.compile(rb'"TASK_STATE_INPUT_REQUIRED"')
@@ -32,11 +33,16 @@ _FILES = STREAMS + 1000
 def sizes(figures: Figures, rounds: int) -> None:
     """Measure all of them."""
     allow_files()
-    with start("roomy", "waiting") as server:
-        idle = server.rss()
-        full = uvloop.run(with_open_streams(server))
-        figures["open streams", "ours"].append(full / 1e6)
-        figures["open stream", "ours"].append((full - idle) / STREAMS / 1e3)
+    for name, streams in (
+        ("roomy", STREAMS),
+        ("sdk", STREAMS_OF_OTHERS),
+        ("starlette", STREAMS_OF_OTHERS),
+    ):
+        with start(name, "waiting") as server:
+            idle = server.rss()
+            full = uvloop.run(with_open_streams(server, streams))
+            figures["open streams", name].append(full / 1e6)
+            figures["open stream", name].append((full - idle) / streams / 1e3)
     with start("ours", "outputs") as server:
         for _ in range(rounds):
             took = uvloop.run(load.send(server.port, 1, 1, load.COMPLETED, str(OUTPUTS)))
@@ -62,11 +68,11 @@ def allow_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(_FILES, hard)), hard))
 
 
-async def with_open_streams(server: Process) -> int:
-    """Return the memory of a server with all streams open, in bytes."""
+async def with_open_streams(server: Process, streams: int) -> int:
+    """Return the memory of a server with that many streams open, in bytes."""
     writers: list[asyncio.StreamWriter] = []
     async with asyncio.timeout(_SECONDS):
-        for _ in range(0, STREAMS, STREAMS_AT_ONCE):
+        for _ in range(0, streams, STREAMS_AT_ONCE):
             opened = (open_stream(server.port) for _ in range(STREAMS_AT_ONCE))
             writers += await asyncio.gather(*opened)
     size = server.rss()
@@ -86,7 +92,7 @@ async def open_stream(port: int) -> asyncio.StreamWriter:
 def main() -> None:
     figures: Figures = defaultdict(list)
     sizes(figures, rounds=3)
-    print(json.dumps({measure: median(values) for (measure, _), values in figures.items()}))
+    print(json.dumps({" of ".join(measure): median(values) for measure, values in figures.items()}))
 
 
 if __name__ == "__main__":
