@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from a2a.auth.user import UnauthenticatedUser
 from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
 from a2a.server.context import ServerCallContext
 from a2a.types import SendMessageRequest, Task
@@ -169,7 +170,7 @@ class PageRoute(Route):
         return super().matches(scope)
 
 
-_ANONYMOUS = Owner("")
+_ANONYMOUS = UnauthenticatedUser()
 
 
 def caller_of(request: Request) -> ServerCallContext:

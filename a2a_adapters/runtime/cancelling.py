@@ -13,6 +13,7 @@ from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from a2a_adapters.concurrency.background import abandon
 from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.owner import Owner
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -75,7 +76,7 @@ class Cancellation:
         async with live.turn:
             if live.state not in states.INTERRUPTED:
                 return  # an answer has just come
-            request = _request(live, ServerCallContext(user=live.user))
+            request = _request(live, ServerCallContext(user=Owner(live.owner)))
             try:
                 await self._executor.cancel(request, DroppingQueue())
             except Exception:  # the task ends anyway

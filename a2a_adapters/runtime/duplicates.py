@@ -193,7 +193,7 @@ class Duplicates:
             except TaskNotFoundError as error:
                 raise TaskNotFoundError(_GONE) from error
         live = self._live.begin(Message(), context)
-        live.reply = Message.FromString(reply)
+        live.reply, live.is_terminal = Message.FromString(reply), True
         self._live.let_go(live)
         return live
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import (
@@ -29,7 +30,6 @@ from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from a2a.auth.user import User
     from a2a.server.events import Event
     from a2a.types import TaskPushNotificationConfig
 
@@ -61,11 +61,25 @@ Each takes some of the memory that `Limits.running_bytes` limits.
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class Draft:
+    """A task that is not announced yet.
+
+    Attributes:
+        joins: Whether its context may have other tasks.
+        config: The push notification config that is stored with it.
+    """
+
+    task: Task
+    joins: bool
+    config: TaskPushNotificationConfig | None = None
+
+
 class LiveTask:
     """Applies each event once, saves it, and hands it to every subscriber.
 
     Args:
-        user: The owner.
+        owner: The name of its owner; empty for anonymous callers.
         on_end: Called once, when the task has ended.
         grow: Reserves memory for more of the answer.
         task: Its stored state, if it has one.
@@ -76,7 +90,7 @@ class LiveTask:
         self,
         task_id: str,
         context_id: str,
-        user: User,
+        owner: str,
         page: Page,
         on_end: Callable[[LiveTask], None],
         grow: Callable[[LiveTask, int], None],
@@ -89,11 +103,9 @@ class LiveTask:
         """Number of reserved bytes of its answer."""
         self.task_id = task_id
         self.context_id = context_id
-        self.user = user
+        self.owner = owner
         self.page = page
         self.known_since = time.monotonic()
-        self.joins = False
-        """Whether the task is new, but its context may not be."""
         self._on_end = on_end
         self.turn = asyncio.Lock()
         """Held by the message that is being answered: messages are answered in order."""
@@ -106,12 +118,12 @@ class LiveTask:
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
         """The state of the task; unspecified before it is announced."""
+        self.is_terminal = self.state in states.TERMINAL
+        """Whether no event can follow."""
         self.receivers: dict[str, Receiver[Any]] = {}
         """The push receivers, by the id of their config."""
-        self.draft: Task | None = None
+        self.draft: Draft | None = None
         """The task as its first message begins it, before it is announced."""
-        self.config: TaskPushNotificationConfig | None = None
-        """The push notification config that is stored with the draft."""
         self._task = task
         self._places: dict[str, int] | None = None
         """The positions of the artifacts by id; None before they are needed."""
@@ -130,17 +142,6 @@ class LiveTask:
                 self._step = _LOST_UPDATES
         self._stamp = 0
         """The generation in the task itself."""
-
-    @property
-    def owner(self) -> str:
-        """The name of its user; empty for anonymous callers."""
-        name: str = self.user.user_name
-        return name
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether no event can follow."""
-        return self.state in states.TERMINAL or self.reply is not None
 
     @property
     def task(self) -> Task | None:
@@ -205,9 +206,9 @@ class LiveTask:
 
     async def announce(self, state: TaskState, metadata: Mapping[str, JSON]) -> None:
         """Begin the task with its draft; save it and publish it."""
-        task = self.draft
-        if task is None or self.is_terminal:
+        if self.draft is None or self.is_terminal:
             return
+        task = self.draft.task
         stamp = task.status.timestamp
         stamp.seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
         stamp.nanos = nanoseconds // 1000 * 1000
@@ -260,7 +261,7 @@ class LiveTask:
         """End with a message in place of a task."""
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
-        self.reply = reply
+        self.reply, self.is_terminal = reply, True
         publish(Update(reply), self.subscribers, self)
         self.close_subscribers()
 
@@ -409,7 +410,7 @@ class LiveTask:
         match event:
             case Task():
                 self._end_text()
-                self._begin(event if event is self.draft else _copy(event))
+                self._begin(event if self.draft and event is self.draft.task else _copy(event))
             case TaskStatusUpdateEvent():
                 self._fold_status(self._existing(), event)
             case TaskArtifactUpdateEvent():
@@ -418,6 +419,7 @@ class LiveTask:
                 self._fold_artifact(self._existing(), event)
                 return
         self.state = event.status.state
+        self.is_terminal = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
         if self._task is not None:
@@ -426,7 +428,7 @@ class LiveTask:
         return self._begin(Task(id=self.task_id, context_id=self.context_id, status=known))
 
     def _begin(self, task: Task) -> Task:
-        self.draft = self.config = self._places = None
+        self.draft = self._places = None
         self._task = task
         self._stamp = 0
         return task

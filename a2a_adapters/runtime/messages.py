@@ -21,6 +21,7 @@ from a2a_adapters.observability.loop import loop_lag
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
 from a2a_adapters.protocol.generation import drafted
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.duplicates import (
     Arrival,
     Duplicate,
@@ -243,11 +244,11 @@ class Messages:
 
     async def _store(self, run: Run, identity: Identity) -> Duplicate | None:
         """Store a draft with the message that begins it, unless that began another task."""
-        live, task = run.live, run.live.draft
-        assert task is not None  # noqa: S101 - the message begins the task
-        task.status.state = state = self._first_state
+        live, draft = run.live, run.live.draft
+        assert draft is not None  # noqa: S101 - the message begins the task
+        draft.task.status.state = state = self._first_state
         stored = await self._storage.accept(
-            live.owner, identity.name, identity.digest, task, live.config, joins=live.joins
+            live.owner, identity.name, identity.digest, draft.task, draft.config, joins=draft.joins
         )
         if isinstance(stored, UsedMessage):
             check_digest(stored.digest, identity.digest)
@@ -316,7 +317,7 @@ class Messages:
         params = await self._sent.rest_of(live, message)
         extensions = set(params.message.extensions)
         params.message.CopyFrom(message)
-        context = ServerCallContext(user=live.user, requested_extensions=extensions)
+        context = ServerCallContext(user=Owner(live.owner), requested_extensions=extensions)
         request = MessageContext(context, params, live, self._journal, self._sent, is_resumed=True)
         run = Run(live, message, self._storage, "", live.owner)
         await self._start(run, request, params)

@@ -22,7 +22,7 @@ from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.generation import set_drafted
 from a2a_adapters.protocol.messages import new_uuid, status
 from a2a_adapters.protocol.owner import Owner
-from a2a_adapters.runtime.live import LiveTask
+from a2a_adapters.runtime.live import Draft, LiveTask
 from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ class LiveTasks:
         if recent is not None:
             set_drafted(draft, 1)
         live = LiveTask(
-            task_id, context_id, context.user, page, self._on_end, self.grow, None, recent
+            task_id, context_id, context.user.user_name, page, self._on_end, self.grow, None, recent
         )
-        live.draft, live.joins = draft, joins
+        live.draft = Draft(draft, joins)
         if (record := CURRENT.get()) is not None:
             record.note_task(task_id, context_id, live.owner)
         self._by_id[live.task_id] = live
@@ -182,7 +182,14 @@ class LiveTasks:
         task = stored.task
         recent = self._recent() if self._recent else None
         live = LiveTask(
-            task.id, task.context_id, context.user, page, self._on_end, self.grow, task, recent
+            task.id,
+            task.context_id,
+            context.user.user_name,
+            page,
+            self._on_end,
+            self.grow,
+            task,
+            recent,
         )
         if self._attach and not live.is_terminal:
             await self._attach(live)

@@ -31,6 +31,7 @@ from a2a_adapters.observability.failures import hidden, log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import metadata_of
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.storage.interface import State
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class MessageContext(RequestContext):
 
 
 async def _others_wait(live: LiveTask, journal: Journal) -> bool:
-    context = ServerCallContext(user=live.user)
+    context = ServerCallContext(user=Owner(live.owner))
     for state in states.INTERRUPTED:
         params = ListTasksRequest(context_id=live.context_id, status=state, page_size=2)
         found = await journal.list(params, context)
@@ -390,7 +391,7 @@ class Run(TextQueue):
         if live.draft is None:
             live.add_message(self._message)
         elif not isinstance(event, Task | Message):
-            await live.apply(live.draft)
+            await live.apply(live.draft.task)
 
     def _begin(self) -> None:
         """Wake waiters that wait only for the beginning."""

@@ -57,9 +57,10 @@ class PushNotifier:
         given = params.configuration
         if self._stores_apart or not given.HasField("task_push_notification_config"):
             return
+        assert live.draft is not None  # noqa: S101 - the message begins the task
         config, is_v03 = given.task_push_notification_config, speaks_v03(context)
         target = await self._configs.check(live.task_id, config, is_v03=is_v03)
-        live.config = target.to_stored()
+        live.draft.config = target.to_stored()
         self._add(live, target, knows_task=True)
 
     async def follow(
@@ -74,7 +75,8 @@ class PushNotifier:
             InvalidParamsError: The config is not allowed, or the task has too many.
         """
         given = params.configuration
-        if live.config is not None or not given.HasField("task_push_notification_config"):
+        is_stored = live.draft is not None and live.draft.config is not None
+        if is_stored or not given.HasField("task_push_notification_config"):
             return ""
         known = set(live.receivers)
         config = given.task_push_notification_config

@@ -19,6 +19,7 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.encoding import model_to_json
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.push.delivery import Outcome
 from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
 from a2a_adapters.storage.interface import Undelivered, number_of
@@ -301,7 +302,7 @@ class Ledger:
         store = self._storage.tasks
         if not self._storage.is_shared or not isinstance(store, VersionedTaskStore):
             return None
-        context, known = ServerCallContext(user=live.user), live.page.version
+        context, known = ServerCallContext(user=Owner(live.owner)), live.page.version
         while True:
             with suppress(StorageUnavailableError):
                 stored = await store.get(live.task_id, context)

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import grpc
 import grpc.aio
+from a2a.auth.user import UnauthenticatedUser, User
 from a2a.server.context import ServerCallContext
 from a2a.utils.error_handlers import A2A_DOMAIN
 from a2a.utils.errors import A2AError, ErrorMapping, InvalidParamsError
@@ -67,7 +68,7 @@ KEEPALIVE_SECONDS = 15.0
 _CLOSE_SECONDS = 1.0
 """Time for open calls to end when the server stops, after their tasks have ended."""
 
-_ANONYMOUS = Owner("")
+_ANONYMOUS = UnauthenticatedUser()
 
 _UNOBSERVED = nullcontext()
 
@@ -218,7 +219,7 @@ class _Method:
         self, request: bytes, headers: dict[str, str], context: _ServicerContext
     ) -> tuple[Any, ServerCallContext]:
         known = Caller()
-        user = _ANONYMOUS
+        user: User = _ANONYMOUS
         if self._server.authentication is not None:
             known = await _identified(self._server.authentication, headers)
             user = Owner(known.owner, is_authenticated=True)
