@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,26 +10,33 @@ from typing import TYPE_CHECKING
 from a2a.client import ClientConfig
 from a2a.client.base_client import BaseClient
 from a2a.client.transports.tenant_decorator import TenantTransportDecorator
-from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, TransportProtocol
+from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER
 
 from a2a_adapters.calling.auth import CallAuth, TrustedHostAuth, call_auth
 from a2a_adapters.calling.card import fetch_card, fetch_keys
 from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.http import HttpClients
+from a2a_adapters.calling.interfaces import (
+    HTTP_JSON,
+    JSONRPC,
+    at_asked_host,
+    choose_interface,
+    has_to_accept_modes,
+    is_old,
+)
 from a2a_adapters.calling.transports import JsonRpcTransport, RestTransport
 from a2a_adapters.calling.verification import verify_card
 from a2a_adapters.contract.bindings import RemoteInterface
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import httpx
     from a2a.client import Client
     from a2a.client.transports.base import ClientTransport
-    from a2a.types import AgentCard, AgentInterface
+    from a2a.types import AgentCard
 
     from a2a_adapters.calling.options import RemoteOptions
     from a2a_adapters.contract.telemetry import ObservedAgent
@@ -155,7 +161,7 @@ class Connections:
         # Needed by the operations inherited from a2a-sdk's transports.
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
         # Only addresses are replaced; `RemoteAgent.card` returns the card as it is.
-        called = card if self._origin is None else _at_asked_host(card, self._url or self._origin)
+        called = card if self._origin is None else at_asked_host(card, self._url or self._origin)
         interface = choose_interface(called, self.options.bindings)
         transport = self._transport(http, called, interface.protocol_binding, interface.url)
         address = interface.url
@@ -163,7 +169,7 @@ class Connections:
             address = f"{address}#{interface.tenant}"
             transport = TenantTransportDecorator(transport, interface.tenant)
         modes = list(self.options.accepted_output_modes)
-        if not modes and _release(interface.protocol_version) < _OPTIONAL_MODES:
+        if not modes and has_to_accept_modes(interface):
             modes = list(card.default_output_modes)
         config = ClientConfig(accepted_output_modes=modes)
         extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
@@ -193,18 +199,18 @@ class Connections:
         Raises:
             ConfigurationError: No plugin supports the binding, or its extra is not installed.
         """
-        is_old = _is_old(card, url)
+        speaks_old = is_old(card, url)
         if binding == JSONRPC:
             address = str(self._url) if self._url else ""
             if dialect := installed_plugins().transport(card, url, http, address):
                 return dialect
-        if binding in {JSONRPC, HTTP_JSON} and not is_old:
+        if binding in {JSONRPC, HTTP_JSON} and not speaks_old:
             current = JsonRpcTransport if binding == JSONRPC else RestTransport
             return current(http, card, url)
         interface = RemoteInterface(
             protocol=binding,
             url=url,
-            is_old=is_old,
+            is_old=speaks_old,
             card=card,
             http=http,
             origin=self._origin,
@@ -216,110 +222,3 @@ class Connections:
     async def aclose(self) -> None:
         """Close the connections of all event loops."""
         await self._clients.aclose()
-
-
-_WILDCARD = re.compile(r"([a-z][a-z0-9+.-]*://)?(?:0\.0\.0\.0|\[::\])(?=[:/?#]|$)", re.IGNORECASE)
-
-
-def _at_asked_host(card: AgentCard, asked: httpx.URL) -> AgentCard:
-    """Return a card with complete addresses: of the asked host for paths and wildcard addresses.
-
-    Addresses without a scheme, except for those of gRPC, have that of the asked host.
-    """
-    addresses = [_complete(each, asked) for each in card.supported_interfaces]
-    if addresses == [each.url for each in card.supported_interfaces]:
-        return card
-    called = type(card)()
-    called.CopyFrom(card)
-    for each, address in zip(called.supported_interfaces, addresses, strict=True):
-        each.url = address
-    return called
-
-
-def _complete(interface: AgentInterface, asked: httpx.URL) -> str:
-    host = f"[{asked.host}]" if ":" in asked.host else asked.host
-    url = _WILDCARD.sub(lambda found: f"{found[1] or ''}{host}", interface.url, count=1)
-    if interface.protocol_binding == GRPC or "://" in url:
-        return url
-    if url.startswith("/") and not url.startswith("//"):
-        return str(asked.copy_with(raw_path=url.encode("ascii", "replace"), fragment=None))
-    return f"{asked.scheme}://{url.removeprefix('//')}"
-
-
-def _is_old(card: AgentCard, url: str) -> bool:
-    """Return whether an interface supports A2A 0.3 or 0.2 and nothing newer."""
-    versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
-    return any(versions) and all(is_old_version(version) for version in versions if version)
-
-
-def is_old_version(version: str) -> bool:
-    """Return whether a version is one that is called like 0.3."""
-    return _OLDEST <= _release(version) < _CURRENT
-
-
-JSONRPC = TransportProtocol.JSONRPC.value
-HTTP_JSON = TransportProtocol.HTTP_JSON.value
-GRPC = TransportProtocol.GRPC.value
-"""Used only if preferred, or if the agent offers nothing else, because it needs an extra."""
-
-_RELEASE = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})*")
-_CURRENT, _OLDEST = (1, 0), (0, 2)
-_RANK_OF_0_2 = 5
-_OPTIONAL_MODES = (0, 3)
-"""The first version whose messages need not say which media types are accepted."""
-
-
-def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
-    """Choose the interface to call, as a2a-sdk's `ClientFactory` would.
-
-    Args:
-        card: The agent's card, with its interfaces in the agent's order of preference.
-        wanted: The caller's preferred bindings, best first; they override the agent's order.
-
-    Raises:
-        RemoteAnswerError: The agent offers no supported interface.
-    """
-    # Those of 0.2 only if there is nothing newer.
-    newer = [i for i in card.supported_interfaces if 0 < _rank(i.protocol_version) < _RANK_OF_0_2]
-    every = newer or card.supported_interfaces
-    known = {interface.protocol_binding for interface in every}
-    listed = [interface.protocol_binding for interface in card.supported_interfaces]
-    offered = [binding for binding in listed if binding in known]
-    shown = {
-        f"{i.protocol_binding} {i.protocol_version}".strip() for i in card.supported_interfaces
-    }
-    preferred = [binding for binding in wanted if binding in offered]
-    usual = [binding for binding in offered if binding in {JSONRPC, HTTP_JSON}]
-    for binding in preferred or usual or [GRPC]:
-        if found := _best(i for i in every if i.protocol_binding == binding):
-            return found
-    raise RemoteAnswerError(
-        f"the agent offers {quote(', '.join(sorted(shown)))}; this client speaks {JSONRPC}, "
-        f"{HTTP_JSON} and {GRPC} of A2A 0.2 and later"
-    )
-
-
-def _best(interfaces: Iterable[AgentInterface]) -> AgentInterface | None:
-    """Return the interface with the best version, or None if all versions are too old."""
-    ranked = [(rank, each) for each in interfaces if (rank := _rank(each.protocol_version))]
-    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
-
-
-def _rank(version: str) -> int:
-    """Return 1 for the best version (1.0), more for worse ones, and 0 if it is not supported."""
-    if not version:
-        return 4
-    release = _release(version)
-    if release < _OLDEST:
-        return 0
-    if release < _OPTIONAL_MODES:
-        return _RANK_OF_0_2
-    return 1 if release == _CURRENT else 2 if release > _CURRENT else 3
-
-
-def _release(version: str) -> tuple[int, int]:
-    """Return the major and minor number of a version; 1.0 if it is unknown."""
-    if not version:
-        return _CURRENT
-    found = _RELEASE.fullmatch(version)
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)

@@ -113,7 +113,7 @@ class _Watched(Generic[P, T]):
             self._calls.count(-1)
 
 
-CURRENT: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
+CURRENT_CALLS: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
 """The calls of the current task, if any; a follow-up of the task has the same ones."""
 
 
@@ -157,7 +157,7 @@ class ThreadPool(ThreadPoolExecutor):
         Raises:
             RuntimeError: The pool was shut down.
         """
-        calls = CURRENT.get()
+        calls = CURRENT_CALLS.get()
         function = partial(calls.watched(fn) if calls else fn, *args, **kwargs)
         call = _Queued(Future(), function, self._share_of(calls))
         with self._guard:
@@ -382,7 +382,7 @@ async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
     running one continues, because a thread cannot be stopped, but its result is dropped and a
     warning is logged. Code that should end earlier checks `AgentRequest.cancelled`.
     """
-    calls = CURRENT.get() or TaskCalls(task_id)
+    calls = CURRENT_CALLS.get() or TaskCalls(task_id)
     call = partial(contextvars.copy_context().run, _safe, function)
     try:
         return await asyncio.get_running_loop().run_in_executor(None, calls.watched(call))

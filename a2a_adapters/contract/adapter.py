@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from a2a_adapters.concurrency.threads import CURRENT
+from a2a_adapters.concurrency.threads import CURRENT_CALLS
 from a2a_adapters.contract.caller import Caller
 from a2a_adapters.contract.errors import ResumeError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
@@ -188,7 +188,7 @@ def current_request() -> AgentRequest | None:
     It works in whatever an agent runs: tools, nodes, callbacks, and threads that inherit context
     variables. After a question it is the caller's answer.
     """
-    calls = CURRENT.get()
+    calls = CURRENT_CALLS.get()
     return calls.request if calls is not None else None
 
 

@@ -1,1 +1,1 @@
-"""Runs adapters on any a2a-sdk server."""
+"""Runs an adapter for one message, and writes its events as those of A2A."""

@@ -17,7 +17,7 @@ from a2a.utils.errors import InvalidParamsError
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.threads import (
-    CURRENT,
+    CURRENT_CALLS,
     LARGE_BYTES,
     AgentThreads,
     TaskCalls,
@@ -137,7 +137,7 @@ class AdapterExecutor(AgentExecutor):
         """
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
-        CURRENT.set(run.calls)
+        CURRENT_CALLS.set(run.calls)
         if self._files.store is not None:
             self._files.store.begin(run.request.owner, context.call_context.state.get("scope"))
         try:

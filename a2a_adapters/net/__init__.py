@@ -1,4 +1,4 @@
-"""HTTP connections to addresses that other parties choose."""
+"""Addresses and listening sockets, and HTTP connections to where other parties say."""
 
 from __future__ import annotations
 

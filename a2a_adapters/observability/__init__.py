@@ -1,1 +1,1 @@
-"""Logs, metrics and traces of a running server."""
+"""Logs and metrics of a running server, and the delay of its event loop."""

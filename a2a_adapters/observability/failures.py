@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import A2AError, InternalError
 
 from a2a_adapters.contract.errors import AgentFailedError
-from a2a_adapters.observability.requests import CURRENT, note_error
+from a2a_adapters.observability.requests import CURRENT_REQUEST, note_error
 from a2a_adapters.protocol.messages import new_id
 
 if TYPE_CHECKING:
@@ -113,5 +113,5 @@ class OperationGuard(UnexpectedErrorsHidden):
     __slots__ = ()
 
     def __enter__(self) -> None:
-        if (record := CURRENT.get()) is not None:
+        if (record := CURRENT_REQUEST.get()) is not None:
             record.operation = self._operation

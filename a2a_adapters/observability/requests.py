@@ -45,7 +45,7 @@ def observed(
     """
     record = RequestRecord(status=status)
     path = clipped(path)
-    token = CURRENT.set(record)
+    token = CURRENT_REQUEST.set(record)
     began_at = time.perf_counter()
     try:
         request = record.observed = installed_plugins().telemetry.request(
@@ -60,7 +60,7 @@ def observed(
                 request.decide(is_trusted=False)
                 _log(verb, path, record, time.perf_counter() - began_at)
     finally:
-        CURRENT.reset(token)
+        CURRENT_REQUEST.reset(token)
 
 
 def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:
@@ -121,17 +121,17 @@ class RequestRecord:
         return {name: value for name in names if (value := getattr(self, name))}
 
 
-CURRENT: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
+CURRENT_REQUEST: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
 """The record of the current request; None if it is not observed."""
 
 
 def note_authenticated() -> None:
     """Continue the trace of the current request's caller, whose credentials are valid."""
-    if (record := CURRENT.get()) is not None:
+    if (record := CURRENT_REQUEST.get()) is not None:
         record.observed.decide(is_trusted=True)
 
 
 def note_error(error: BaseException) -> None:
     """Record the error with which the current request is refused."""
-    if (record := CURRENT.get()) is not None:
+    if (record := CURRENT_REQUEST.get()) is not None:
         record.error = type(error).__name__

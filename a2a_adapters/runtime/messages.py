@@ -279,7 +279,7 @@ class Messages:
         if request.is_resumed:
             memory.take(live.owner, size)
         elif not memory.try_take(live.owner, size):
-            self._live.end_oldest_waiting(live.owner)
+            self._live.waiting.end_oldest(live.owner)
             raise ServerBusyError
         if self._push:
             try:

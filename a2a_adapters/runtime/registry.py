@@ -6,8 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from contextvars import Context
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
@@ -16,14 +15,15 @@ from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.concurrency import Background, shielded
 from a2a_adapters.executor.writer import AnswersTooLargeError
-from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.observability.requests import CURRENT_REQUEST
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.generation import set_drafted
 from a2a_adapters.protocol.messages import new_uuid, status
 from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.live import Draft, LiveTask
-from a2a_adapters.storage.quota import Quota, memory_size
+from a2a_adapters.runtime.waiting import WaitingTasks
+from a2a_adapters.storage.quota import Quota
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -49,12 +49,6 @@ _TOO_LARGE = (
 _LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
 logger = logging.getLogger(__name__)
-
-
-class _Waiting(NamedTuple):
-    expiry: asyncio.TimerHandle
-    owner: str
-    size: int
 
 
 def _is_unowned(live: LiveTask) -> bool:
@@ -93,8 +87,7 @@ class LiveTasks:
         self.memory = Quota(limits.running_bytes)
         """The memory of messages being answered and of waiting tasks."""
         self._by_id: dict[str, LiveTask] = {}
-        self._waiting: dict[str, _Waiting] = {}
-        """Interrupted tasks by id, oldest first."""
+        self.waiting = WaitingTasks(limits, self.memory, self._expire)
         self._background = Background()
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
@@ -119,7 +112,7 @@ class LiveTasks:
             task_id, context_id, context.user.user_name, page, self._on_end, self.grow, None, recent
         )
         live.draft = Draft(draft, joins)
-        if (record := CURRENT.get()) is not None:
+        if (record := CURRENT_REQUEST.get()) is not None:
             record.note_task(task_id, context_id, live.owner)
         self._by_id[live.task_id] = live
         live.holders = 1
@@ -134,7 +127,7 @@ class LiveTasks:
         """Drop a task that another process has changed."""
         live.close_subscribers()
         if self._by_id.get(live.task_id) is live:
-            self._stop_waiting(live.task_id)
+            self.waiting.remove(live)
             del self._by_id[live.task_id]
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
@@ -147,7 +140,7 @@ class LiveTasks:
         live = self.known(task_id) or await self._loaded(task_id, context)
         if live is None or live.task is None or live.owner != context.user.user_name:
             raise TaskNotFoundError(f"Task {task_id} not found")
-        if (record := CURRENT.get()) is not None:
+        if (record := CURRENT_REQUEST.get()) is not None:
             record.note_task(live.task_id, live.context_id, live.owner)
         if live.page.is_saving and live.state in states.SETTLED:
             await live.page.written()
@@ -272,19 +265,13 @@ class LiveTasks:
     def hold(self, live: LiveTask) -> None:
         """Keep a task alive until `let_go`; it no longer waits for its caller."""
         self._by_id[live.task_id] = live
-        if live.task_id in self._waiting:
-            self._stop_waiting(live.task_id)
+        self.waiting.remove(live)
         live.holders += 1
 
     def let_go(self, live: LiveTask) -> None:
         """Undo `hold`."""
         live.holders -= 1
         self.release(live)
-
-    def _stop_waiting(self, task_id: str) -> None:
-        if waiting := self._waiting.pop(task_id, None):
-            waiting.expiry.cancel()
-            self.memory.take(waiting.owner, -waiting.size)
 
     def leave(self, live: LiveTask, subscriber: Subscriber) -> None:
         """Remove a reader, and with the last one perhaps the task."""
@@ -299,7 +286,7 @@ class LiveTasks:
             self.forget(live)
             return
         if live.state in states.INTERRUPTED and not _is_unowned(live):
-            self._expire_later(live)
+            self.waiting.add(live)
             return
         if not live.is_terminal:  # otherwise its end has closed them
             live.close_subscribers()
@@ -334,7 +321,7 @@ class LiveTasks:
     @property
     def owned(self) -> int:
         """Number of tasks that run, or wait for their callers, in this process."""
-        return sum(bool(live.runs) for live in self._by_id.values()) + len(self._waiting)
+        return sum(bool(live.runs) for live in self._by_id.values()) + len(self.waiting)
 
     def all(self) -> list[LiveTask]:
         """Return every live task."""
@@ -344,24 +331,9 @@ class LiveTasks:
         """Drop everything; subscribers keep the updates they have."""
         for live in self._by_id.values():
             live.close_subscribers()
-        for waiting in self._waiting.values():
-            waiting.expiry.cancel()
+        self.waiting.close()
         self._background.cancel()
         self._by_id.clear()
-        self._waiting.clear()
-
-    def _expire_later(self, live: LiveTask) -> None:
-        if live.task_id not in self._waiting:
-            loop = asyncio.get_running_loop()
-            seconds = self._limits.input_seconds
-            # The current context holds the request.
-            expiry = loop.call_later(seconds, self._expire, live, context=Context())
-            assert live.task is not None  # noqa: S101 - it waits
-            size = memory_size(live.task)
-            self._waiting[live.task_id] = _Waiting(expiry, live.owner, size)
-            self.memory.take(live.owner, size)
-        if len(self._waiting) > self._limits.waiting_tasks or not self.memory.has(live.owner):
-            self.end_oldest_waiting(live.owner)
 
     def grow(self, live: LiveTask, size: int) -> None:
         """Reserve memory for more of an answer, until its run has ended.
@@ -370,7 +342,7 @@ class LiveTasks:
             AnswersTooLargeError: No memory is left.
         """
         if not self.memory.try_take(live.owner, size):
-            self.end_oldest_waiting(live.owner)
+            self.waiting.end_oldest(live.owner)
             grown, limit = live.grown + size, self._limits.running_bytes
             raise AnswersTooLargeError(
                 _TOO_LARGE.format(limit),
@@ -379,23 +351,11 @@ class LiveTasks:
             )
         live.grown += size
 
-    def end_oldest_waiting(self, owner: str) -> None:
-        """End the task that has waited longest for its caller, to free memory.
-
-        It is one of the owner's own if the owner exceeds its share.
-        """
-        is_own = self.memory.is_full_for(owner)
-        for task_id, waiting in self._waiting.items():
-            if not is_own or waiting.owner == owner:
-                self._stop_waiting(task_id)
-                self._expire(self._by_id[task_id])
-                return
-
     def _expire(self, live: LiveTask) -> None:
         self._background.begin(self._end_waiting(live))
 
     async def _end_waiting(self, live: LiveTask) -> None:
-        self._stop_waiting(live.task_id)
+        self.waiting.remove(live)
         with suppress(ConcurrentTaskModificationError):  # another process has it
             await self._give_up(live)
         self.release(live)

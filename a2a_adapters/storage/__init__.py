@@ -1,4 +1,4 @@
-"""Storage of tasks, conversations and state: in memory, SQLite or PostgreSQL, by URL."""
+"""The interface of storages, the storage in memory, and the quotas of owners."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_adapters import RemoteAnswerError
-from a2a_adapters.calling.connection import GRPC, HTTP_JSON, JSONRPC, choose_interface
+from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, JSONRPC, choose_interface
 
 VERSIONS = ["1.0", "1.0.1", "1", "1.1", "2.0", "0.3", "0.3.0", "0.4", "0.2.9", "0", "", "newest"]
 BINDINGS = [JSONRPC, HTTP_JSON, GRPC]

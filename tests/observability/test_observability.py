@@ -28,7 +28,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.contract.telemetry import Telemetry
 from a2a_adapters.observability.logs import JsonFormatter
-from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.observability.requests import CURRENT_REQUEST
 from a2a_adapters.plugin import installed_plugins
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.support.processes import PATIENCE, launched
@@ -239,7 +239,7 @@ class Traced:
     def _note(self):
         carrier = {}
         propagate.inject(carrier)
-        self.seen.append((carrier.get("traceparent", ""), CURRENT.get()))
+        self.seen.append((carrier.get("traceparent", ""), CURRENT_REQUEST.get()))
 
     async def on_the_loop(self, text):
         self._note()

@@ -19,7 +19,7 @@ import uvloop
 from opentelemetry import propagate
 
 from a2a_adapters import Limits, ServerOptions, build_app
-from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.observability.requests import CURRENT_REQUEST
 from a2a_adapters.serving.server import Server, options_for
 from a2a_adapters.testing import running
 from tests.support.requests import rpc, say
@@ -39,7 +39,7 @@ async def test_a_request_does_not_see_the_previous_ones_context():
     async def look(text):
         carrier = {}
         propagate.inject(carrier)
-        seen[text] = carrier.get("traceparent", ""), CURRENT.get()
+        seen[text] = carrier.get("traceparent", ""), CURRENT_REQUEST.get()
         return text
 
     app = build_app(look, options=ServerOptions(trust_traces="all"))

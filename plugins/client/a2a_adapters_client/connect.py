@@ -16,8 +16,9 @@ from a2a_adapters_check.host import Host, as_web_url
 
 from a2a_adapters import OutboundPolicy, RemoteAgent, RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.card import InvalidCardError, agent_url, parse_card
-from a2a_adapters.calling.connection import Connections, is_old_version
+from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.failures import reraise, retried, translate
+from a2a_adapters.calling.interfaces import is_old_version
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters_client.credentials import Credentials
 from a2a_adapters_client.reference import find_card

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from a2a_adapters.contract.dialects import DialectRoutes
 from a2a_adapters.dialects import PageRoute
-from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.observability.requests import CURRENT_REQUEST
 from a2a_adapters_console.findings import Findings
 from a2a_adapters_console.look import Console
 
@@ -147,7 +147,7 @@ class _File:
 
     async def answer(self, request: Request) -> Response:
         """Answer with the file, or with 304 if the browser has cached it."""
-        if (record := CURRENT.get()) is not None:
+        if (record := CURRENT_REQUEST.get()) is not None:
             record.is_hidden = True  # the log has no files of the page
         known = request.headers.get("if-none-match", "").split(",")
         if self._headers["ETag"] in {tag.strip().removeprefix("W/") for tag in known}:

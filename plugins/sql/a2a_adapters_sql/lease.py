@@ -117,7 +117,7 @@ class Lease:
         self._listeners: list[Callable[[], None]] = []
         self._renewed_at = self._lapsed_at = -math.inf
         self.quotas = Quotas()
-        """Called with each renewal."""
+        """The quotas of all agents, whose use is told to other processes with each renewal."""
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Call `listener` when the lease has expired before its renewal."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from a2a.types import Task, TaskState
 
-from a2a_adapters.concurrency.threads import CURRENT
+from a2a_adapters.concurrency.threads import CURRENT_CALLS
 from a2a_adapters.contract.telemetry import (
     ObservedAgent,
     ObservedCall,
@@ -301,7 +301,7 @@ class CalledAgent(ObservedAgent):
 
     def call(self, operation: str, context_id: str = "", task_id: str = "") -> ObservedCall:
         """Begin a call."""
-        run = CURRENT.get()
+        run = CURRENT_CALLS.get()
         traces = self._telemetry.traces()
         span: OpenSpan | None = None
         is_invoking = operation in _INVOKES
