@@ -87,7 +87,8 @@ class TurnKind(Generic[State, Paused]):
         name: The kind of state in the storage, unique for the framework.
         encode: Returns the stored data as bytes.
         decode: Returns the stored data in bytes.
-        question: Returns the question about what waits; the text is the fault of the last reply.
+        question: Returns the question about what waits; the text says what was wrong with the last
+            reply.
         answered: Returns a run with the answers in a reply; raises `InvalidInputError` if it is
             unclear.
     """
@@ -244,7 +245,7 @@ class ConversingAdapter(Adapter, Generic[State, Paused, Prompt]):
         if request.resuming:
             return await self._continued(request, turn, state)
         if paused is None:
-            await state.write(state.body)  # the writes of earlier turns fail
+            await state.write(state.body)  # from now on, what an earlier turn writes is refused
         elif await request.others_wait():
             return ANOTHER_TASK_WAITS
         else:  # the task of the question no longer exists, so that it cannot be answered
@@ -306,7 +307,7 @@ class AskingRun:
         with the answers by their ids. Any other reply answers the first.
 
         Args:
-            hint: The fault of the last reply, if any.
+            hint: What was wrong with the last reply, if anything.
         """
         waiting = {each: self.questions[each] for each in self.waiting}
         titled = {key: {**each["schema"], "title": each["text"]} for key, each in waiting.items()}
@@ -359,7 +360,7 @@ def numbered(questions: Sequence[str], hint: str = "", choices: str = "") -> str
 
     Args:
         questions: The questions; several get numbers.
-        hint: The fault of the last reply, if any.
+        hint: What was wrong with the last reply, if anything.
         choices: What the caller can reply.
     """
     if len(questions) == 1:

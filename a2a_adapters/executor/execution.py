@@ -1,4 +1,4 @@
-"""One message on its way through an adapter, and runs parked until their caller's answer."""
+"""A message in the executor while its adapter answers it, and answers that wait for a reply."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from google.protobuf.message import Message
 from pydantic_core import ValidationError
 
 from a2a_adapters.contract.errors import violations
-from a2a_adapters.protocol.earlier import explain
+from a2a_adapters.protocol.unknown_names import explain
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")

@@ -1,4 +1,7 @@
-"""One message on its way through the executor, which sees it as a2a-sdk's request context."""
+"""A message in the runtime: its turn in its task, its stages, and who waits for its answer.
+
+The executor gets it as a2a-sdk's request context and event queue.
+"""
 
 from __future__ import annotations
 
@@ -467,6 +470,7 @@ class Run(TextQueue):
         """Whether other messages of its task or context have to be answered first."""
         if not self.began_at or self.live.state == states.SUBMITTED:
             return True
+        # Until then, the task shows the question that this message answers.
         return self.stage < Stage.OPENING and self.live.state in states.INTERRUPTED
 
     @property

@@ -69,6 +69,8 @@ class Results:
 def returned_events(value: object, results: Results | None = None) -> Sequence[AgentEvent]:
     """Convert a returned value: a single value, or a list of parts and events.
 
+    A returned text is a whole answer, unlike one that is yielded.
+
     Args:
         value: The value.
         results: The declared type.
@@ -84,7 +86,7 @@ def returned_events(value: object, results: Results | None = None) -> Sequence[A
 
 
 def event_of(value: object, results: Results | None = None) -> AgentEvent:
-    """Convert one yielded value."""
+    """Convert one yielded value; a text is the next piece of the answer."""
     if isinstance(value, str):
         return TextDelta(value)
     if isinstance(value, AgentEvent):
