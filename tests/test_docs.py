@@ -55,7 +55,7 @@ TEMPORAL = Path(sys.executable).with_name("temporal")
 INSTALLING = ("pip", "git", "make", "python benchmarks/")
 # Pages that do not need LangChain are also run without it.
 WARNING = "langchain_core._api.LangChainDeprecationWarning"
-TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
+TOLERATED = (f"ignore::{WARNING}",) if find_spec("langchain_core") else ()
 LANGUAGES = {"python", "console", "sh"}
 # The home page has a tab for each framework; only those of installed frameworks are run.
 FRAMEWORKS = re.compile(
@@ -247,7 +247,7 @@ def marked(path):
 
 
 @pytest.mark.parametrize("path", list(map(marked, RUNNABLE)), ids=lambda path: path.name)
-@pytest.mark.filterwarnings(TOLERATED)
+@pytest.mark.filterwarnings(*TOLERATED)
 async def test_snippets(path, folder, monkeypatch):
     if find_spec("opentelemetry"):
         monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one

@@ -21,6 +21,12 @@ pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 README = (EXAMPLES / "README.md").read_text()
+MODULES = {
+    "claude-agent-sdk": "claude_agent_sdk",
+    "deepagents": "deepagents",
+    "google-adk": "google.adk",
+}
+"""Packages that the extras of the examples may lack, with the modules that examples import."""
 LISTED = re.findall(r"^\| \[(.*\.py)\]", README, re.MULTILINE)
 PARTS = {"demo_client.py", "demo_server.py", "travel/tools.py"}
 """Scripts that other examples start."""
@@ -45,8 +51,8 @@ def test_the_readme_names_the_examples_that_the_extra_does_not_suffice_for():
         "optional-dependencies"
     ]
     brought = " ".join(extras["examples"] + extras["all"])
-    lacking = [n for n in ("deepagents", "google-adk") if not re.search(rf"\b{n}\b", brought)]
-    modules = [name.replace("google-adk", "google.adk") for name in lacking]
+    lacking = [n for n in MODULES if not re.search(rf"\b{n}\b", brought)]
+    modules = [MODULES[name] for name in lacking]
     for name in LISTED:
         path = EXAMPLES / name
         parts = [path] if path.parent == EXAMPLES else path.parent.glob("*.py")

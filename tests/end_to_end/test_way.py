@@ -13,10 +13,10 @@ pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
-    "`SendMessage` to a function": 67,
-    "`SendMessage` to a graph": 121,
-    "a stream of two chunks": 97,
-    "`A2AChatModel.ainvoke`": 73,
+    "`SendMessage` to a function": 66,
+    "`SendMessage` to a graph": 126,
+    "a stream of two chunks": 96,
+    "`A2AChatModel.ainvoke`": 69,
 }
 
 
