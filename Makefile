@@ -299,7 +299,7 @@ $(LOWEST)/.test: $(VENV)/.venv pyproject.toml
 $(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(CREWAI)
 	$(VENV)/bin/uv pip install --quiet --python $(CREWAI)/bin/python -c constraints.txt \
-		-e '.[examples]' 'crewai-files>=1.15.2,<2' --group lint --group test
+		-e '.[examples]' 'crewai-files>=1.15.2,<2' agent-framework-orchestrations --group lint --group test
 	@touch $@
 
 $(FRAMEWORKS)/.test: $(VENV)/.venv pyproject.toml constraints.txt
