@@ -16,7 +16,7 @@ from a2a_adapters.protocol.owner import Owner
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.push.configs import PushConfigs
 from a2a_adapters.runtime.push.delivery import Outbox
-from a2a_adapters.runtime.push.receiver import Ledger, Receiver
+from a2a_adapters.runtime.push.receiver import PendingDeliveries, Receiver
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -41,7 +41,7 @@ class PushNotifier:
         self._configs = PushConfigs(options.store or storage.push_configs, options)
         self._stores_apart = options.store is not None
         """Whether configs are not stored with the tasks."""
-        self._ledger = Ledger(storage)
+        self._pending = PendingDeliveries(storage)
         self._outbox = Outbox(options, counts)
         # Also holds those of terminal tasks while they have something to send.
         self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
@@ -167,12 +167,12 @@ class PushNotifier:
         Raises:
             StorageUnavailableError: The storage did not answer in time.
         """
-        due = await self._ledger.due()
+        due = await self._pending.due()
         for number, item in enumerate(due):
             try:
                 await self._resume(item, find)
             except BaseException:
-                self._ledger.put_off([*due[number + 1 :], item])
+                self._pending.put_off([*due[number + 1 :], item])
                 raise
 
     async def _resume(
@@ -189,7 +189,7 @@ class PushNotifier:
                     receiver.send_task(live, item.version)
                 if not receiver.is_closed:
                     return
-        await self._ledger.settle(item)
+        await self._pending.settle(item)
 
     async def during(
         self, execution: Awaitable[None], run: Run, given: str, context: ServerCallContext
@@ -239,7 +239,7 @@ class PushNotifier:
                 receiver = known
                 break
         else:
-            place = self._outbox, self._ledger, self._options
+            place = self._outbox, self._pending, self._options
             receiver = Receiver(target, *place, knows_task=knows_task)
         live.receivers[target.config.id] = receiver
         self._receivers[live.task_id, target.config.id] = receiver

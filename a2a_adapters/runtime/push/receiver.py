@@ -1,4 +1,4 @@
-"""A receiver of a task's notifications, and the ledger of pending deliveries."""
+"""A receiver of a task's notifications, and the pending deliveries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Receiver:
         self,
         target: Target,
         outbox: Outbox,
-        ledger: Ledger,
+        pending: PendingDeliveries,
         options: PushOptions,
         *,
         knows_task: bool,
@@ -62,7 +62,7 @@ class Receiver:
         self.config_ids = {target.config.id}
         """The configs of the task that cause identical requests."""
         self._outbox = outbox
-        self._ledger = ledger
+        self._pending = pending
         self._options = options
         self._knows_task = knows_task
         self._is_settled = asyncio.Event()
@@ -105,7 +105,7 @@ class Receiver:
                 host = self.target.url.host
                 logger.warning("task %s: too much to send to notify %s", live.task_id, host)
                 self._miss()
-                self._ledger.put_off(self._owed(live, self.owed_version))
+                self._pending.put_off(self._owed(live, self.owed_version))
 
     def send_task(self, live: LiveTask, owed_version: int = 0) -> None:
         """Send the whole task as it is now, which is owed since that version."""
@@ -175,12 +175,12 @@ class Receiver:
             if self.owed_version == version:
                 self.owed_version = 0
         else:
-            is_last = self._ledger.is_ours(live, began)
+            is_last = self._pending.is_ours(live, began)
         if not is_last and (later := await self._later(live)) is not None and not self.is_closed:
             self._waiting.append(later)
 
     async def _settle_version(self, live: LiveTask, version: int) -> bool:
-        return all(await asyncio.gather(*map(self._ledger.settle, self._owed(live, version))))
+        return all(await asyncio.gather(*map(self._pending.settle, self._owed(live, version))))
 
     async def _renew(self) -> None:
         """Replace the notification by the state of another process that has settled the task."""
@@ -191,7 +191,7 @@ class Receiver:
 
     async def _later(self, live: LiveTask) -> Update | None:
         """Return the settled state of another process, unless it was sent here."""
-        stored = await self._ledger.settled_elsewhere(live)
+        stored = await self._pending.settled_elsewhere(live)
         if stored is None or live is not self._live:  # ours, and the latest
             return None
         version = number_of(stored.version)
@@ -257,7 +257,7 @@ _UNSTORED = 100_000
 """Some 500 bytes each."""
 
 
-class Ledger:
+class PendingDeliveries:
     """Tracks pending deliveries, which the storage holds."""
 
     def __init__(self, storage: AgentStorage) -> None:

@@ -21,9 +21,9 @@ from a2a_adapters.contract.telemetry import (
 )
 from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.protocol.conversion import struct_to_dict
-from a2a_adapters_tracing.ledger import (
+from a2a_adapters_tracing.bill import (
+    Delegates,
     Earlier,
-    Ledger,
     bill_of,
     delegate_of,
     earlier_of,
@@ -58,21 +58,21 @@ _BILLS = 256
 """Number of tasks whose bills are kept in full for their next message."""
 
 
-class Ledgers:
-    """The ledgers of the running tasks."""
+class RunDelegates:
+    """The delegates of the running tasks."""
 
     def __init__(self) -> None:
-        self._by_run: WeakKeyDictionary[TaskCalls, Ledger] = WeakKeyDictionary()
+        self._by_run: WeakKeyDictionary[TaskCalls, Delegates] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def get(self, run: TaskCalls) -> Ledger | None:
-        """Return the ledger of a run if it has one."""
+    def get(self, run: TaskCalls) -> Delegates | None:
+        """Return the delegates of a run, if they are collected."""
         return self._by_run.get(run)
 
-    def of(self, run: TaskCalls) -> Ledger:
-        """Return the ledger of a run."""
+    def of(self, run: TaskCalls) -> Delegates:
+        """Return the delegates of a run, and collect them from now on."""
         with self._lock:
-            return self._by_run.setdefault(run, Ledger())
+            return self._by_run.setdefault(run, Delegates())
 
 
 class ProcessTelemetry(Telemetry):
@@ -80,7 +80,7 @@ class ProcessTelemetry(Telemetry):
 
     def __init__(self) -> None:
         self._traces: Traces | None = None
-        self._ledgers = Ledgers()
+        self._delegates = RunDelegates()
         self._bills: dict[str, JSON] = {}
         self._agents: dict[tuple[int, str], ServedAgent] = {}
 
@@ -126,11 +126,11 @@ class ProcessTelemetry(Telemetry):
             if len(self._agents) >= _AGENTS:
                 self._agents.clear()
             agent = self._agents[key] = ServedAgent(adapter, name)
-        return ServedRun(self, self._ledgers, agent, calls, task)
+        return ServedRun(self, self._delegates, agent, calls, task)
 
     def agent(self, url: str, binding: str = "", card: AgentCard | None = None) -> ObservedAgent:
         """Observe calls to an agent's interface, or to the address of its card."""
-        return CalledAgent(self, self._ledgers, url, binding, card)
+        return CalledAgent(self, self._delegates, url, binding, card)
 
     def bill(self, task_id: str) -> JSON:
         """Return the bill of a task that was shown without its agents; None if it is unknown."""
@@ -193,13 +193,13 @@ class ServedRun(ObservedRun):
     def __init__(
         self,
         telemetry: ProcessTelemetry,
-        ledgers: Ledgers,
+        delegates: RunDelegates,
         agent: ServedAgent,
         calls: TaskCalls,
         task: Task | None,
     ) -> None:
         self._telemetry = telemetry
-        self._ledgers = ledgers
+        self._delegates = delegates
         self._agent = agent
         self._calls = calls
         self._span: OpenSpan | None = None
@@ -217,11 +217,11 @@ class ServedRun(ObservedRun):
         if BILL in stored:
             bill = telemetry.bill(self._task_id) or stored[BILL]
             self._earlier = earlier_of(bill, agent.packages[0])
-            ledger = ledgers.of(calls)
-            if not ledger.values():  # otherwise the run has waited in this process
+            known = delegates.of(calls)
+            if not known.values():  # otherwise the run has waited in this process
                 for key, delegate in self._earlier.delegates.items():
-                    ledger.add(key, delegate, is_new=True)
-        self.is_active = is_traced or ledgers.get(calls) is not None
+                    known.add(key, delegate, is_new=True)
+        self.is_active = is_traced or delegates.get(calls) is not None
 
     def __enter__(self) -> None:
         traces = self._telemetry.traces()
@@ -257,8 +257,8 @@ class ServedRun(ObservedRun):
         metadata: dict[str, JSON] = {}
         if self._traceparent != self._told:
             metadata[TRACEPARENT] = self._told = self._traceparent
-        ledger = self._ledgers.get(self._calls)
-        if ledger is not None and (delegates := ledger.values()):
+        known = self._delegates.get(self._calls)
+        if known is not None and (delegates := known.values()):
             own = account_of(self._reported)
             if own.total.usage is None and own.total.usd is None:
                 own = self._earlier.own
@@ -281,13 +281,13 @@ class CalledAgent(ObservedAgent):
     def __init__(
         self,
         telemetry: ProcessTelemetry,
-        ledgers: Ledgers,
+        delegates: RunDelegates,
         url: str,
         binding: str,
         card: AgentCard | None,
     ) -> None:
         self._telemetry = telemetry
-        self._ledgers = ledgers
+        self._delegates = delegates
         self.name = quote(card.name, _NAME_LENGTH) if card is not None else ""
         self._attributes = _address(url)
         if card is not None:
@@ -314,7 +314,7 @@ class CalledAgent(ObservedAgent):
             span = traces.start_call(name, attributes)
         if span is None and run is None:
             return ObservedCall()
-        return RemoteCall(self.name, self._ledgers, run, span, is_invoking=is_invoking)
+        return RemoteCall(self.name, self._delegates, run, span, is_invoking=is_invoking)
 
 
 class RemoteCall(ObservedCall):
@@ -323,14 +323,14 @@ class RemoteCall(ObservedCall):
     def __init__(
         self,
         agent: str,
-        ledgers: Ledgers,
+        delegates: RunDelegates,
         run: TaskCalls | None,
         span: OpenSpan | None,
         *,
         is_invoking: bool,
     ) -> None:
         self._agent = agent
-        self._ledgers = ledgers
+        self._delegates = delegates
         self._run = run
         self._span = span
         self._is_invoking = is_invoking
@@ -365,7 +365,7 @@ class RemoteCall(ObservedCall):
         delegate = delegate_of(self._agent, task_id, state, metadata, counted_by)
         if self._run is not None:
             key = (self._agent, task_id) if task_id else object()
-            self._ledgers.of(self._run).add(key, delegate, is_new=self._is_invoking)
+            self._delegates.of(self._run).add(key, delegate, is_new=self._is_invoking)
             if (observed := self._run.observed) is not None:  # otherwise the run has ended
                 observed.is_active = True
         if self._span is not None and not self._has_ended:

@@ -25,9 +25,9 @@ from a2a_adapters import (
     UnauthenticatedError,
 )
 from a2a_adapters.plugin import check_arguments
-from a2a_adapters_webhooks.ledger import Ledger, Watch
 from a2a_adapters_webhooks.notification import Arrival, Binding, Record
 from a2a_adapters_webhooks.tables import open_table
+from a2a_adapters_webhooks.watched_table import Watch, WatchedTable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -99,7 +99,7 @@ class WebhookReceiver:
         self._authentication = authentication
         self._poll_seconds = poll_seconds
         self._max_bytes = max_bytes
-        self._ledger = Ledger(open_table(storage))
+        self._table = WatchedTable(open_table(storage))
         self._handlers: list[Callable[[Notification], Awaitable[None]]] = []
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         routes = [Route("/{path:path}", self._receive, methods=["POST"])]
@@ -131,15 +131,15 @@ class WebhookReceiver:
     async def bind(self, config: TaskPushNotificationConfig, agent: str, task_id: str) -> None:
         """Accept notifications with the token of `config` for this task of this agent only."""
         binding = Binding(agent, task_id).to_json()
-        await self._ledger.write(_digest(config.token), None, binding)
+        await self._table.write(_digest(config.token), None, binding)
 
     def watch(self, agent: str, task_id: str) -> Callable[[], Awaitable[None]]:
         """Return a function that waits for a notification that came since it was called last."""
-        return Watch(self._ledger, Binding(agent, task_id).key, self._poll_seconds)
+        return Watch(self._table, Binding(agent, task_id).key, self._poll_seconds)
 
     async def aclose(self) -> None:
         """Disconnect from the storage in this event loop."""
-        await self._ledger.aclose()
+        await self._table.aclose()
 
     def _signed(self, nonce: str) -> str:
         return f"{nonce}.{hmac.new(self._secret, nonce.encode(), 'sha256').hexdigest()}"
@@ -179,7 +179,7 @@ class WebhookReceiver:
 
     async def _binding(self, token: str) -> Binding | None:
         """Return the task of a token, waiting briefly if it is not known yet."""
-        bound = Watch(self._ledger, _digest(token), _BINDING_SECONDS)
+        bound = Watch(self._table, _digest(token), _BINDING_SECONDS)
         await bound()
         return Binding.parse(bound.record) if bound.record is not None else None
 
@@ -204,7 +204,7 @@ class WebhookReceiver:
         async with lock:
             is_handled = False
             while True:
-                stored = await self._ledger.read(key)
+                stored = await self._table.read(key)
                 record = Record.parse(stored)
                 if not record.is_news(arrival):
                     return
@@ -212,7 +212,7 @@ class WebhookReceiver:
                     for function in self._handlers:
                         await function(arrival.notification)
                     is_handled = True
-                if await self._ledger.write(key, stored, record.after(arrival).to_json()):
+                if await self._table.write(key, stored, record.after(arrival).to_json()):
                     return
 
 

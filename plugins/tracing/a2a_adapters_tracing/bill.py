@@ -86,7 +86,7 @@ def delegate_of(
 
 
 @dataclass(slots=True)
-class Ledger:
+class Delegates:
     """The delegates of one task, added by any thread."""
 
     _delegates: dict[object, Delegate] = field(default_factory=dict)

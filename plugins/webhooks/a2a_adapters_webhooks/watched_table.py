@@ -14,7 +14,7 @@ _POLL_SECONDS = 1.0
 """Interval at which to look for what another process has recorded."""
 
 
-class Ledger:
+class WatchedTable:
     """The records by key, and those who wait for a change of one.
 
     Args:
@@ -59,7 +59,7 @@ class Watch:
     """Waits for changes of one record, in one event loop.
 
     Args:
-        ledger: The ledger.
+        table: The table.
         key: The key of the record.
         longest: Maximum time to wait for a change in seconds.
 
@@ -67,9 +67,9 @@ class Watch:
         record: The record that was last seen.
     """
 
-    def __init__(self, ledger: Ledger, key: str, longest: float) -> None:
+    def __init__(self, table: WatchedTable, key: str, longest: float) -> None:
         self.key = key
-        self._ledger = ledger
+        self._table = table
         self._longest = longest
         self.record: bytes | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -78,18 +78,18 @@ class Watch:
     async def __call__(self) -> None:
         """Wait for a record other than the last one, or until the time is up."""
         self._loop = asyncio.get_running_loop()
-        self._ledger.add(self)
+        self._table.add(self)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._longest):
                     await self._changed()
         finally:
-            self._ledger.remove(self)
+            self._table.remove(self)
 
     async def _changed(self) -> None:
         while True:
             self._news.clear()
-            record = await self._ledger.read(self.key)
+            record = await self._table.read(self.key)
             if record != self.record:
                 self.record = record
                 return
