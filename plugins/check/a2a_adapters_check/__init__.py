@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters_check.formats import FORMATS, render
     from a2a_adapters_check.report import Finding, Report, Severity
-    from a2a_adapters_check.run import check
+    from a2a_adapters_check.runner import check
 
 __all__ = ["FORMATS", "Finding", "Report", "Severity", "check", "render"]
 
@@ -20,7 +20,7 @@ __getattr__ = lazy_names(
     {
         **dict.fromkeys(("FORMATS", "render"), "formats"),
         **dict.fromkeys(("Finding", "Report", "Severity"), "report"),
-        "check": "run",
+        "check": "runner",
     },
 )
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters_check.report import NEVER_SENT, ONLY_OLD, UNAUTHENTICATED, Severity
-from a2a_adapters_check.run import CHECKS
+from a2a_adapters_check.runner import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from a2a_adapters import AgentReply
     from a2a_adapters.dialects import DialectServer
+    from a2a_adapters_openai.dialect_run import DialectRun
     from a2a_adapters_openai.models import Models
     from a2a_adapters_openai.output import NewEvent
-    from a2a_adapters_openai.run import Run
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -83,7 +83,7 @@ class ChatShape:
         turn: The turn.
     """
 
-    def __init__(self, parameters: ChatParameters, run: Run[NewEvent], turn: Turn) -> None:
+    def __init__(self, parameters: ChatParameters, run: DialectRun[NewEvent], turn: Turn) -> None:
         self._completion = _Completion(parameters.model, run.answer.task_id)
         self._is_json = parameters.is_json
         options = parameters.stream_options

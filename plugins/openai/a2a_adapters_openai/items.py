@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from a2a_adapters import AgentReply, TokenUsage
+    from a2a_adapters_openai.dialect_run import DialectRun
     from a2a_adapters_openai.errors import ApiError
     from a2a_adapters_openai.output import NewEvent
-    from a2a_adapters_openai.run import Run
 
 STEP = 1000
 """Increment of a resumable stream's sequence number per character of text."""
@@ -108,7 +108,7 @@ class ResponseShape:
     def __init__(
         self,
         frame: Frame,
-        run: Run[NewEvent],
+        run: DialectRun[NewEvent],
         *,
         is_json: bool = False,
         keep: Callable[[str, AgentReply], Awaitable[None]] | None = None,

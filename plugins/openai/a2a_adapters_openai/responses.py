@@ -11,12 +11,12 @@ from a2a.utils.errors import A2AError
 from starlette.responses import JSONResponse
 
 from a2a_adapters.dialects import Answer, new_id
+from a2a_adapters_openai.dialect_run import find_task
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Chat, Head
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.messages import read_message
 from a2a_adapters_openai.parameters import ResponseParameters, read_parameters
-from a2a_adapters_openai.run import find_task
 from a2a_adapters_openai.stored import (
     background_status,
     context_of,

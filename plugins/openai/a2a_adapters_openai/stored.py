@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse
 from a2a_adapters import Text
 from a2a_adapters.dialects import Answer, message_parts, new_id
 from a2a_adapters.plugin import as_text
+from a2a_adapters_openai.dialect_run import DialectRun, ended, find_task, subscribed
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.output import whole
-from a2a_adapters_openai.run import Run, ended, find_task, subscribed
 from a2a_adapters_openai.stream import EventStream, OnLeave
 from a2a_adapters_openai.turns import caller
 
@@ -149,11 +149,11 @@ class StoredEndpoint:
     ) -> Response:
         after = _after(request)
         context = caller(self._server, request)
-        run: Run[NewEvent] = Run(agent, context)
+        run: DialectRun[NewEvent] = DialectRun(agent, context)
         try:
             await run.begin(subscribed(agent, task, context, run.answer, run.answer.fold))
         except UnsupportedOperationError:  # it has ended in the meantime
-            run = Run(agent, context)
+            run = DialectRun(agent, context)
             await run.begin(ended(agent, task, context, run.answer.fold))
         return EventStream(run, ResponseShape(frame, run, after=after), {}, on_leave=OnLeave.CLOSE)
 

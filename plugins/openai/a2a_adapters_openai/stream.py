@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters_openai.run import Run
+    from a2a_adapters_openai.dialect_run import DialectRun
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -70,7 +70,7 @@ class WholeShape(Protocol[T_contra]):
 
 
 async def whole_response(
-    run: Run[T], shape: WholeShape[T], request: Request, headers: Mapping[str, str]
+    run: DialectRun[T], shape: WholeShape[T], request: Request, headers: Mapping[str, str]
 ) -> Response:
     """Wait for the end of a run and return its answer.
 
@@ -97,7 +97,7 @@ class EventStream(Response, Generic[T]):
 
     def __init__(
         self,
-        run: Run[T],
+        run: DialectRun[T],
         shape: Shape[T],
         headers: Mapping[str, str],
         on_leave: OnLeave = OnLeave.CANCEL,

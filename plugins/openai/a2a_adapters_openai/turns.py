@@ -11,10 +11,10 @@ from google.protobuf.message import Error as ProtobufError
 from a2a_adapters import Text
 from a2a_adapters.dialects import user_message
 from a2a_adapters.plugin import PROGRESS_EXTENSION
+from a2a_adapters_openai.dialect_run import DialectRun, find_task
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.heads import Head, Heads
 from a2a_adapters_openai.messages import to_parts
-from a2a_adapters_openai.run import Run, find_task
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -67,7 +67,7 @@ class Turn:
         self.before: Task | None = None
         """The task before the message, None for a new task."""
 
-    async def begin(self) -> Run[NewEvent]:
+    async def begin(self) -> DialectRun[NewEvent]:
         """Send the messages that the agent has not received yet, according to the history.
 
         Raises:
@@ -83,7 +83,7 @@ class Turn:
                 await self._heads.put(digest, head)
             raise
 
-    async def begin_at(self, head: Head | None) -> Run[NewEvent]:
+    async def begin_at(self, head: Head | None) -> DialectRun[NewEvent]:
         """Send the message to the context of `head`, or to a new one.
 
         Raises:
@@ -91,7 +91,7 @@ class Turn:
             ApiError: It is empty, or cannot be sent.
         """
         request = await self.request(head)
-        run: Run[NewEvent] = Run(self._agent, self._context, self.before)
+        run: DialectRun[NewEvent] = DialectRun(self._agent, self._context, self.before)
         await run.begin(self._agent.follow(request, self._context, run.answer))
         return run
 
@@ -130,7 +130,7 @@ class Turn:
             sent.configuration.accepted_output_modes.extend(["application/json", "text/plain"])
         return sent
 
-    async def keep(self, run: Run[NewEvent], text: str, *, is_question: bool) -> None:
+    async def keep(self, run: DialectRun[NewEvent], text: str, *, is_question: bool) -> None:
         """Store the head of the conversation. Call it before the client has the whole answer.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from a2a_adapters_check.http_client import HttpClient
-from a2a_adapters_check.run import examine
+from a2a_adapters_check.runner import examine
 
 from tests.plugins.check.broken import Broken
 from tests.plugins.check.card_seeds import interface

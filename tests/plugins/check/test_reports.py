@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from a2a_adapters_check import FORMATS, Finding, Report, Severity, render
-from a2a_adapters_check.run import CHECKS
+from a2a_adapters_check.runner import CHECKS
 from junitparser import JUnitXml
 from sarif_pydantic import Sarif
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from a2a_adapters_check import check
-from a2a_adapters_check.run import CHECKS
+from a2a_adapters_check.runner import CHECKS
 
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken

@@ -10,7 +10,7 @@ import pytest
 from a2a.server.tasks import TaskUpdater
 from a2a_adapters_check import Severity, check
 from a2a_adapters_check.clauses import OLD_CLAUSES
-from a2a_adapters_check.run import CHECKS
+from a2a_adapters_check.runner import CHECKS
 from a2a_adapters_jwt import card_signer
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

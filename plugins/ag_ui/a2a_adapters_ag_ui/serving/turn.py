@@ -8,9 +8,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from a2a.types import CancelTaskRequest, SendMessageRequest
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from a2a_adapters_openai.dialect_run import DialectRun, ended, find_task, subscribed
 from a2a_adapters_openai.errors import ApiError
 from a2a_adapters_openai.messages import to_parts
-from a2a_adapters_openai.run import Run, ended, find_task, subscribed
 from a2a_adapters_openai.turns import is_waiting
 from google.protobuf.message import Error as ProtobufError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters_ag_ui.serving.fold import RunEvent
     from a2a_adapters_ag_ui.serving.input import Asked
 
-    AgentRun: TypeAlias = Run[RunEvent]
+    AgentRun: TypeAlias = DialectRun[RunEvent]
 
 
 class Turn:
@@ -176,7 +176,7 @@ class Turn:
             )
         except (ValueError, TypeError, RecursionError, ProtobufError) as error:
             raise ApiError(400, f"the message cannot be sent: {error}") from error
-        run: AgentRun = Run(self._agent, self._context, before)
+        run: AgentRun = DialectRun(self._agent, self._context, before)
         request = SendMessageRequest(message=message)
         batches = self._agent.follow(request, self._context, Fold(run.answer))
         await run.begin(batches)
@@ -191,12 +191,12 @@ class Turn:
         if not self._thread.is_last_of_task(known):
             raise ApiError(400, "this run was continued by a later one", code="run_continued")
         before = known.before(task)
-        run: AgentRun = Run(self._agent, self._context, before)
+        run: AgentRun = DialectRun(self._agent, self._context, before)
         fold = Fold(run.answer).fold
         try:
             await run.begin(subscribed(self._agent, task, self._context, run.answer, fold))
         except UnsupportedOperationError:  # it has ended
-            run = Run(self._agent, self._context, before)
+            run = DialectRun(self._agent, self._context, before)
             await run.begin(ended(self._agent, task, self._context, Fold(run.answer).fold))
         return run
 

@@ -44,16 +44,16 @@ from a2a_adapters_autogen.serving.memory import (
     StateKey,
     StateStore,
 )
-from a2a_adapters_autogen.serving.run import (
+from a2a_adapters_autogen.serving.runners import messages_since, replay_to_termination, runners_in
+from a2a_adapters_autogen.serving.source import BusyError, source_of
+from a2a_adapters_autogen.serving.team_run import (
     PendingQuestion,
-    Run,
     Task,
+    TeamRun,
     proxy_message,
     relaying_state,
     suspended_state,
 )
-from a2a_adapters_autogen.serving.runners import messages_since, replay_to_termination, runners_in
-from a2a_adapters_autogen.serving.source import BusyError, source_of
 
 if TYPE_CHECKING:
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
@@ -191,7 +191,7 @@ class AutoGenAdapter(Adapter):
         if not isinstance(turn, _Turn):
             yield turn
             return
-        run = Run(self._source, turn.known.start_state, partial(self._begin, turn))
+        run = TeamRun(self._source, turn.known.start_state, partial(self._begin, turn))
         try:
             while (event := await run.next()) is not None:
                 if not isinstance(event, PendingQuestion):
@@ -235,7 +235,7 @@ class AutoGenAdapter(Adapter):
         await self._memory.keep(key, known.state)  # the question is closed, even if this run fails
         return _Turn(request, known, messages)
 
-    async def _finish(self, turn: _Turn, run: Run) -> _Events:
+    async def _finish(self, turn: _Turn, run: TeamRun) -> _Events:
         """Yield the rest of the answer and keep the state, or yield the run's question."""
         if handoff := turn.translator.handoff_to_user():
             for output in turn.translator.metadata():
@@ -273,7 +273,7 @@ class AutoGenAdapter(Adapter):
             return hand_back(messages, question)
         return messages
 
-    async def _ask(self, turn: _Turn, run: Run, handoff: HandoffMessage) -> InputRequired:
+    async def _ask(self, turn: _Turn, run: TeamRun, handoff: HandoffMessage) -> InputRequired:
         """Store the ended run, and return its question."""
         asker, addressee, usage = handoff.source, handoff.target, turn.translator.usage
         question = Question(turn.request.task_id, asker, addressee, run.state or {}, usage)
@@ -282,7 +282,7 @@ class AutoGenAdapter(Adapter):
         return InputRequired(handoff.content, metadata=metadata, durable=True)
 
     async def _suspend(
-        self, turn: _Turn, run: Run, pending: PendingQuestion
+        self, turn: _Turn, run: TeamRun, pending: PendingQuestion
     ) -> InputRequired | None:
         """Store a run that waits for its caller, and return the question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks

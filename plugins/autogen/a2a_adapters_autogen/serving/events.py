@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from a2a_adapters_autogen.serving.ending import Ending
-    from a2a_adapters_autogen.serving.run import PendingQuestion, RunEvent
+    from a2a_adapters_autogen.serving.team_run import PendingQuestion, RunEvent
 
 
 def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:

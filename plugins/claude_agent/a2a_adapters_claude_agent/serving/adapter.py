@@ -16,6 +16,7 @@ from a2a_adapters.plugin import (
     per_request,
 )
 from a2a_adapters_claude_agent.serving import options as options_of
+from a2a_adapters_claude_agent.serving.claude_run import Asked, ClaudeRun, Places
 from a2a_adapters_claude_agent.serving.events import CHECKING, RunEvents
 from a2a_adapters_claude_agent.serving.failures import check
 from a2a_adapters_claude_agent.serving.input import as_prompt
@@ -27,7 +28,6 @@ from a2a_adapters_claude_agent.serving.questions import (
     called,
     question,
 )
-from a2a_adapters_claude_agent.serving.run import Asked, Places, Run
 from a2a_adapters_claude_agent.serving.session import Session, Transcripts
 
 if TYPE_CHECKING:
@@ -159,13 +159,13 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         turn: AnyTurn,
         prompt: list[dict[str, Any]],
         paused: Paused | None,
-    ) -> Run:
+    ) -> ClaudeRun:
         """Return a run of a message, or one that continues another whose process has ended."""
         transcripts, granted = turn.before.state or {}, ""
         if paused:
             transcripts, prompt = paused.session, [{"type": "text", "text": paused.prompt()}]
             granted = called(paused.tool, paused.given) if paused.is_allowed else ""
-        return Run(
+        return ClaudeRun(
             options,
             Session(transcripts),
             prompt,

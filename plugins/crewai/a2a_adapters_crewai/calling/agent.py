@@ -33,7 +33,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.plugin import as_text, blocking
 from a2a_adapters_crewai.calling.messages import to_files
-from a2a_adapters_crewai.serving.run import current_run
+from a2a_adapters_crewai.serving.crew_run import current_run
 
 if TYPE_CHECKING:
     from crewai import Crew, Task

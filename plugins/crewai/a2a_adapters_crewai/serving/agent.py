@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
 
     from a2a_adapters_crewai.serving.base import Events
-    from a2a_adapters_crewai.serving.run import Run
+    from a2a_adapters_crewai.serving.crew_run import CrewRun
 
 
 class AgentAdapter(RunsAdapter):
@@ -64,7 +64,7 @@ class AgentAdapter(RunsAdapter):
         messages = [*map(_message, request.history), _message(Turn("user", request.parts))]
         files = input_files(request.parts)
 
-        async def work(run: Run) -> Output | None:
+        async def work(run: CrewRun) -> Output | None:
             agent: Agent = await self._new()
             run.answer.follow_agent(agent)
             if self._tokens:

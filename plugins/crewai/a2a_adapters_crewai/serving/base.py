@@ -23,15 +23,15 @@ from a2a_adapters.plugin import (
     ThreadPool,
     check_fields,
 )
+from a2a_adapters_crewai.serving.crew_run import CrewRun, Ended, Question, refuse_calls_after_runs
 from a2a_adapters_crewai.serving.guardrails import as_blocked, has_text_hooks, is_guarded
 from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
 from a2a_adapters_crewai.serving.output import OnTask, RunEvents
 from a2a_adapters_crewai.serving.questions import install
-from a2a_adapters_crewai.serving.run import Ended, Question, Run, refuse_calls_after_runs
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters_crewai.serving.run import Work
+    from a2a_adapters_crewai.serving.crew_run import Work
     from a2a_adapters_crewai.serving.targets import Target
 
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
@@ -124,7 +124,7 @@ class RunsAdapter(Adapter):
         events = RunEvents(
             request, is_held=self.holds_text, tokens=self._tokens, on_task=self._on_task
         )
-        run = Run(request, work, events, self._waiting)
+        run = CrewRun(request, work, events, self._waiting)
         proceed = partial(self._start_run, run)
         try:
             while True:
@@ -147,7 +147,7 @@ class RunsAdapter(Adapter):
         for event in events.finish(item.result):
             yield event
 
-    def _start_run(self, run: Run) -> None:
+    def _start_run(self, run: CrewRun) -> None:
         run.start(self._running_loop(), install)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:

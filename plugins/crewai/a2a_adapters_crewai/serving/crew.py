@@ -18,7 +18,7 @@ from a2a_adapters_crewai.serving.targets import agents_of, as_target
 
 if TYPE_CHECKING:
     from a2a_adapters_crewai.serving.base import Events
-    from a2a_adapters_crewai.serving.run import Run
+    from a2a_adapters_crewai.serving.crew_run import CrewRun
 
 
 class CrewAdapter(RunsAdapter):
@@ -54,7 +54,7 @@ class CrewAdapter(RunsAdapter):
         inputs = dict(self._input(request))
         files = input_files(request.parts)
 
-        async def work(run: Run) -> Output | None:
+        async def work(run: CrewRun) -> Output | None:
             crew = await self._new_crew()
             run.answer.follow_crew(crew)
             kickoff = crew.kickoff_async if _needs_thread(crew) else crew.akickoff

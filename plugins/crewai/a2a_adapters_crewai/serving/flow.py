@@ -45,7 +45,7 @@ from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_sett
 if TYPE_CHECKING:
     from a2a_adapters.plugin import StateStorage
     from a2a_adapters_crewai.serving.base import Events, Refuse
-    from a2a_adapters_crewai.serving.run import Run, Work
+    from a2a_adapters_crewai.serving.crew_run import CrewRun, Work
 
 _FLOW_ID = "flow_id"
 """The key of a stored flow's id in the metadata of its question."""
@@ -119,7 +119,7 @@ class FlowAdapter(RunsAdapter):
         if self._keeps_state:
             inputs = {"id": state_id(self._example, request), **inputs}
 
-        async def kickoff(run: Run) -> object:
+        async def kickoff(run: CrewRun) -> object:
             flow = await self._new()
             self._prepare(flow, run)
             return await flow.kickoff_async(inputs=inputs, input_files=files)
@@ -143,7 +143,7 @@ class FlowAdapter(RunsAdapter):
     def _resume(self, request: AgentRequest) -> Events:
         flow_id = str(request.resume_metadata.get(_FLOW_ID))
 
-        async def resume(run: Run) -> object:
+        async def resume(run: CrewRun) -> object:
             made = await self._new()
             settings = flow_settings(made)
             settings.pop("persistence", None)
@@ -172,7 +172,7 @@ class FlowAdapter(RunsAdapter):
     def _flow_events(
         self, request: AgentRequest, start: Work, refuse: Refuse | None = None
     ) -> Events:
-        async def work(run: Run) -> Output | InputRequired | None:
+        async def work(run: CrewRun) -> Output | InputRequired | None:
             run.answer.follow_flow(self._answering)
             result = await start(run)
             if not isinstance(result, HumanFeedbackPending):
@@ -183,7 +183,7 @@ class FlowAdapter(RunsAdapter):
 
         return self._run(request, work, refuse)
 
-    def _prepare(self, flow: Flow[Any], run: Run) -> None:
+    def _prepare(self, flow: Flow[Any], run: CrewRun) -> None:
         """Connect a flow to its run."""
         flow.stream = False
         flow.tracing = tracing_of(flow)

@@ -42,7 +42,7 @@ _OWN_CODE = (
 )  # fmt: skip
 """The attributes of crews, tasks and agents with functions of your own."""
 
-_OWN_HOOKS = "a2a_adapters_crewai.serving.run"
+_OWN_HOOKS = "a2a_adapters_crewai.serving.crew_run"
 """The module of the hooks that stop runs that are over; they change nothing."""
 
 _EXHAUSTED = re.compile(

@@ -17,21 +17,21 @@ from crewai.flow.human_feedback import HumanFeedbackResult
 
 from a2a_adapters import AgentRequest, Data, InputRequired, Part, TargetError
 from a2a_adapters.plugin import as_decision, as_json, as_text, without_reasoning
-from a2a_adapters_crewai.serving.run import current_run
+from a2a_adapters_crewai.serving.crew_run import current_run
 
 if TYPE_CHECKING:
     from crewai.agents.parser import AgentFinish
     from crewai.core.providers.human_input import AsyncExecutorContext, ExecutorContext
     from crewai.flow.flow import Flow
 
-    from a2a_adapters_crewai.serving.run import Run
+    from a2a_adapters_crewai.serving.crew_run import CrewRun
 
 logger = logging.getLogger(__name__)
 
 _HOW_TO_ANSWER = 'Reply "ok" to accept this, or say what to change.'
 
 
-def install(run: Run) -> None:
+def install(run: CrewRun) -> None:
     """Send the questions of the current context to the caller of `run`."""
     set_provider(Reviewer(run))
     _replace_console()
@@ -62,7 +62,7 @@ def feedback_question(
 class Reviewer(SyncHumanInputProvider):
     """Sends the draft of a task with `human_input` to the caller until it is accepted."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CrewRun) -> None:
         self._run = run
 
     # The private methods below belong to crewai's protocol for providers.
@@ -139,7 +139,7 @@ class StillPending(HumanFeedbackPending):
     """The feedback for a stored flow could not be classified; the flow stays stored."""
 
 
-def classify_feedback(flow: Flow[Any], run: Run) -> None:
+def classify_feedback(flow: Flow[Any], run: CrewRun) -> None:
     """Classify feedback that names an outcome without a model, and ask again if a model fails.
 
     crewai has a model select one of `@human_feedback(emit=[...])`, even for the outcome itself,
@@ -195,7 +195,7 @@ def _replace_console() -> None:
     flow_config.input_provider = flow_config.input_provider or caller
 
 
-async def _answer_of(run: Run, question: InputRequired) -> str:
+async def _answer_of(run: CrewRun, question: InputRequired) -> str:
     reply = await asyncio.wrap_future(run.ask(question))
     return as_text(reply.parts).strip()
 

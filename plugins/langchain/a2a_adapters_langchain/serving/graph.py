@@ -27,6 +27,7 @@ from a2a_adapters_langchain.serving.config import (
     run_config,
     step_limit,
 )
+from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.guards import (
     Guards,
     checks_arguments,
@@ -42,7 +43,6 @@ from a2a_adapters_langchain.serving.interrupts import first_input, question, usa
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import FINISHED, RunStart, has_run_nodes, resumed_start
-from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import checks_whole_answers, output_schema
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch

@@ -17,11 +17,11 @@ from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError, mod
 from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
+from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.interrupts import first_input, question
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import RunStart
-from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.thread import RemoteThread, with_messages
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure

@@ -24,7 +24,6 @@ from a2a_adapters_llama_index.serving.events import RunEvents
 from a2a_adapters_llama_index.serving.failures import failure
 from a2a_adapters_llama_index.serving.input import start_event
 from a2a_adapters_llama_index.serving.questions import asked, response
-from a2a_adapters_llama_index.serving.run import Run
 from a2a_adapters_llama_index.serving.serializer import ContextSerializer
 from a2a_adapters_llama_index.serving.targets import (
     changes_text,
@@ -34,6 +33,7 @@ from a2a_adapters_llama_index.serving.targets import (
     is_agent,
     speaking_steps,
 )
+from a2a_adapters_llama_index.serving.workflow_run import WorkflowRun
 
 if TYPE_CHECKING:
     from workflows.events import Event
@@ -129,7 +129,7 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
             tools=tools,
         )
         try:
-            run = Run(workflow, state, prompt, responses)
+            run = WorkflowRun(workflow, state, prompt, responses)
             async with self._room(), aclosing(run.events()) as items:
                 async for item in items:
                     for each in events.take(item):
@@ -142,7 +142,7 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
             yield each
 
     async def _ending(
-        self, request: AgentRequest, turn: _Turn, run: Run, events: RunEvents
+        self, request: AgentRequest, turn: _Turn, run: WorkflowRun, events: RunEvents
     ) -> Events:
         """Yield the result and keep the conversation, or yield the run's question."""
         if run.refused:

@@ -100,7 +100,7 @@ class _Token(CancellationToken):
         return super().link_future(future) if hasattr(future, "cancel") else future
 
 
-class Run:
+class TeamRun:
     """Runs a task and gives its events one by one.
 
     Args:

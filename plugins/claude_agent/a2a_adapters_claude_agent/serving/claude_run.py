@@ -91,7 +91,7 @@ class Places:
     def __init__(self, most: int) -> None:
         self._permits = PerLoop(partial(asyncio.Semaphore, most))
         self._queued = 0
-        self._waiting: dict[Run, None] = {}
+        self._waiting: dict[ClaudeRun, None] = {}
 
     @asynccontextmanager
     async def taken(self) -> AsyncGenerator[None]:
@@ -108,7 +108,7 @@ class Places:
             self._permits().release()
 
     @contextmanager
-    def lent(self, run: Run) -> Iterator[None]:
+    def lent(self, run: ClaudeRun) -> Iterator[None]:
         """Let another run take the place of one that waits for its caller."""
         self._waiting[run] = None
         self._make_room()
@@ -124,7 +124,7 @@ class Places:
             first.retire()
 
 
-class Run:
+class ClaudeRun:
     """One run of Claude Code.
 
     Args:

@@ -31,7 +31,7 @@ _REFUSAL_SECONDS = 3.0
 logger = logging.getLogger(__name__)
 
 
-class Run(Generic[T]):
+class DialectRun(Generic[T]):
     """A running answer, whose reader gets events of the type `T`.
 
     Args:

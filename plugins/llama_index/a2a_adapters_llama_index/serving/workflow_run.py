@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workflows.events import Event, StartEvent
 
 
-class Run:
+class WorkflowRun:
     """One run of a workflow.
 
     Attributes:

@@ -32,10 +32,10 @@ _TOO_MANY = (
 
 logger = logging.getLogger(__name__)
 
-Work: TypeAlias = "Callable[[Run], Awaitable[Any]]"
+Work: TypeAlias = "Callable[[CrewRun], Awaitable[Any]]"
 """Starts a crew, flow or agent, and returns its result."""
 
-current_run: contextvars.ContextVar[Run | None] = contextvars.ContextVar(
+current_run: contextvars.ContextVar[CrewRun | None] = contextvars.ContextVar(
     "a2a_adapters_crewai_run", default=None
 )
 """The served run that the current code belongs to, in any thread."""
@@ -66,7 +66,7 @@ class Ended:
 RunItem: TypeAlias = AgentEvent | Question | Ended
 
 
-class Run:
+class CrewRun:
     """Runs `work` and provides its events, its questions and its end, one by one.
 
     Args:
@@ -100,7 +100,7 @@ class Run:
         self._questions: list[Question] = []
         self._mcp_calls: set[asyncio.Task[Any]] = set()
 
-    def start(self, loop: asyncio.AbstractEventLoop, prepare: Callable[[Run], None]) -> None:
+    def start(self, loop: asyncio.AbstractEventLoop, prepare: Callable[[CrewRun], None]) -> None:
         """Start the work.
 
         Args:
