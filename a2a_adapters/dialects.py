@@ -15,7 +15,12 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp, event_data
 from a2a_adapters.calling.transports import rpc_call, rpc_refusal
-from a2a_adapters.contract.dialects import DialectAgent, DialectRoutes, DialectServer, as_response
+from a2a_adapters.contract.dialect_routes import (
+    DialectAgent,
+    DialectRoutes,
+    DialectServer,
+    as_response,
+)
 from a2a_adapters.contract.hooks import lazy_names
 from a2a_adapters.contract.text import artifact_text, correction, is_corrected, quote
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
@@ -31,7 +36,7 @@ from a2a_adapters.protocol.messages import (
 
 if TYPE_CHECKING:
     from a2a_adapters.bindings.http import PageRoute, read_json
-    from a2a_adapters.calling.dialect import DialectTransport
+    from a2a_adapters.calling.dialect_transport import DialectTransport
     from a2a_adapters.observability.failures import log_failure
     from a2a_adapters.security.rates import share_of_caller
     from a2a_adapters.storage.quota import Room
@@ -49,7 +54,7 @@ __all__ = [
 __getattr__ = lazy_names(
     "a2a_adapters",
     {
-        "DialectTransport": "calling.dialect",
+        "DialectTransport": "calling.dialect_transport",
         "log_failure": "observability.failures",
         "read_json": "bindings.http",
         "PageRoute": "bindings.http",

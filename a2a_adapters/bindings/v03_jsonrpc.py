@@ -8,7 +8,7 @@ from a2a.compat.v0_3 import conversions, types
 from a2a.utils.errors import A2AError, InvalidParamsError
 from pydantic_core import from_json
 
-from a2a_adapters.bindings import operations, v03
+from a2a_adapters.bindings import operations, v03_conversion
 from a2a_adapters.bindings.operations import Method, Params, encode_page
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.encoding import escaped, model_to_json
@@ -95,11 +95,11 @@ def _encode_page(page: ListTasksResponse) -> bytes:
 
 
 def _encode_event(event: Any) -> bytes:
-    return model_to_json(v03.to_old(event))
+    return model_to_json(v03_conversion.to_old(event))
 
 
 def _encode_streamed(event: Event) -> bytes:
-    return escaped(model_to_json(v03.to_old(event)))
+    return escaped(model_to_json(v03_conversion.to_old(event)))
 
 
 def _encode_update(update: AnyUpdate) -> bytes:
@@ -151,7 +151,7 @@ METHODS = {
         _encode_push,
     ),
     "tasks/pushNotificationConfig/get": Method(
-        v03.GET_PUSH,
+        v03_conversion.GET_PUSH,
         _parser(
             types.GetTaskPushNotificationConfigRequest,
             conversions.to_core_get_task_push_notification_config_request,
@@ -174,7 +174,9 @@ METHODS = {
         ),
         _encode_nothing,
     ),
-    "agent/getAuthenticatedExtendedCard": Method(v03.EXTENDED_CARD, _parse_card, encode_card),
+    "agent/getAuthenticatedExtendedCard": Method(
+        v03_conversion.EXTENDED_CARD, _parse_card, encode_card
+    ),
 }
 """The methods of A2A 0.3 by name."""
 

@@ -8,7 +8,7 @@ from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
 from google.protobuf.json_format import ParseDict
 from pydantic_core import to_json
 
-from a2a_adapters.bindings import operations, v03, v03_jsonrpc
+from a2a_adapters.bindings import operations, v03_conversion, v03_jsonrpc
 from a2a_adapters.bindings.operations import METHODS, Method, Params
 from a2a_adapters.protocol.encoding import one_line, to_dict
 from a2a_adapters.protocol.parsing import check_bytes
@@ -34,7 +34,7 @@ def _parse_send(params: Params) -> Message:
     for field in ("fileWithBytes", "file_with_bytes"):
         check_bytes(params, field)
     request = ParseDict(params, pb.SendMessageRequest(), ignore_unknown_fields=True)
-    return v03.to_core_send(request)
+    return v03_conversion.to_core_send(request)
 
 
 def _parse_get(params: Params) -> Message:
@@ -49,7 +49,7 @@ def _parse_push(params: Params) -> Message:
     request = ParseDict(
         params, pb.CreateTaskPushNotificationConfigRequest(), ignore_unknown_fields=True
     )
-    return v03.to_core_push(request.config, task_id)
+    return v03_conversion.to_core_push(request.config, task_id)
 
 
 def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
@@ -57,7 +57,7 @@ def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
 
 
 def _encode_streamed(event: Event) -> bytes:
-    return one_line(to_dict(v03.from_event(event)))
+    return one_line(to_dict(v03_conversion.from_event(event)))
 
 
 def _encode_update(update: AnyUpdate) -> bytes:
@@ -76,7 +76,7 @@ def _parse_list(params: Params) -> Message:
 
 
 def _encode_page(page: ListTasksResponse) -> bytes:
-    tasks = [to_dict(v03.from_task(task)) for task in page.tasks]
+    tasks = [to_dict(v03_conversion.from_task(task)) for task in page.tasks]
     return to_json({"tasks": tasks, "nextPageToken": page.next_page_token})
 
 
@@ -85,21 +85,23 @@ def _encode_nothing(_result: object) -> bytes:
 
 
 CALLS: Calls = {
-    "/message:send": {"POST": Method(operations.SEND, _parse_send, _encoder(v03.from_sent))},
+    "/message:send": {
+        "POST": Method(operations.SEND, _parse_send, _encoder(v03_conversion.from_sent))
+    },
     "/message:stream": {"POST": Method(operations.STREAM, _parse_send, _encode_update)},
     "/tasks": {"GET": Method(operations.LIST, _parse_list, _encode_page)},
-    "/tasks/{id}:cancel": {"POST": _by_path(operations.CANCEL, _encoder(v03.from_task))},
+    "/tasks/{id}:cancel": {"POST": _by_path(operations.CANCEL, _encoder(v03_conversion.from_task))},
     "/tasks/{id}:subscribe": dict.fromkeys(
         ("GET", "POST"), _by_path(operations.SUBSCRIBE, _encode_update)
     ),
-    "/tasks/{id}": {"GET": Method(operations.GET, _parse_get, _encoder(v03.from_task))},
+    "/tasks/{id}": {"GET": Method(operations.GET, _parse_get, _encoder(v03_conversion.from_task))},
     CONFIGS_PATH: {
-        "GET": _by_path(operations.LIST_PUSH, _encoder(v03.from_pushes)),
-        "POST": Method(operations.CREATE_PUSH, _parse_push, _encoder(v03.from_push)),
+        "GET": _by_path(operations.LIST_PUSH, _encoder(v03_conversion.from_pushes)),
+        "POST": Method(operations.CREATE_PUSH, _parse_push, _encoder(v03_conversion.from_push)),
     },
     CONFIGS_PATH + "/{id:path}": {
-        "GET": _by_path(v03.GET_PUSH, _encoder(v03.from_push)),
+        "GET": _by_path(v03_conversion.GET_PUSH, _encoder(v03_conversion.from_push)),
         "DELETE": _by_path(operations.DELETE_PUSH, _encode_nothing),
     },
-    "/card": {"GET": _by_path(v03.EXTENDED_CARD, v03_jsonrpc.encode_card)},
+    "/card": {"GET": _by_path(v03_conversion.EXTENDED_CARD, v03_jsonrpc.encode_card)},
 }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.contract.card import AgentDescription
-    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part
     from a2a_adapters.contract.telemetry import Telemetry

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
     from a2a_adapters.contract.bindings import Binding, RemoteInterface
-    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectRoutes, DialectServer
     from a2a_adapters.contract.hooks import AnyRemoteAgent, CommandSource
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part

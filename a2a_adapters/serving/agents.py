@@ -19,7 +19,7 @@ from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.concurrency.threads import outliving_calls
 from a2a_adapters.contract.card import AgentDescription, Card, Extension
 from a2a_adapters.contract.checking import checked_options
-from a2a_adapters.contract.dialects import DialectAgent, DialectServer
+from a2a_adapters.contract.dialect_routes import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.events import HELD_TEXT_EXTENSION
 from a2a_adapters.contract.plugins import installed_plugins
@@ -28,10 +28,10 @@ from a2a_adapters.observability.figures import ProcessFigures, Workers
 from a2a_adapters.observability.loop import loop_lag
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
-from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
 from a2a_adapters.serving.discovery import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.entrance import Protection, mount, not_found
 from a2a_adapters.serving.options import NamedTarget, ServerOptions
+from a2a_adapters.serving.served_dialects import CONSOLE, ServedDialects, agent_id
 from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class ServedAgents:
             dialects = [options.files, *dialects]
         if options.metrics:
             dialects = [self._figures(options.metrics), *dialects]
-        self.dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
+        self.dialects = ServedDialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
         return iter(self._agents)

@@ -21,10 +21,10 @@ from a2a_adapters.net.addresses import is_loopback, listen
 from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.serving.app import build_app
-from a2a_adapters.serving.dialects import CONSOLE
 from a2a_adapters.serving.health import HEALTH_PATHS
 from a2a_adapters.serving.http import http_protocol
 from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.serving.served_dialects import CONSOLE
 from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:

@@ -256,7 +256,7 @@ async def test_an_unserializable_event_ends_the_stream_with_an_error(monkeypatch
     def fail(_event):
         raise ValueError("SECRET")
 
-    monkeypatch.setattr("a2a_adapters.bindings.v03.conversions.to_compat_task", fail)
+    monkeypatch.setattr("a2a_adapters.bindings.v03_conversion.conversions.to_compat_task", fail)
     stream = await http.post("/", json=rpc("message/stream", old_say("a")))
     [event] = sse(stream.text)
     assert event["error"]["code"] == -32603

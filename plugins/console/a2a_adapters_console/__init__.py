@@ -9,7 +9,7 @@ from a2a_adapters.plugin import hookimpl, lazy_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectRoutes, DialectServer
     from a2a_adapters_console.look import Console
     from a2a_adapters_console.pages import ConsoleAgent, console_routes
 

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters.contract.dialect_routes import DialectRoutes
 from a2a_adapters.dialects import PageRoute
 from a2a_adapters.observability.requests import CURRENT_REQUEST
 from a2a_adapters_console.findings import Findings

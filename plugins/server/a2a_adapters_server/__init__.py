@@ -10,7 +10,7 @@ from a2a_adapters.plugin import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectRoutes, DialectServer
     from a2a_adapters.observability.figures import ProcessFigures
 
 __all__: list[str] = []

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters.contract.dialect_routes import DialectRoutes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from a2a_adapters.contract.dialects import DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectServer
 
 _IDLE, _BUSY = "Healthy", "HealthyBusy"
 

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
-from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters.contract.dialect_routes import DialectRoutes
 from a2a_adapters_server.worker_figures import WorkerFigures
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse
 
-from a2a_adapters.contract.dialects import DialectRoutes
+from a2a_adapters.contract.dialect_routes import DialectRoutes
 from a2a_adapters.dialects import PageRoute
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from a2a_adapters.contract.dialects import DialectAgent, DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectAgent, DialectServer
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "

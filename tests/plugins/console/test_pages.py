@@ -159,6 +159,6 @@ async def test_without_its_plugin_the_console_is_refused(monkeypatch):
     monkeypatch.setenv("A2A_ADAPTERS_DISABLE_PLUGINS", "console")
     plugins = Plugins()
     plugins.discover()
-    monkeypatch.setattr("a2a_adapters.serving.dialects.installed_plugins", lambda: plugins)
+    monkeypatch.setattr("a2a_adapters.serving.served_dialects.installed_plugins", lambda: plugins)
     with pytest.raises(ConfigurationError, match="disabled by A2A_ADAPTERS_DIS"):
         build_app(echo, options=ServerOptions(console=True))

@@ -244,7 +244,7 @@ async def test_an_unsendable_result_is_an_internal_error(served, monkeypatch):
     def fail(_task):
         raise ValueError("SECRET")
 
-    monkeypatch.setattr("a2a_adapters.bindings.v03.conversions.to_compat_task", fail)
+    monkeypatch.setattr("a2a_adapters.bindings.v03_conversion.conversions.to_compat_task", fail)
     code, reason, details = await fails(served.old.SendMessage(old_message("a")))
     assert (code, reason) == (grpc.StatusCode.INTERNAL, "INTERNAL_ERROR")
     assert "SECRET" not in details

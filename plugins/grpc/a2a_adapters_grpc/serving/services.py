@@ -14,7 +14,7 @@ from a2a.types import (
 from a2a.utils.errors import InvalidParamsError
 from google.protobuf.empty_pb2 import Empty
 
-from a2a_adapters.bindings import operations, v03
+from a2a_adapters.bindings import operations, v03_conversion
 from a2a_adapters.protocol.headers import V03, V1
 
 if TYPE_CHECKING:
@@ -153,41 +153,47 @@ OLD_SERVICE = Service(
     V03,
     {
         "SendMessage": _old(
-            operations.SEND, old.SendMessageRequest, v03.to_core_send, v03.from_sent
+            operations.SEND,
+            old.SendMessageRequest,
+            v03_conversion.to_core_send,
+            v03_conversion.from_sent,
         ),
         "SendStreamingMessage": _old(
-            operations.STREAM, old.SendMessageRequest, v03.to_core_send, v03.from_event
+            operations.STREAM,
+            old.SendMessageRequest,
+            v03_conversion.to_core_send,
+            v03_conversion.from_event,
         ),
-        "GetTask": _old(operations.GET, old.GetTaskRequest, _get, v03.from_task),
+        "GetTask": _old(operations.GET, old.GetTaskRequest, _get, v03_conversion.from_task),
         "CancelTask": _old(
             operations.CANCEL,
             old.CancelTaskRequest,
             lambda request: operations.CANCEL.params(id=_named(request.name)[0]),
-            v03.from_task,
+            v03_conversion.from_task,
         ),
         "TaskSubscription": _old(
             operations.SUBSCRIBE,
             old.TaskSubscriptionRequest,
             lambda request: operations.SUBSCRIBE.params(id=_named(request.name)[0]),
-            v03.from_event,
+            v03_conversion.from_event,
         ),
         "CreateTaskPushNotificationConfig": _old(
             operations.CREATE_PUSH,
             old.CreateTaskPushNotificationConfigRequest,
-            lambda request: v03.to_core_push(request.config, _named(request.parent)[0]),
-            v03.from_push,
+            lambda request: v03_conversion.to_core_push(request.config, _named(request.parent)[0]),
+            v03_conversion.from_push,
         ),
         "GetTaskPushNotificationConfig": _old(
-            v03.GET_PUSH,
+            v03_conversion.GET_PUSH,
             old.GetTaskPushNotificationConfigRequest,
             lambda request: operations.GET_PUSH.params(**_push(request)),
-            v03.from_push,
+            v03_conversion.from_push,
         ),
         "ListTaskPushNotificationConfig": _old(
             operations.LIST_PUSH,
             old.ListTaskPushNotificationConfigRequest,
             lambda request: operations.LIST_PUSH.params(task_id=_named(request.parent)[0]),
-            v03.from_pushes,
+            v03_conversion.from_pushes,
         ),
         "DeleteTaskPushNotificationConfig": _old(
             operations.DELETE_PUSH,
@@ -196,10 +202,10 @@ OLD_SERVICE = Service(
             lambda _result: Empty(),
         ),
         "GetAgentCard": _old(
-            v03.EXTENDED_CARD,
+            v03_conversion.EXTENDED_CARD,
             old.GetAgentCardRequest,
             lambda _request: operations.EXTENDED_CARD.params(),
-            v03.from_card,
+            v03_conversion.from_card,
         ),
     },
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from a2a_adapters.contract.dialects import DialectServer
+    from a2a_adapters.contract.dialect_routes import DialectServer
     from a2a_adapters.serving.entrance import Protection
 
 CONSOLE = "console"
@@ -26,7 +26,7 @@ CONSOLE = "console"
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._~-]+")
 
 
-class Dialects:
+class ServedDialects:
     """The dialects of a server.
 
     Raises:
