@@ -113,7 +113,7 @@ def a2a_transport(
 
     if not is_gateway(card, url):
         return None
-    from a2a_adapters_omniroute.calling.transport import OmniRouteTransport  # noqa: PLC0415
+    from a2a_adapters_omniroute.calling.gateway import OmniRouteTransport  # noqa: PLC0415
 
     return OmniRouteTransport(http, card, endpoint_of(address or url))
 

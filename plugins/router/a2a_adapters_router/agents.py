@@ -29,7 +29,7 @@ from a2a_adapters_router.calls import (
     Used,
     text_of,
 )
-from a2a_adapters_router.secrets import resolved
+from a2a_adapters_router.deployment import resolved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -1,20 +1,27 @@
-"""Settings of a deployment and its price."""
+"""Settings of a deployment, its price, and references to secrets in environment variables."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PositiveInt, field_validator, model_validator
 
+from a2a_adapters import ConfigurationError
 from a2a_adapters_router.litellm_file import translated_deployment
-from a2a_adapters_router.secrets import FROM_ENVIRONMENT, written_secret
 
 __all__ = ["Amount", "Deployment", "More", "Price", "Retries"]
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 More = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Retries = Annotated[int, Field(ge=0, le=10)]
+
+FROM_ENVIRONMENT = "os.environ/"
+"""Prefix of references to environment variables, as in litellm's files."""
+
+_SECRETS = ("key", "token", "secret", "password", "credentials", "authorization")
+"""Suffixes of names of secrets."""
 
 
 class Price(BaseModel, extra="forbid", frozen=True):
@@ -141,3 +148,35 @@ class Deployment(BaseModel, extra="forbid", frozen=True):
     def paid_to(self) -> str:
         """The provider that is paid."""
         return self.provider or (self.model.partition("/")[0] if self.model else "a2a")
+
+
+def resolved(value: Any) -> Any:
+    """Return a setting with references replaced by the variables' values.
+
+    Raises:
+        ConfigurationError: A variable is not set.
+    """
+    match value:
+        case dict():
+            return {key: resolved(each) for key, each in value.items()}
+        case list():
+            return [resolved(each) for each in value]
+        case str() if value.startswith(FROM_ENVIRONMENT):
+            name = value.removeprefix(FROM_ENVIRONMENT)
+            if not (found := os.environ.get(name)):
+                raise ConfigurationError(f"the environment variable {name} is not set")
+            return found
+        case _:
+            return value
+
+
+def written_secret(name: str, value: object) -> str | None:
+    """Return the name of a literal secret in a setting; None if it has none."""
+    match value:
+        case dict():
+            return next(filter(None, (written_secret(str(k), v) for k, v in value.items())), None)
+        case list():
+            return next(filter(None, (written_secret(name, each) for each in value)), None)
+        case _:
+            is_secret = name.lower().endswith(_SECRETS)
+            return name if is_secret and not str(value).startswith(FROM_ENVIRONMENT) else None

@@ -20,8 +20,7 @@ from a2a_adapters.plugin import example_of, hookimpl, lazy_names
 if TYPE_CHECKING:
     from a2a_adapters import RemoteAgent
     from a2a_adapters.plugin import Adapter
-    from a2a_adapters_smolagents.calling.managed import A2AManagedAgent
-    from a2a_adapters_smolagents.calling.tool import A2ATool
+    from a2a_adapters_smolagents.calling.tool import A2AManagedAgent, A2ATool
     from a2a_adapters_smolagents.serving.adapter import SmolagentsAdapter, adapt
 
 __all__ = ["A2AManagedAgent", "A2ATool", "SmolagentsAdapter", "adapt"]
@@ -32,7 +31,7 @@ _EXTRA = "smolagents"
 __getattr__ = lazy_names(
     __name__,
     {
-        "A2AManagedAgent": "calling.managed",
+        "A2AManagedAgent": "calling.tool",
         "A2ATool": "calling.tool",
         "adapt": "serving.adapter",
         "SmolagentsAdapter": "serving.adapter",

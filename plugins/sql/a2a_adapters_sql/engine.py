@@ -21,8 +21,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters_sql.address import kind_of
-from a2a_adapters_sql.bulk import PostgresqlBulk, SqliteBulk
-from a2a_adapters_sql.checkpoints import LOG_PAGES, Checkpoints
+from a2a_adapters_sql.bulk import LOG_PAGES, Checkpoints, PostgresqlBulk, SqliteBulk
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 import pytest
-from a2a_adapters_sql import checkpoints, engine
+from a2a_adapters_sql import bulk, engine
 
 from tests.plugins.sql.conftest import new_url, opened, storage_at
 from tests.plugins.sql.test_contract import ids, task
@@ -38,7 +38,7 @@ async def accept(poet, numbers):
 
 
 async def test_commits_reach_the_database_file(open_storage, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "_ROWS", 10)
+    monkeypatch.setattr(bulk, "_CHECKPOINT_ROWS", 10)
     poet = await open_storage()
     file = tmp_path / "agents.db"
     before = file.read_bytes()
@@ -50,7 +50,7 @@ async def test_commits_reach_the_database_file(open_storage, tmp_path, monkeypat
 
 
 async def test_a_storage_that_was_closed_leaves_no_threads(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "_ROWS", 1)
+    monkeypatch.setattr(bulk, "_CHECKPOINT_ROWS", 1)
     before = set(threading.enumerate())
     async with opened(new_url("sqlite", tmp_path)) as storage:
         await accept(storage.of("poet"), range(3))
@@ -60,7 +60,7 @@ async def test_a_storage_that_was_closed_leaves_no_threads(tmp_path, monkeypatch
 
 
 async def test_the_log_is_reset_without_background_checkpoints(open_storage, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "_ROWS", 1_000_000)
+    monkeypatch.setattr(bulk, "_CHECKPOINT_ROWS", 1_000_000)
     monkeypatch.setattr(engine, "LOG_PAGES", 20)
     poet = await open_storage()
     for n in range(60):

@@ -93,7 +93,7 @@ def locked(url, table):
 @pytest.fixture
 def impatient(monkeypatch):
     """Shorten the waits for the storage."""
-    monkeypatch.setattr("a2a_adapters_sql.detached.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("a2a_adapters_sql.storage.PATIENCE_SECONDS", 0.3)
 
 
 async def leave(url):

@@ -21,8 +21,8 @@ from ag_ui.core import (
 from a2a_adapters import RemoteArtifact, TextDelta
 from a2a_adapters.dialects import artifact_text, is_corrected
 from a2a_adapters_ag_ui.serving.events import RunEvents, custom, encoded
-from a2a_adapters_ag_ui.serving.fold import is_followed
 from a2a_adapters_ag_ui.serving.questions import interrupt, tool_use
+from a2a_adapters_ag_ui.serving.turn import is_followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentReply
     from a2a_adapters import TokenUsage as Usage
     from a2a_adapters.plugin import ProgressEvent
-    from a2a_adapters_ag_ui.serving.fold import RunEvent
     from a2a_adapters_ag_ui.serving.input import Asked
-    from a2a_adapters_ag_ui.serving.turn import AgentRun, Turn
+    from a2a_adapters_ag_ui.serving.turn import AgentRun, RunEvent, Turn
 
 
 class RunShape:

@@ -1,4 +1,4 @@
-"""One run: finds its task, sends the new messages, and resumes a run whose connection was lost."""
+"""One run: finds its task, sends the messages, folds the events, resumes after a disconnection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
-from a2a.types import CancelTaskRequest, SendMessageRequest
+from a2a.types import CancelTaskRequest, Message, SendMessageRequest
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from a2a_adapters_openai.dialect_run import DialectRun, ended, find_task, subscribed
 from a2a_adapters_openai.errors import ApiError
@@ -14,22 +14,23 @@ from a2a_adapters_openai.messages import to_parts
 from a2a_adapters_openai.turns import is_waiting
 from google.protobuf.message import Error as ProtobufError
 
-from a2a_adapters import Text
-from a2a_adapters.dialects import user_message
+from a2a_adapters import RemoteArtifact, Text
+from a2a_adapters.dialects import message_parts, user_message
 from a2a_adapters.plugin import A2UI_EXTENSION
-from a2a_adapters_ag_ui.serving.fold import Fold
+from a2a_adapters_ag_ui.front_end import STATE
 from a2a_adapters_ag_ui.serving.questions import answer_part, interrupt_id, tool_use
 from a2a_adapters_ag_ui.serving.threads import KnownRun, Thread, Threads, digest
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
-    from a2a.types import Artifact, Task
+    from a2a.types import Artifact, StreamResponse, Task
 
-    from a2a_adapters import Part
-    from a2a_adapters.dialects import DialectAgent
-    from a2a_adapters_ag_ui.serving.fold import RunEvent
+    from a2a_adapters import Part, TextDelta
+    from a2a_adapters.dialects import Answer, DialectAgent
+    from a2a_adapters.plugin import ProgressEvent
     from a2a_adapters_ag_ui.serving.input import Asked
 
+    RunEvent: TypeAlias = TextDelta | ProgressEvent | RemoteArtifact
     AgentRun: TypeAlias = DialectRun[RunEvent]
 
 
@@ -203,3 +204,39 @@ class Turn:
 
 def _text(artifact: Artifact) -> str:
     return "".join(part.text for part in artifact.parts)
+
+
+class Fold:
+    """Folds the events of a task into an answer.
+
+    Args:
+        answer: The answer.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def fold(self, event: StreamResponse) -> list[RunEvent]:
+        """Add an event and return the changes for a front end."""
+        news: list[RunEvent] = [*self._answer.fold(event)]
+        if event.HasField("artifact_update"):
+            artifact = event.artifact_update.artifact
+            made = RemoteArtifact(
+                id=artifact.artifact_id,
+                parts=message_parts(Message(parts=artifact.parts)),
+                name=artifact.name,
+                extensions=tuple(artifact.extensions),
+            )
+            if is_followed(made):
+                news.append(made)
+        return news
+
+    def append_text(self, artifact_id: str, text: str) -> list[RunEvent]:
+        """Append text to an artifact and return the changes for a front end."""
+        # A list of fewer kinds of events; copying it for each chunk is slow.
+        return self._answer.append_text(artifact_id, text)  # type: ignore[return-value]
+
+
+def is_followed(artifact: RemoteArtifact) -> bool:
+    """Return whether an artifact is the shared state or an interface, rather than an answer."""
+    return artifact.name == STATE or A2UI_EXTENSION in artifact.extensions

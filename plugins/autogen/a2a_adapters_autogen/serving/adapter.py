@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, get_args, get_type_hints
 
+from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
 
@@ -19,10 +20,12 @@ from a2a_adapters import (
     InvalidInputError,
     Limits,
     Rejected,
+    Skill,
     TargetError,
 )
 from a2a_adapters.plugin import (
     ANOTHER_TASK_WAITS,
+    ANY_MODES,
     QUESTION_CLOSED,
     Adapter,
     AgentDescription,
@@ -30,7 +33,6 @@ from a2a_adapters.plugin import (
     check_arguments,
 )
 from a2a_adapters_autogen.calling.agent import A2AAgent
-from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
 from a2a_adapters_autogen.serving.guards import changes_messages
@@ -44,7 +46,15 @@ from a2a_adapters_autogen.serving.memory import (
     StateKey,
     StateStore,
 )
-from a2a_adapters_autogen.serving.runners import messages_since, replay_to_termination, runners_in
+from a2a_adapters_autogen.serving.runners import (
+    Runner,
+    accepts_images,
+    messages_since,
+    participants,
+    replay_to_termination,
+    runners_in,
+    tools,
+)
 from a2a_adapters_autogen.serving.source import BusyError, source_of
 from a2a_adapters_autogen.serving.team_run import (
     PendingQuestion,
@@ -61,14 +71,15 @@ if TYPE_CHECKING:
 
     from a2a_adapters import OutboundPolicy
     from a2a_adapters.plugin import StateStorage
-    from a2a_adapters_autogen.serving.runners import Runner
-
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 DEFAULT_MAX_MESSAGES = 50
 _UNSPECIFIC = (None, Any, object)
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
+
+_MODES = ("text/plain", "application/json")
+_DEFAULT_TEAM = "A team of agents."
 
 
 @dataclass
@@ -350,4 +361,24 @@ def _makes_them_later(target: object) -> TypeGuard[Callable[[], Any]]:
     return hint in _UNSPECIFIC or any(
         inspect.isclass(kind) and issubclass(kind, ChatAgent | Team)
         for kind in (hint, *get_args(hint))
+    )
+
+
+def describe_runner(runner: Runner) -> AgentDescription:
+    """Describe an agent by its tools, a team by its participants."""
+    if isinstance(runner, ChatAgent):
+        description = runner.description
+        skills = [Skill.of(tool.name, tool.description) for tool in tools(runner)]
+    else:
+        members = [m for m in participants(runner) if not isinstance(m, UserProxyAgent)]
+        names = ", ".join(member.name for member in members)
+        is_default = runner.description == _DEFAULT_TEAM
+        description = f"A team of {names}." if is_default and names else runner.description
+        skills = [Skill.of(member.name, member.description, "agent") for member in members]
+    return AgentDescription(
+        name=runner.name,
+        description=description or f"The agent {runner.name}.",
+        skills=skills,
+        input_modes=ANY_MODES if accepts_images(runner) else _MODES,
+        output_modes=ANY_MODES,
     )

@@ -20,7 +20,7 @@ from claude_agent_sdk import (
 
 from a2a_adapters import AgentEvent, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import AnswerText, ToolCalls, as_output
-from a2a_adapters_claude_agent.serving.texts import relative
+from a2a_adapters_claude_agent.serving.questions import relative
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, Message

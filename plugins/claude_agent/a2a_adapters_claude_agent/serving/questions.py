@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from a2a_adapters import Data, InputRequired, InvalidInputError
 from a2a_adapters.conversing import StoredTurn, TurnKind, numbered, replies
 from a2a_adapters.plugin import JSON, as_decision, as_json
-from a2a_adapters_claude_agent.serving.texts import relative, shown
 
 if TYPE_CHECKING:
     from a2a_adapters import Part
@@ -28,6 +27,8 @@ _ALWAYS = "always"
 _UNCLEAR = "That is not one of the answers."
 _EMPTY = "That answers nothing."
 _RESTARTED = "You were restarted while you waited for "
+
+_LENGTH = 16_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +184,31 @@ AnyTurn: TypeAlias = "StoredTurn[Transcripts, Paused]"
 """A turn; the state is the session of Claude Code."""
 KIND: TurnKind[Transcripts, Paused] = TurnKind.of_json("claude-agent", Paused, question, answered)
 """How conversations are stored and asked about."""
+
+
+def shown(text: str, folder: str) -> str:
+    """Return a text for a question."""
+    seen = _relative(text, folder)
+    seen = "".join(c if c.isprintable() or c in "\n\t" else " " for c in seen)
+    rest = len(seen) - _LENGTH
+    return seen if rest <= 0 else f"{seen[:_LENGTH]}\n({rest} more characters)"
+
+
+def relative(value: object, folder: str) -> JSON:
+    """Return any value as JSON whose paths are relative to the folder."""
+    return _mapped(as_json(value), folder)
+
+
+def _mapped(value: JSON, folder: str) -> JSON:
+    match value:
+        case str():
+            return _relative(value, folder)
+        case Mapping():
+            return {key: _mapped(each, folder) for key, each in value.items()}
+        case list():
+            return [_mapped(each, folder) for each in value]
+    return value
+
+
+def _relative(text: str, folder: str) -> str:
+    return text.replace(f"{folder}/", "").replace(folder, ".") if folder != "/" else text

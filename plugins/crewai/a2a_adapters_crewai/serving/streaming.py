@@ -22,9 +22,12 @@ when the next attempt starts. At the end, the answer is corrected to crewai's re
 
 from __future__ import annotations
 
+import inspect
+import sys
+import sysconfig
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewai import Agent, Crew, Process
 from crewai.events.types.agent_events import (
@@ -49,8 +52,10 @@ from crewai.utilities.i18n import I18N_DEFAULT
 
 from a2a_adapters import AgentEvent, Output, Text, TextDelta
 from a2a_adapters.plugin import AnswerText, ReasoningFilter
-from a2a_adapters_crewai.serving.callers import is_called_by
 from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 _ANSWER = "Final Answer:"
 _TOOL = "Observation:"
@@ -60,6 +65,8 @@ _HELD = max(len(_ANSWER), len(_TOOL))
 
 _FENCE = " \t\r\n`"
 """The characters that crewai strips from the end of an answer."""
+
+_STANDARD = sysconfig.get_paths()["stdlib"]
 
 
 @dataclass(slots=True)
@@ -266,3 +273,36 @@ def _is_summary(event: LLMCallStartedEvent) -> bool:
         return False
     instruction = I18N_DEFAULT.slice("summarizer_system_message")
     return any(message.get("content") == instruction for message in event.messages)
+
+
+def is_called_by(method: Any, source: object) -> bool:
+    """Whether a method of a flow has called a crew, an agent or a model itself.
+
+    Other code in between, such as a class of your own with a method `kickoff`, may check the
+    result. Calls in another thread, as `kickoff_async` makes them, count as those of the method.
+
+    Args:
+        method: The method.
+        source: The crew, agent or model that emits an event; its own methods do not count.
+    """
+    code = inspect.unwrap(method).__code__
+    for frame in _stack():
+        if frame.f_code is code:
+            return True
+        if not _is_library(frame) and frame.f_locals.get("self") is not source:
+            return False
+    return True
+
+
+def _stack() -> Iterator[FrameType]:
+    """Yield the frames of the current thread, innermost first."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - `inspect.stack` reads source files
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_library(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    is_installed = "-packages" in file or file.startswith((_STANDARD, "<"))
+    return is_installed or frame.f_globals.get("__name__", "").startswith("a2a_adapters_crewai.")

@@ -22,8 +22,7 @@ from a2a_adapters import (
     RemoteRefusedError,
 )
 from a2a_adapters.dialects import quote, struct_to_dict
-from a2a_adapters_files.extension import FILES_EXTENSION
-from a2a_adapters_files.pieces import pieces_of
+from a2a_adapters_files.extension import FILES_EXTENSION, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -18,8 +18,7 @@ from obstore.exceptions import BaseError
 from a2a_adapters import ConfigurationError, File, InvalidInputError
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.plugin import AgentFailedError, Extension, blocking, check_arguments
-from a2a_adapters_files.extension import FILES_EXTENSION
-from a2a_adapters_files.pieces import pieces_of
+from a2a_adapters_files.extension import FILES_EXTENSION, pieces_of
 from a2a_adapters_files.serving.links import Links, safe_name
 from a2a_adapters_files.serving.objects import PART_BYTES, Objects
 from a2a_adapters_files.serving.quota import Quota

@@ -1,4 +1,4 @@
-"""JSON-RPC calls to a gateway."""
+"""JSON-RPC calls to a gateway, and the transport that makes them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from pydantic_core import from_json, to_json
 
-from a2a_adapters.dialects import event_data, rpc_call
+from a2a_adapters.dialects import DialectTransport, event_data, rpc_call
 from a2a_adapters_omniroute.calling.failure import cancelled, refusal, unauthorized
-from a2a_adapters_omniroute.calling.reading import read_error
+from a2a_adapters_omniroute.calling.messages import to_params
+from a2a_adapters_omniroute.calling.reading import StreamReader, read_answer, read_error, read_task
 from a2a_adapters_omniroute.errors import OmniRouteAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
+
+    from a2a.types import AgentCard, Message, StreamResponse, Task
 
     from a2a_adapters.plugin import JSON
 
@@ -129,3 +132,39 @@ def _without_answer(response: httpx.Response) -> OmniRouteAnswerError:
         "endpoint",
         status=response.status_code,
     )
+
+
+class OmniRouteTransport(DialectTransport):
+    """Calls a gateway.
+
+    A message's metadata holds the parameters: `model`, `combo`, `budget`, `role`, `skill`.
+    The gateway's metadata becomes the task's.
+
+    Args:
+        http: The HTTP client.
+        card: The gateway's card.
+        url: Its endpoint.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
+        super().__init__(http, card, url)
+        self._gateway = Gateway(http, url)
+
+    async def send(self, message: Message) -> Task:
+        """Send a message and return its task."""
+        return read_answer(await self._gateway.call("message/send", to_params(message)))
+
+    async def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
+        """Send a message and yield the events of its task."""
+        reader = StreamReader()
+        async for event in self._gateway.stream("message/stream", to_params(message)):
+            for response in reader.read(event):
+                yield response
+
+    async def find(self, task_id: str) -> Task:
+        """Return a task in any state."""
+        return read_task(await self._gateway.call("tasks/get", {"taskId": task_id}))
+
+    async def cancel(self, task_id: str) -> Task:
+        """Cancel a task; the provider may still finish it."""
+        return read_task(await self._gateway.call("tasks/cancel", {"taskId": task_id}))

@@ -1,4 +1,4 @@
-"""A remote agent, or one of its skills, as a tool."""
+"""A remote agent, or one of its skills, as a tool, and as a managed agent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from smolagents import Tool
 
-from a2a_adapters import RemoteAgent, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
+from a2a_adapters import Data, RemoteAgent, Skill, Text
+from a2a_adapters.plugin import (
+    AgentDescription,
+    StatelessTool,
+    StatelessToolInput,
+    ToolDescription,
+    as_json,
+    tool_answer,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_adapters.plugin import AgentOptions
 
 
@@ -68,3 +77,48 @@ def identifier(name: str) -> str:
     """Return a name as an identifier of Python, as models write calls in code."""
     name = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"_{name}" if name[:1].isdigit() else name
+
+
+class A2AManagedAgent:
+    """Any A2A agent as a managed agent: `CodeAgent(managed_agents=[A2AManagedAgent(url)], ...)`.
+
+    Each call is a new conversation, as for other managed agents. If the agent asks a question, the
+    manager has to call it again with the whole task. If it fails, the manager sees the reason.
+
+    Attributes:
+        name: The name by which the manager calls it.
+        description: What the manager knows of it.
+
+    Args:
+        agent: The agent, or its URL.
+        about: The description of the agent. Without it the agent's card is read now.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
+    """
+
+    inputs: Mapping[str, Any]
+    output_type: str
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        about: AgentDescription | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        self._agent = RemoteAgent.of(agent, **options)
+        described = ToolDescription.of_agent(about or self._agent.describe_sync())
+        self.name = identifier(described.name)
+        self.description = described.description
+
+    def __call__(self, task: str, additional_args: Mapping[str, Any] | None = None) -> str:
+        """Return the agent's answer to a task.
+
+        Raises:
+            RemoteAgentError: The agent does not answer. The framework tells the manager.
+        """
+        data = [Data(as_json(additional_args))] if additional_args else []
+        reply = self._agent.send_sync([Text(task), *data])
+        return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=False)
