@@ -114,7 +114,7 @@ test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be besid
 	$(FRAMEWORKS)/bin/python -m pytest tests/plugins/openai_agents -m "$(CHOSEN)" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
 	$(FRAMEWORKS)/bin/python -m pytest tests/plugins/openai tests/plugins/pydantic_ai/test_openai.py $(TESTED) \
-		-m "$(CHOSEN)" --ignore tests/plugins/openai/test_clients.py --ignore tests/plugins/openai/test_example.py
+		-m "$(CHOSEN)" --ignore tests/plugins/openai/test_clients.py
 	$(FRAMEWORKS)/bin/python -m pytest -m "$(CHOSEN)" tests/test_docs.py -k "$(PAGES)"
 
 models: $(VENV)/.test $(CREWAI)/.test $(FRAMEWORKS)/.test ## test each framework with a real language model of this machine
@@ -123,13 +123,13 @@ models: $(VENV)/.test $(CREWAI)/.test $(FRAMEWORKS)/.test ## test each framework
 	$(FRAMEWORKS)/bin/python -m pytest -m model tests/plugins tests/test_examples.py -k "claude or deepagents or google_adk or six"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
-	$(VENV)/bin/python -m tests.fuzz 10000
+	$(VENV)/bin/python -m tests.fuzz.run 10000
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
 		-o timeout=1800 tests/plugins/ag_ui tests/plugins/agno tests/plugins/omniroute tests/plugins/openai
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -m hypothesis -o timeout=1800 $(PARALLEL)
 
 attack: $(VENV)/.test ## attack a default server with 1,000 hostile clients
-	$(VENV)/bin/python -m tests.attack 1000
+	$(VENV)/bin/python -m tests.attack.run 1000
 	SURFACE_TRIES=30 $(VENV)/bin/python -m pytest -q -rP --show-capture=stdout tests/attack --ignore tests/attack/test_attack.py
 
 crash: $(VENV)/.test ## kill a server with 1,000 tasks SEEDS times on each database

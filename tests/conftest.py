@@ -18,9 +18,8 @@ from hypothesis import settings
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.testing import OnStorage
-from tests.support.environments import SEPARATE, has
 from tests.support.processes import UV
-from tests.support.programs import lacking
+from tests.support.programs import SEPARATE, has, lacking
 from tests.support.warm import share
 from tests.support.workers import is_of_one_worker, pytest_addoption, pytest_runtestloop
 

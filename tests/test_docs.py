@@ -31,10 +31,9 @@ import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.support.anthropic_endpoint import Endpoint, Fake
-from tests.support.environments import SEPARATE, has
 from tests.support.openai_endpoint import endpoint
 from tests.support.processes import launched
-from tests.support.programs import needed
+from tests.support.programs import SEPARATE, has, needed
 from tests.support.warm import warm
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.environments import SEPARATE, has
+from tests.support.programs import SEPARATE, has
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.thorough

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.environments import has
+from tests.support.programs import has
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {"main": "autogen_agentchat", "crews": "crewai", "frameworks": "google.adk"}

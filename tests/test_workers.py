@@ -1,10 +1,16 @@
-"""Tests that run in forked workers report what happens in them."""
+"""Forked workers report what happens in tests, and the PostgreSQL of the tests ends with them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.workers import RUN
 
 ROOT = Path(__file__).parents[1]
 FILES = {
@@ -31,6 +37,13 @@ def test_skips():
 """,
 }
 
+HOLD = """
+import time
+from tests.support.postgresql import server
+print(server().pgdata, server().get_pid(), flush=True)
+time.sleep(600)
+"""
+
 
 def test_workers_report_failures_deaths_and_skips(tmp_path):
     for name, text in FILES.items():
@@ -44,3 +57,15 @@ def test_workers_report_failures_deaths_and_skips(tmp_path):
         assert said in done.stdout
     assert "not shown" not in done.stdout
     assert "2 failed, 1 passed, 1 skipped" in done.stdout
+
+
+@pytest.mark.thorough
+def test_a_killed_test_run_leaves_no_server_behind(monkeypatch):
+    monkeypatch.delenv(RUN, raising=False)
+    run = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+    folder, pid = run.stdout.readline().split()
+    assert psutil.pid_exists(int(pid))
+    run.kill()
+    run.communicate()
+    while psutil.pid_exists(int(pid)) or Path(folder).exists():
+        time.sleep(0.05)

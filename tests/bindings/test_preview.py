@@ -24,11 +24,12 @@ from a2a_adapters.bindings import sse
 from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.runtime import generations, subscriber
 from a2a_adapters.testing import connect, running, stream, user_message
-from tests.support.drafted import V11, drafted_type
 from tests.support.preview import (
+    V11,
     JsonRpc,
     Rest,
     begun,
+    drafted_type,
     generation,
     on_condition,
     read,

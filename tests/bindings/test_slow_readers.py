@@ -1,4 +1,4 @@
-"""A truncated stream never looks complete."""
+"""A truncated stream never looks complete, and large responses are sent in slices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
 from a2a.types import Message, Part, Role, SendMessageRequest
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
+from hypothesis import given
+from hypothesis import strategies as st
 
 from a2a_adapters import Limits, RemoteAgent, RemoteOptions, ServerOptions, build_app
+from a2a_adapters.bindings.http import SLICE_BYTES, slices
 from a2a_adapters.testing import connect, running, stream, user_message
 from tests.support.requests import V1, grpc_port, old_say, proto_say, rpc, say, sse
 
 CHUNK = "x" * 100_000
 CHUNKS = 150
 """More chunks than fit into the buffers of a connection."""
+
+SIZES = st.integers(0, 200) | st.integers(SLICE_BYTES - 2, 2 * SLICE_BYTES + 2)
 
 
 class Talker:
@@ -128,3 +133,15 @@ async def test_a_fast_reader_gets_everything():
         if event.HasField("artifact_update")
     ]
     assert "".join(chunks) == "".join(f"{number:9} " for number in range(6000))
+
+
+@given(st.lists(SIZES, max_size=12))
+def test_slices_are_the_pieces_in_order_and_never_too_large(sizes):
+    pieces = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
+    found = list(slices(pieces))
+    assert b"".join(found) == b"".join(pieces)
+    assert all(len(piece) <= SLICE_BYTES for piece in found)
+
+
+def test_small_pieces_are_joined():
+    assert [len(piece) for piece in slices([b"x" * 100] * 1000)] == [65500, 34500]

@@ -33,7 +33,7 @@ from a2a_adapters import (
 from a2a_adapters.testing import running
 from tests.support.servers import FOREIGN_AGENTS
 from tests.support.servers.cards import only
-from tests.support.servers.mixed import IMAGE, RECORD, REPORT_URL, mixed_parts
+from tests.support.servers.single import IMAGE, RECORD, REPORT_URL, mixed_parts
 from tests.support.servers.states import (
     LOGIN,
     QUESTION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextvars import ContextVar
 
 import pytest
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
@@ -20,12 +21,15 @@ from a2a_adapters import (
     TextDelta,
     as_executor,
 )
+from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.plugin import Adapter, AgentDescription
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message
 
 CALLER = ServerCallContext()
+
+conversation = ContextVar("conversation", default="nobody's")
 
 
 class Scripted(Adapter):
@@ -287,3 +291,42 @@ async def test_durable_questions_are_given_up_when_cancelled_or_too_late():
     last = [event async for event in events][-1]
     assert last.status.state == TaskState.TASK_STATE_FAILED
     assert adapter.abandoned == [("a", "a"), ("b", "b")]
+
+
+async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None:
+    """Run until the clock stops it; record the context in which that happens."""
+    conversation.set(name)
+    async with RunClock(clocks, lambda reason: seen.append((conversation.get(), reason))):
+        await asyncio.Event().wait()
+
+
+async def test_each_clock_stops_its_own_run():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
+    async with RunClock(clocks, seen.append):  # the timer is set by a run that ends at once
+        pass
+    errors = await asyncio.gather(
+        run(clocks, "quiet", seen), run(clocks, "quiet too", seen), return_exceptions=True
+    )
+    assert [type(error) for error in errors] == [TimeLimitError] * 2
+    idle = "The agent was stopped: nothing came from it for 0.3 s."
+    assert sorted(seen) == [("quiet", idle), ("quiet too", idle)]
+
+
+async def test_a_run_that_begins_after_the_timer_looked_is_stopped_too():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
+    for name in ("first", "second"):
+        with pytest.raises(TimeLimitError):
+            await run(clocks, name, seen)
+    assert [who for who, _ in seen] == ["first", "second"]
+
+
+def test_clocks_work_in_a_second_loop():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
+
+    async def shortly() -> None:
+        async with RunClock(clocks, lambda reason: None):
+            pass
+
+    asyncio.run(shortly())
+    with pytest.raises(TimeLimitError):
+        asyncio.run(run(clocks, "later", seen))

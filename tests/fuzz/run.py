@@ -1,8 +1,12 @@
-"""Runs many malformed requests, with valid ones before and after."""
+"""Runs many malformed requests, with valid ones before and after.
+
+`python -m tests.fuzz.run [COUNT]` prints the results.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 import time
 import urllib.request
 
@@ -110,3 +114,7 @@ def _settled(served, wanted):
         if held == last and all(held[name] <= wanted.get(name, held[name]) for name in held):
             break
     return held
+
+
+if __name__ == "__main__":
+    print(json.dumps(fuzz(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000), indent=2))

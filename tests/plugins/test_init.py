@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.environments import has
+from tests.support.programs import has
 from tests.support.projects import check
 
 FRAMEWORKS = {

@@ -1,14 +1,20 @@
-"""Fields of a draft in messages that do not have them."""
+"""Fields of a draft in messages that do not have them, and ids that sort by time."""
 
 from __future__ import annotations
+
+import time
+from uuid import UUID
 
 import pytest
 from a2a import types
 
 from a2a_adapters.protocol.generation import drafted, numbered, set_drafted
-from tests.support.drafted import FIELDS, drafted_type
+from a2a_adapters.protocol.messages import new_uuid
+from tests.support.preview import FIELDS, drafted_type
 
 NUMBERS = [0, 1, 127, 128, 1 << 53, (1 << 63) - 1, -1, -(1 << 63)]
+
+MILLISECONDS = 1_000_000
 
 
 @pytest.mark.parametrize("kind", FIELDS)
@@ -58,3 +64,19 @@ def test_the_first_number_makes_a_configuration_present():
     set_drafted(request.configuration, 2)
     assert request.HasField("configuration")
     assert drafted(request.configuration) == 2
+
+
+def test_an_id_is_a_uuid_that_begins_with_the_time() -> None:
+    before = time.time_ns() // MILLISECONDS
+    made = new_uuid()
+    after = time.time_ns() // MILLISECONDS
+    parsed = UUID(made)
+    assert str(parsed) == made
+    assert parsed.version == 7
+    assert parsed.variant == "specified in RFC 4122"
+    assert before <= parsed.int >> 80 <= after
+
+
+def test_ids_of_the_same_time_differ() -> None:
+    many = 100_000
+    assert len({new_uuid() for _ in range(many)}) == many

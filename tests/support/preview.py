@@ -6,8 +6,23 @@ import json
 from contextlib import aclosing, asynccontextmanager
 from uuid import uuid4
 
-from tests.support.drafted import V11
+from a2a.types import a2a_pb2
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
 from tests.support.requests import rpc, say
+
+V11 = {"A2A-Version": "1.1"}
+
+FIELDS = {
+    "Task": ("generation", 7, False),
+    "TaskStatusUpdateEvent": ("generation", 5, False),
+    "TaskArtifactUpdateEvent": ("generation", 7, False),
+    "GetTaskRequest": ("current_generation", 4, True),
+    "SendMessageConfiguration": ("if_generation_match", 5, True),
+}
+"""The name and the number of each field, and whether it is optional."""
 
 
 class JsonRpc:
@@ -118,3 +133,41 @@ async def until_said(binding, task, text):
 def on_condition(text, task, number):
     params = unique(text, taskId=task["id"])
     return {**params, "configuration": {"ifGenerationMatch": number}}
+
+
+def _pool() -> DescriptorPool:
+    pool = DescriptorPool()
+    _add(pool, a2a_pb2.DESCRIPTOR, set())
+    return pool
+
+
+def _add(pool, file, known):
+    if file.name in known:
+        return
+    known.add(file.name)
+    for each in file.dependencies:
+        _add(pool, each, known)
+    proto = FileDescriptorProto.FromString(file.serialized_pb)
+    for message in proto.message_type if file is a2a_pb2.DESCRIPTOR else ():
+        if message.name in FIELDS:
+            name, number, is_optional = FIELDS[message.name]
+            field = message.field.add(
+                name=name,
+                number=number,
+                type=FieldDescriptorProto.TYPE_INT64,
+                label=FieldDescriptorProto.LABEL_OPTIONAL,
+            )
+            if is_optional:
+                field.proto3_optional = True
+                field.oneof_index = len(message.oneof_decl)
+                message.oneof_decl.add(name=f"_{name}")
+    pool.Add(proto)
+
+
+_POOL = _pool()
+
+
+def drafted_type(name):
+    """Return the class of a message."""
+    package = a2a_pb2.DESCRIPTOR.package
+    return GetMessageClass(_POOL.FindMessageTypeByName(f"{package}.{name}"))

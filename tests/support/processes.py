@@ -119,3 +119,15 @@ def launched(
             server.ended()
         finally:
             server.close()
+
+
+@contextmanager
+def fifos(folder: Path, *names: str) -> Iterator[None]:
+    """Create FIFOs in a folder; finally release all waiters, so that a failed test ends."""
+    for name in names:
+        os.mkfifo(folder / name)
+    try:
+        yield
+    finally:
+        for name in names:
+            os.close(os.open(folder / name, os.O_RDWR))

@@ -1,14 +1,26 @@
-"""External programs needed by some tests."""
+"""External programs and frameworks that an environment may lack."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections import Counter
+from importlib.util import find_spec
 
 import pytest
 
 _LACKING = "not installed: apt-get install "
+
+SEPARATE = {
+    "agent_framework": "agent_framework",
+    "claude_agent": "claude_agent_sdk",
+    "crewai": "crewai",
+    "deepagents": "deepagents",
+    "google_adk": "google.adk",
+    "strands": "strands",
+}
+"""The frameworks that the main environment lacks, by the names of their plugins and pages, and the
+modules of these."""
 
 
 def needed(package, *names):
@@ -32,3 +44,8 @@ def lacking(skipped):
     counts = Counter(reason.partition(_LACKING)[2] for reason in reasons if _LACKING in reason)
     for package, count in sorted(counts.items()):
         yield f"{count} tests were left out; to include them: apt-get install {package}"
+
+
+def has(module: str) -> bool:
+    """Whether the environment has the module."""
+    return find_spec(module) is not None

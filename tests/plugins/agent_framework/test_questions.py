@@ -10,7 +10,7 @@ from tests.plugins.agent_framework import support
 from tests.plugins.agent_framework.support import Fake, adapt, made, results
 from tests.support.adapters import answer, ask, only, reply
 from tests.support.agents import questions
-from tests.support.agents.killing import outliving
+from tests.support.agents.questions import outliving
 
 
 class TestApprovals(questions.Approvals):

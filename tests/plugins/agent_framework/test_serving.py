@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from a2a_adapters_agent_framework import adapt
 from agent_framework import (
@@ -25,6 +28,11 @@ from tests.plugins.agent_framework import support
 from tests.plugins.agent_framework.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, data, deltas, failure, only
 from tests.support.agents import serving
+from tests.support.agents.isolation import TURNS, check_repeating, listening
+from tests.support.agents.state import check_state, keeping
+from tests.support.real_model import ASKED, TOLD, address, check_it_streams
+
+openai = pytest.importorskip("agent_framework.openai", reason="needs agent-framework-openai")
 
 
 class Weather(BaseModel):
@@ -116,3 +124,59 @@ async def test_agents_with_context_providers_remember():
     await ask(adapter, "first")
     await ask(adapter, "second")
     assert said(client.heard[-1]) == ["It rains.", "first", "second"]
+
+
+@tool(approval_mode="always_require")
+async def repeat(words: str, ctx: FunctionInvocationContext) -> str:
+    """Repeat the text after yielding to other runs."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return f"{ctx.kwargs['a2a'].owner}: {words}"
+
+
+async def test_callers_of_one_agent_are_isolated(any_storage):
+    await check_repeating(any_storage, listening(support, repeat), questions=TURNS)
+
+
+async def test_callers_of_a_function_are_isolated():
+    await check_repeating("memory:", lambda: listening(support, repeat), questions=TURNS)
+
+
+@pytest.mark.parametrize("is_workflow", [False, True], ids=["agent", "workflow"])
+async def test_stored_state_names_no_class(url, tmp_path, is_workflow):
+    kept = []
+
+    @tool(approval_mode="always_require")
+    def keep(value: dict[str, Any]) -> str:
+        """Keep a value."""
+        kept.append(value)
+        return "kept"
+
+    def make():
+        if is_workflow:
+            return lambda: support.team(keeping(support, keep))
+        return keeping(support, keep)
+
+    await check_state(url, tmp_path / "mark", make, kept)
+
+
+class Example(ContextProvider):
+    """Shows the model, which has no chat tuning, what is wanted."""
+
+    async def before_run(self, *, context, **_):
+        asked = Content.from_text(ASKED)
+        told = Content.from_text(TOLD)
+        context.extend_messages(self, [Message("user", [asked]), Message("assistant", [told])])
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_streams_its_answer():
+    client = openai.OpenAIChatCompletionClient("local", base_url=address(), api_key="none")
+    guide = Agent(
+        client=client,
+        name="guide",
+        context_providers=[Example("example")],
+        default_options={"temperature": 0, "max_tokens": 24, "stop": ["\n", "<"]},
+    )
+    await check_it_streams(guide)

@@ -24,7 +24,7 @@ from tests.plugins.autogen.support import (
     request,
     run,
 )
-from tests.support.fifos import fifos
+from tests.support.processes import fifos
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 RUNS = 30

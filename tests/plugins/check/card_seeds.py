@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.plugins.check.broken import Edit, Given, on_card, on_card_answer
-from tests.plugins.check.seeds import Seed, put
+from tests.plugins.check.support import Seed, put
 
 HIDDEN = "\u202egnirts"
 

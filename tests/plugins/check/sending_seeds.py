@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.plugins.check.broken import Asked, Edit, Given, error, on_events, on_method, result
-from tests.plugins.check.seeds import Seed, put
-from tests.plugins.check.support import pushing_anywhere
+from tests.plugins.check.support import Seed, pushing_anywhere, put
 
 REQUIRED = [{"uri": "https://example.org/extensions/needed", "required": True}]
 

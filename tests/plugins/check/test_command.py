@@ -10,8 +10,7 @@ import pytest
 
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_card
-from tests.plugins.check.seeds import put
-from tests.plugins.check.support import HEADERS, guarded, plain, sound
+from tests.plugins.check.support import HEADERS, guarded, plain, put, sound
 from tests.plugins.check.test_hostile import refusing, silent
 from tests.support.tls import running_with_tls
 from tests.support.warm import completed

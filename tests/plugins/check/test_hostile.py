@@ -18,8 +18,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import CARD, Broken
-from tests.plugins.check.seeds import put
-from tests.plugins.check.support import plain
+from tests.plugins.check.support import plain, put
 
 
 class Hostile:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import json
 
+import httpx
 import pytest
 from a2a_adapters_check import check
+from a2a_adapters_check.http_client import HttpClient
+from a2a_adapters_check.runner import examine
 
 from a2a_adapters.testing import running
 from tests.plugins.check.broken import Broken, Given, on_events, on_method, result
 from tests.plugins.check.card_seeds import interface, say, signed
-from tests.plugins.check.seeds import put
 from tests.plugins.check.sending_seeds import on_task
-from tests.plugins.check.support import plain
+from tests.plugins.check.support import plain, put, sound
+
+URL = "https://agents.example.org"
 
 
 async def found_in(edit, *, send=False):
@@ -98,3 +102,34 @@ async def test_a_task_that_ends_while_it_is_cancelled_is_noted():
     (finding,) = [each for each in report.findings if each.id == "task.cancel"]
     assert finding.severity == "note"
     assert "a task in TASK_STATE_COMPLETED" in finding.message
+
+
+async def found_at(url, app):
+    """Return the ids of the findings for a card at a URL."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport) as http:
+        line = HttpClient(lambda _: http, None, patience=8)
+        address = httpx.URL(url)
+        report = await examine(line, address, send=False, has_credentials=False, seconds=30)
+    return {each.id for each in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        (URL, {"security.hsts"}),
+        ("http://agents.example.org", {"address.https"}),
+        ("http://localhost:8000", {"security.rebinding"}),
+        ("http://192.168.0.7", set()),
+    ],
+)
+async def test_an_agent_by_its_address(url, found):
+    assert await found_at(url, sound(allowed_hosts=["*"])) == found
+
+
+@pytest.mark.parametrize(
+    "inner", ["https://localhost/", "http://10.1.2.3/", "https://agent.internal/", "http://[::1]/"]
+)
+async def test_addresses_that_others_cannot_reach(inner):
+    app = Broken(sound(allowed_hosts=["*"]), interface(url=inner))
+    assert "address.routable" in await found_at(URL, app)

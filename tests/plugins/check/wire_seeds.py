@@ -6,8 +6,7 @@ from typing import Any
 
 from tests.plugins.check.broken import CARD, Edit, Given, error, on_card, on_method, on_path, result
 from tests.plugins.check.card_seeds import interface
-from tests.plugins.check.seeds import Seed, put
-from tests.plugins.check.support import guarded
+from tests.plugins.check.support import Seed, guarded, put
 
 TRACE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 3, in run'
 

@@ -14,7 +14,7 @@ from tests.plugins.claude_agent.support import adapt, made, script
 from tests.plugins.restarts import Process
 from tests.support.adapters import answer, ask
 from tests.support.agents.isolation import check_repeating, listening
-from tests.support.fifos import fifos
+from tests.support.processes import fifos
 
 
 @tool("repeat", "Repeat the text.", {"words": str})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
-from tests.plugins.console.axe import violations
 from tests.plugins.console.test_chat import say
 
 pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
@@ -35,6 +35,8 @@ def f(x: int = 1) -> str: return f"a {x}"
 
 > quoted
 """
+
+AXE = Axe()
 
 
 async def size(page, width):
@@ -95,3 +97,15 @@ async def test_high_contrast_has_black_on_white(open_page, url):
         style = "getComputedStyle(document.body)"
         colours = await page.evaluate(f"[{style}.color, {style}.backgroundColor]")
         assert colours == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+
+
+async def violations(page):
+    """Return a line for each violation on a page."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE.axe_script)
+    results = await page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [
+        f"{each['id']}: {node['html']} {node['failureSummary']}"
+        for each in results["violations"]
+        for node in each["nodes"]
+    ]

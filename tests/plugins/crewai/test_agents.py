@@ -1,17 +1,24 @@
-"""Agents outside of crews."""
+"""Agents outside of crews, a crew with a real model, and the categories of failures."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import time
+from pathlib import Path
 
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import adapt
+from crewai import LLM, Crew
 
 from a2a_adapters import Data, File, InvalidInputError, Progress, Text, build_app
 from a2a_adapters.plugin import Turn
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
-from tests.plugins.crewai.support import Scripted, agent, answer, ask, request
+from tests.plugins.crewai.support import Scripted, agent, answer, ask, request, task
+from tests.plugins.refusing import REFUSING, SECRET, STATUSES, UNREACHABLE, said_of
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def echo(prompt):
@@ -74,3 +81,50 @@ def test_files_are_refused_without_crewais_support(monkeypatch):
     monkeypatch.setattr("a2a_adapters_crewai.serving.input.takes_files", lambda: False)
     with pytest.raises(InvalidInputError, match="no files"):
         adapt(agent(Scripted(echo))).stream(request("hi", File(content=b"x")))
+
+
+@pytest.mark.model
+async def test_a_crew_on_a_real_model(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    address = importlib.import_module("local_model").local_model()
+    model = LLM(model="openai/local", base_url=address, api_key="none", max_tokens=16)
+    writer = agent(model, role="Poet", goal="Write", backstory="A poet")
+    target = Crew(agents=[writer], tasks=[task(writer, "Write a line about {topic}.")])
+    async with running(build_app(target)) as url, connect(url) as client:
+        done = await send(client, user_message("the sea"))
+    assert done.status.state == TaskState.TASK_STATE_COMPLETED
+    assert answer_of(done).strip()
+    usage = done.metadata["usage"]
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"] > 0
+
+
+def model(address):
+    return LLM(model="openai/gpt-4o", base_url=address, api_key=SECRET, max_retries=0)
+
+
+def crew(llm, **options):
+    writer = agent(llm, max_retry_limit=0, **options)
+    return Crew(agents=[writer], tasks=[task(writer, "Write a line about {topic}.")])
+
+
+async def failed(target):
+    async with running(build_app(target)) as url, connect(url) as client:
+        done = await send(client, user_message("the sea"))
+    assert done.status.state == TaskState.TASK_STATE_FAILED
+    return said_of(done)
+
+
+@pytest.mark.parametrize(("status", "category"), STATUSES)
+async def test_a_provider_answers_with_an_error(status, category):
+    async with running(REFUSING) as address:
+        found, text = await failed(crew(model(f"{address}/{status}/v1")))
+    assert (found, "model" in text) == (category, True)
+
+
+async def test_a_provider_cannot_be_reached():
+    assert (await failed(crew(model(UNREACHABLE))))[0] == "model_unavailable"
+
+
+async def test_an_agent_reaches_its_time_limit():
+    slow = Scripted(lambda _: time.sleep(1.2) or "late")
+    assert (await failed(crew(slow, max_execution_time=1)))[0] == "limit"

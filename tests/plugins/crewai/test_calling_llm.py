@@ -27,6 +27,7 @@ from a2a_adapters.plugin import remote_llm as make_llm
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
 from tests.plugins.crewai.calling import Desk, desk, served
+from tests.support.agents.calling import SPENT, asked_through, assert_counted_once
 from tests.support.servers.front import Recording
 
 
@@ -209,3 +210,25 @@ async def test_the_hook_creates_one():
     assert isinstance(model, A2ALLM)
     assert model.model == "a2a/http://127.0.0.1:9"
     assert model.get_input_tokens_count("four") >= 1
+
+
+def crew_around(member):
+    return Crew(
+        agents=[member], tasks=[Task(description="{topic}", expected_output="o", agent=member)]
+    )
+
+
+async def test_the_tokens_of_a_remote_model_count_once():
+    def outer(remote):
+        model = A2ALLM(agent=remote)
+        return crew_around(Agent(role="Writer", goal="Write", backstory="b", llm=model))
+
+    assert_counted_once(await asked_through(outer))
+
+
+async def test_the_tokens_of_a_remote_member_count_once():
+    def outer(remote):
+        return crew_around(A2AAgent(agent=remote, role="Desk", goal="Book trips"))
+
+    reply = await asked_through(outer)
+    assert reply.usage == SPENT

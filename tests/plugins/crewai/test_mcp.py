@@ -25,7 +25,7 @@ from tests.plugins.crewai.support import (
     tool_call,
 )
 from tests.plugins.mcp.support import http_server, until_gone
-from tests.support.fifos import fifos
+from tests.support.processes import fifos
 
 SMALL = str(Path(__file__).parents[1] / "mcp" / "small_server.py")
 

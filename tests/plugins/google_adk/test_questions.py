@@ -20,8 +20,7 @@ from tests.plugins.google_adk import support
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
-from tests.support.agents.killing import outliving
-from tests.support.agents.questions import clerk, ids
+from tests.support.agents.questions import clerk, ids, outliving
 
 
 class TestConfirmations(questions.Approvals):

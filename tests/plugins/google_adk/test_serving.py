@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from typing import Any
 
 import pytest
 from a2a_adapters_google_adk import a2a_prepare_process, adapt
@@ -16,18 +17,31 @@ from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
+from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import Workflow
 from google.genai.errors import ClientError, ServerError
-from google.genai.types import Blob, FileData, Part
+from google.genai.types import Blob, Content, FileData, GenerateContentConfig, Part
 from pydantic import BaseModel
 
 from a2a_adapters import BlockedError, File, Output, Progress, Rejected, Text
 from a2a_adapters.plugin import as_json
 from tests.plugins.google_adk import support
 from tests.plugins.google_adk.support import Fake, agent, calling, composed, results, said, script
+from tests.plugins.sql.conftest import new_url
 from tests.support.adapters import answer, ask, data, deltas, failure, only
 from tests.support.agents import serving
+from tests.support.agents.isolation import TURNS, check_repeating, listening
+from tests.support.agents.state import check_state, keeping
+from tests.support.real_model import ASKED, TOLD, address, check_it_streams
+
+openai = pytest.importorskip("google.adk.integrations.openai", reason="needs openai")
+
+
+EXAMPLE = [
+    Content(role="user", parts=[Part(text=ASKED)]),
+    Content(role="model", parts=[Part(text=TOLD)]),
+]
 
 
 class Weather(BaseModel):
@@ -259,3 +273,50 @@ def test_a_served_process_logs_failures_once_unless_told_otherwise(level):
         assert logger.isEnabledFor(logging.ERROR) == (level != logging.NOTSET)
     finally:
         logging.getLogger("google_adk").setLevel(logging.NOTSET)
+
+
+async def repeat(words: str, tool_context: ToolContext) -> str:
+    """Repeat the text after yielding to other runs."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return f"{tool_context.state['temp:a2a'].owner}: {words}"
+
+
+def listener():
+    return listening(support, FunctionTool(repeat, require_confirmation=True))
+
+
+@pytest.mark.parametrize(
+    ("engine", "made"),
+    [
+        ("memory", listener),
+        ("postgresql", lambda: listener),
+        ("sqlite", lambda: InMemoryRunner(agent=listener())),
+    ],
+    ids=["agent", "function", "runner"],
+)
+async def test_callers_are_isolated(engine, made, tmp_path):
+    await check_repeating(new_url(engine, tmp_path), made(), questions=TURNS)
+
+
+async def test_stored_state_names_no_class(tmp_path):
+    kept = []
+
+    def keep(value: dict[str, Any]) -> str:
+        """Keep a value."""
+        kept.append(value)
+        return "kept"
+
+    tool = FunctionTool(keep, require_confirmation=True)
+    url = new_url("sqlite", tmp_path)
+    await check_state(url, tmp_path / "mark", lambda: keeping(support, tool), kept)
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_streams_its_answer():
+    model = openai.OpenAILlm(model="local", base_url=address(), api_key="none", max_tokens=24)
+    config = GenerateContentConfig(temperature=0, stop_sequences=["\n", "<"])
+    guide = LlmAgent(name="guide", model=model, generate_content_config=config)
+    served = adapt(guide, run_config=RunConfig(model_input_context=EXAMPLE))
+    await check_it_streams(served)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugins.langchain.letters import sent
+from tests.plugins.langchain.support import sent
 
 
 @pytest.fixture(autouse=True)

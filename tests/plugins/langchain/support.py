@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import tool
 from pydantic import Field
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import Adapter
 
 USAGE = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+
+sent: list[str] = []
 
 
 class Scripted(BaseChatModel):
@@ -158,3 +161,10 @@ def only(events: list[AgentEvent], kind: Callable[..., Any]) -> Any:
     """Return the one event of a kind."""
     (event,) = [event for event in events if isinstance(event, kind)]
     return event
+
+
+@tool
+def send(to: str) -> str:
+    """Send a letter."""
+    sent.append(to)
+    return f"sent to {to}"

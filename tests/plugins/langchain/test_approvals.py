@@ -11,7 +11,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 
 from a2a_adapters import Data, InputRequired
-from tests.plugins.langchain.letters import send, sent
 from tests.plugins.langchain.support import (
     Scripted,
     answer,
@@ -19,6 +18,8 @@ from tests.plugins.langchain.support import (
     calling,
     reply,
     run,
+    send,
+    sent,
 )
 from tests.plugins.langchain.test_interrupts import asked, question
 

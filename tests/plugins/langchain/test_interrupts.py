@@ -17,7 +17,6 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from a2a_adapters import Data, File, InputRequired, Output, Rejected, TargetError, TaskMetadata
-from tests.plugins.langchain.letters import send, sent
 from tests.plugins.langchain.support import (
     USAGE,
     Scripted,
@@ -29,6 +28,8 @@ from tests.plugins.langchain.support import (
     only,
     reply,
     run,
+    send,
+    sent,
 )
 
 

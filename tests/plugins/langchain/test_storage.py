@@ -7,7 +7,9 @@ import sys
 from contextlib import asynccontextmanager
 
 import httpx
+import psycopg
 import pytest
+from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
@@ -16,9 +18,15 @@ from langgraph.types import interrupt
 
 from a2a_adapters import ApiKeys, Limits, ServerOptions, build_app
 from tests.plugins.sql.conftest import new_url
+from tests.support.postgresql import new_database
 
 V1 = {"A2A-Version": "1.0"}
 ASKS, DONE = "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"
+
+OTHERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 def counting():
@@ -181,3 +189,14 @@ async def test_threads_of_expired_conversations_are_deleted(url, monkeypatch):
             await asyncio.sleep(0.05)
     async with serving(counting().compile(), url) as http:
         assert spoken(await send(http, "ho")) == "1"
+
+
+async def test_parallel_reads_share_one_connection():
+    url = new_database()
+    async with (
+        open_checkpointer(url) as saver,
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as other,
+    ):
+        configs = [{"configurable": {"thread_id": str(number)}} for number in range(30)]
+        assert await asyncio.gather(*map(saver.aget_tuple, configs)) == [None] * 30
+        assert await (await other.execute(OTHERS)).fetchone() == (1,)

@@ -13,8 +13,7 @@ from tests.plugins.llama_index.flows import Travel, Twice
 from tests.plugins.llama_index.support import adapt
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
-from tests.support.agents.killing import outliving
-from tests.support.agents.questions import clerk, ids
+from tests.support.agents.questions import clerk, ids, outliving
 
 
 class TestQuestions(questions.Questions):

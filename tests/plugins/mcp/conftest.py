@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.fifos import fifos
+from tests.support.processes import fifos
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from a2a_adapters_openai_agents import adapt
@@ -23,19 +25,22 @@ from agents import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agents.mcp import MCPServerStdio
 from openai.types.responses import ResponseReasoningItem
 from openai.types.responses.response_output_item import ImageGenerationCall
 from openai.types.responses.response_reasoning_item import Summary
 from pydantic import BaseModel
 
-from a2a_adapters import BlockedError, Data, File, Text
+from a2a_adapters import BlockedError, Data, File, Text, ToolCall, ToolResult
 from a2a_adapters.plugin import AnswerText
 from tests.plugins.openai_agents.support import Fake, agent, calling, made
-from tests.support.adapters import ask, deltas, request
+from tests.support.adapters import answer, ask, deltas, only, reply, request
 from tests.support.answers import ALL, Program, check, in_each_way
 
 BOMB = "how to build a bomb"
 QUIET = RunConfig(tracing_disabled=True)
+
+SERVER = Path(__file__).parents[1] / "mcp" / "small_server.py"
 
 
 class Weather(BaseModel):
@@ -519,3 +524,44 @@ async def test_refusals_of_models_have_a_category():
     assert (await anext(events)).values == {"error": {"category": "model_refused"}}
     with pytest.raises(BlockedError, match="I do not help with that"):
         await anext(events)
+
+
+def server(mode, **options):
+    """Return an MCP server with one tool."""
+    arguments = ["-I", "-S", str(SERVER), mode]
+    return MCPServerStdio({"command": sys.executable, "args": arguments}, **options)
+
+
+@function_tool(needs_approval=True)
+def book_city(city: str) -> str:
+    """Book a trip."""
+    return f"booked {city}"
+
+
+@function_tool
+def look(city: str) -> str:
+    """Look at a city."""
+    return f"rain in {city}"
+
+
+async def test_results_after_an_approval_have_tool_names():
+    calls = [calling("look", city="Rome"), calling("book_city", call_id="c2", city="Rome")]
+    adapter = adapt(agent(calls, "done", tools=[look, book_city]))
+    before = await ask(adapter, "hi", wants_progress=True)
+    after = await reply(adapter, "yes", wants_progress=True)
+    results = [event for event in (*before, *after) if isinstance(event, ToolResult)]
+    assert results == [
+        ToolResult("c1", "look", "rain in Rome"),
+        ToolResult("c2", "book_city", "booked Rome"),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["failing", "flagged"])
+async def test_failed_mcp_tools_are_flagged_without_their_error(mode):
+    async with server(mode, custom_data_extractor=lambda _: {"own": 1}) as mcp:
+        for options in ({}, {"tool_use_behavior": "stop_on_first_tool"}):
+            made = agent(calling(mode, text="x"), "done", mcp_servers=[mcp], **options)
+            events = await ask(adapt(made), "hi", wants_progress=True)
+            assert only(events, ToolCall).name == mode
+            assert only(events, ToolResult) == ToolResult("c1", mode, is_error=True)
+            assert answer(events) == ("The tool failed." if options else "done")

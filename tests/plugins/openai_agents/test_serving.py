@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from dataclasses import dataclass
 
@@ -9,10 +10,15 @@ import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import (
     Agent,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    RunConfig,
     RunContextWrapper,
     function_tool,
     handoff,
 )
+from agents.run import ModelInputData
+from openai import AsyncOpenAI
 from openai.types.responses import ResponseReasoningItem
 from openai.types.responses.response_output_item import ImageGenerationCall
 from openai.types.responses.response_reasoning_item import Summary
@@ -30,10 +36,14 @@ from a2a_adapters import (
     ToolResult,
 )
 from a2a_adapters.plugin import AgentFailedError, AnswerText
+from a2a_adapters.testing import running
 from tests.plugins.openai_agents import support
-from tests.plugins.openai_agents.support import Fake, agent, calling, script
+from tests.plugins.openai_agents.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, deltas, only
 from tests.support.agents import serving
+from tests.support.agents.isolation import check_repeating
+from tests.support.openai_endpoint import ANSWER, endpoint
+from tests.support.real_model import EXAMPLE, address, check_it_streams
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")
@@ -238,3 +248,74 @@ def test_cards_have_tools_and_handoffs_but_no_instructions():
     ]
     assert about.skills[2].id == "other"
     assert "hunter2" not in str(about)
+
+
+@function_tool
+async def repeat(wrapper: RunContextWrapper[str], words: str) -> str:
+    """Repeat the text after yielding to other runs."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return f"{wrapper.context}: {words}"
+
+
+def listening():
+    """Return agents that hand over, call a tool, and repeat the conversation."""
+
+    def model(items):
+        if (
+            items[-1].get("type") == "function_call_output"
+            and "assistant" not in items[-1]["output"]
+        ):
+            return items[-1]["output"]
+        return calling("repeat", call_id=f"r{len(items)}", words=" ".join(said(items)))
+
+    listener = Agent(name="listener", model=Fake(model), tools=[repeat])
+    front = Fake(lambda items: calling("transfer_to_listener", call_id=f"t{len(items)}"))
+    return Agent(name="front", model=front, handoffs=[listener])
+
+
+async def test_concurrent_callers_are_isolated(any_storage):
+    target = adapt(listening(), context=lambda asked: asked.owner)
+    await check_repeating(any_storage, target, questions=0)
+
+
+def after_the_example(asked):
+    return ModelInputData(input=[*EXAMPLE, *asked.model_data.input], instructions=None)
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_streams_its_answer():
+    config = RunConfig(
+        call_model_input_filter=after_the_example,
+        model_settings=ModelSettings(
+            temperature=0, max_tokens=24, extra_args={"stop": ["\n", "<"]}
+        ),
+    )
+    async with AsyncOpenAI(base_url=address(), api_key="none") as client:
+        agent = Agent(name="guide", model=OpenAIChatCompletionsModel("local", client))
+        await check_it_streams(adapt(agent, run_config=config))
+
+
+@pytest.fixture
+async def api(monkeypatch):
+    app = endpoint()
+    async with running(app) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        yield app
+
+
+async def test_agents_with_a_model_name(api):
+    adapter = adapt(Agent(name="helper", instructions="Be kind.", model="gpt-none"))
+    assert deltas(await ask(adapter, "hi")) == ["Rome", " is", " fine."] == _words(ANSWER)
+    await ask(adapter, "look", File(content=b"png", media_type="image/png"))
+    first, second = api.state.asked
+    assert first["instructions"] == "Be kind."
+    assert [item["role"] for item in second["input"]] == ["user", "assistant", "user"]
+    assert second["input"][-1]["content"][1]["type"] == "input_image"
+
+
+def _words(text):
+    first, *others = text.split(" ")
+    return [first, *(f" {word}" for word in others)]

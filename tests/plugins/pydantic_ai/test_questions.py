@@ -13,7 +13,7 @@ from tests.plugins.pydantic_ai.support import Fake, agent, calling, results
 from tests.plugins.restarts import Process
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
-from tests.support.agents.killing import outliving
+from tests.support.agents.questions import outliving
 
 
 class TestApprovals(questions.Approvals):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import pytest
 from a2a_adapters_pydantic_ai import adapt
+from openai import AsyncOpenAI
 from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
+    ApprovalRequired,
     BinaryContent,
     BinaryImage,
     CustomEvent,
@@ -25,7 +28,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.models import CompletedStreamedResponse
-from pydantic_ai.models.function import DeltaThinkingPart
+from pydantic_ai.models.function import DeltaThinkingPart, FunctionModel
 
 from a2a_adapters import (
     AgentRequest,
@@ -45,8 +48,11 @@ from a2a_adapters import (
 from a2a_adapters.plugin import AnswerText
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
-from tests.support.adapters import answer, ask, deltas, only
+from tests.support.adapters import answer, ask, deltas, only, request
 from tests.support.agents import serving
+from tests.support.agents.isolation import check_repeating, listening
+from tests.support.outliving import Blocking, check_it_learns_of_cancellation
+from tests.support.real_model import EXAMPLE, address, check_it_streams
 
 PNG = File(content=b"png", media_type="image/png", filename="a.png")
 PDF = File(content=b"pdf", filename="report.pdf")
@@ -271,3 +277,88 @@ def test_agents_are_suggested_for_objects_of_the_framework_only(target, suggesti
 
 def test_wrapped_agents_are_served():
     build_app(WrapperAgent(agent("hello")))
+
+
+async def repeat(ctx: RunContext[AgentRequest], words: str) -> str:
+    """Repeat the text after yielding to other runs."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return f"{ctx.deps.owner}: {words}"
+
+
+async def asking(ctx: RunContext[AgentRequest], words: str) -> str:
+    """Repeat the text, after a question in the first turn."""
+    if " " not in words and not ctx.tool_call_approved:
+        raise ApprovalRequired
+    return await repeat(ctx, words)
+
+
+def listener(function):
+    return listening(support, Tool(function, name="repeat"), deps_type=AgentRequest)
+
+
+async def test_concurrent_callers_are_isolated(url):
+    await check_repeating(url, listener(asking), questions=1)
+
+
+async def test_callers_of_wrapped_agents_and_factories_are_isolated():
+    await check_repeating("memory:", lambda: WrapperAgent(listener(repeat)), questions=0)
+
+
+def local():
+    """Return the model; the framework's own OpenAI model needs a newer client than CrewAI."""
+
+    async def complete(messages, info):
+        asked = [{"role": "user", "content": text} for text in said(messages)]
+        async with AsyncOpenAI(base_url=address(), api_key="none") as client:
+            chunks = await client.chat.completions.create(
+                model="local",
+                messages=[*EXAMPLE, *asked],
+                temperature=0,
+                max_tokens=24,
+                stop=["\n", "<"],
+                stream=True,
+            )
+            async for chunk in chunks:
+                if chunk.choices and (text := chunk.choices[0].delta.content):
+                    yield text
+
+    return FunctionModel(stream_function=complete)
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_streams_its_answer():
+    await check_it_streams(Agent(local(), name="guide"))
+
+
+class TestRunning(serving.Running):
+    support = support
+
+
+async def test_blocking_tools_are_reported_and_do_not_delay_a_cancel(caplog):
+    blocking = Blocking()
+    made = agent(calling("endless"), "never")
+
+    @made.tool_plain
+    def endless() -> str:
+        return blocking()
+
+    await check_it_learns_of_cancellation(made, blocking, caplog)
+
+
+async def test_closing_a_stream_ends_its_run():
+    ended = asyncio.Event()
+
+    class Endless(Fake):
+        async def _stream(self, messages, info):
+            try:
+                yield "one"
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+    events = adapt(Agent(Endless(lambda _: ""))).stream(request("hi"))
+    await anext(events)
+    await events.aclose()
+    await ended.wait()

@@ -1,13 +1,18 @@
-"""Terminal output of `serve`, its choice of a port, and the page at its root."""
+"""Terminal output of `serve`, its options, its choice of a port, and the page at its root."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import signal
 import socket
+import subprocess
+import sys
 
 import httpx
 import pytest
+from a2a_adapters_server.serve import serve
+from a2a_adapters_server.settings import ServerSettings
 
 from a2a_adapters import ServerOptions, Skill, build_app
 from a2a_adapters.plugin import Adapter, AgentDescription
@@ -21,6 +26,8 @@ def greet(text: str) -> str:
     """Greet the sender."""
     return f"Hello, {text}!"
 '''
+
+OF_THE_COMMAND = {"targets", "config", "push_private", "worker", "reload", "opens", "_verbose"}
 
 
 @pytest.fixture
@@ -120,3 +127,24 @@ async def test_browsers_are_redirected_to_the_console_if_there_is_one():
     app = build_app(Traveller(), options=ServerOptions(console=True), dialects=["page"])
     async with running(app) as url, httpx.AsyncClient(follow_redirects=True) as http:
         assert (await http.get(url, headers=HTML)).url.path == "/console/"
+
+
+def test_each_option_is_a_setting():
+    parameters = inspect.signature(serve).parameters.keys()
+    assert parameters - ServerSettings.model_fields.keys() == OF_THE_COMMAND
+
+
+@pytest.mark.parametrize("words", [["--help"], ["serve", "--help"]])
+def test_help_imports_no_settings(words):
+    code = f"""
+import sys
+sys.argv = ["a2a-adapters", *{words}]
+try:
+    import a2a_adapters.__main__
+finally:
+    print(*sys.modules, sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "a2a_adapters.cli" in loaded
+    assert not {"a2a_adapters_server.settings", "a2a_adapters.serving.server"} & loaded

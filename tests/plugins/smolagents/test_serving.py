@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import threading
 
 import PIL.Image
 import pytest
-from smolagents import ToolCallingAgent, UserInputTool
+from openai import OpenAI
+from smolagents import CodeAgent, ToolCallingAgent, UserInputTool
 from smolagents.local_python_executor import PythonExecutor
+from smolagents.models import ChatMessage, MessageRole, Model
+from smolagents.monitoring import LogLevel
 
 from a2a_adapters import (
     Data,
@@ -27,6 +31,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.plugin import as_json
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.restarts import Process
 from tests.plugins.smolagents import support
 from tests.plugins.smolagents.support import (
     Fake,
@@ -43,6 +48,8 @@ from tests.plugins.smolagents.support import (
 )
 from tests.support.adapters import answer, ask, data, failure, only, request
 from tests.support.agents import memory, serving
+from tests.support.agents.state import hostile_values
+from tests.support.real_model import EXAMPLE, address
 
 
 class TestInput(serving.Input):
@@ -242,3 +249,38 @@ async def test_data_is_json_for_the_model():
     model = script("ok")
     await ask(adapt(made(model)), Data({"n": 1}))
     assert said(model.heard[0]) == ['{"n":1}']
+
+
+async def test_stored_state_names_no_class(url, tmp_path):
+    values = [json.dumps(value) for value in hostile_values(tmp_path / "mark")]
+    for value in (*values, "all"):
+        served = made(Fake(lambda messages: json.dumps(said(messages))))
+        async with Process(url, adapt(served), "agent") as adapter:
+            heard = answer(await ask(adapter, value))
+    assert json.loads(heard) == [*values, "all"]
+    assert not (tmp_path / "mark").exists()
+
+
+class Local(Model):
+    """The local model, which is too small to write code: what it says is the final answer."""
+
+    def __init__(self, url):
+        super().__init__()
+        self._url = url
+
+    def generate(self, messages, **_):
+        asked = {"role": "user", "content": said(messages)[-1]}
+        client = OpenAI(base_url=self._url, api_key="none")
+        options = {"temperature": 0, "max_tokens": 24, "stop": ["\n", "<"]}
+        made = client.chat.completions.create(model="local", messages=[*EXAMPLE, asked], **options)
+        code = f"final_answer({made.choices[0].message.content!r})"
+        return ChatMessage(MessageRole.ASSISTANT, f"<code>\n{code}\n</code>")
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_answers():
+    guide = CodeAgent(tools=[], model=Local(address()), verbosity_level=LogLevel.OFF)
+    async with running(build_app(guide)) as url, connect(url) as caller:
+        task = await send(caller, user_message("What is the capital of France?"))
+    assert "Paris" in answer_of(task)

@@ -9,8 +9,7 @@ from tests.plugins.strands import support
 from tests.plugins.strands.support import adapt
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
-from tests.support.agents.killing import outliving
-from tests.support.agents.questions import clerk, ids
+from tests.support.agents.questions import clerk, ids, outliving
 
 
 class TestQuestions(questions.Questions):

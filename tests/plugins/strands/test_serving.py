@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+from typing import Any
 
 import pytest
 from a2a_adapters_strands import adapt
 from botocore.exceptions import ClientError
 from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
+from strands.models.openai import OpenAIModel
 from strands.session import FileSessionManager
 from strands.types.exceptions import MaxTokensReachedException
 
@@ -27,10 +30,18 @@ from tests.plugins.strands import support
 from tests.plugins.strands.support import Fake, agent, calling, script
 from tests.support.adapters import ask, data, failure, only
 from tests.support.agents import serving
+from tests.support.agents.isolation import check_repeating, listening
+from tests.support.agents.state import check_state, keeping
+from tests.support.real_model import ASKED, TOLD, address, check_it_streams
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+EXAMPLE = [
+    {"role": "user", "content": [{"text": ASKED}]},
+    {"role": "assistant", "content": [{"text": TOLD}]},
+]
 
 
 class Weather(BaseModel):
@@ -122,3 +133,48 @@ def test_session_managers_are_refused(tmp_path):
     kept = agent("x", session_manager=FileSessionManager("one", storage_dir=str(tmp_path)))
     with pytest.raises(TargetError, match="session manager"):
         build_app(kept)
+
+
+@tool(context=True)
+async def repeat(words: str, tool_context: ToolContext) -> str:
+    """Repeat the text, after a question in the first turn and after yielding to other runs."""
+    if " " not in words:
+        tool_context.interrupt("sure", "Sure?")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return f"{tool_context.invocation_state['a2a'].owner}: {words}"
+
+
+async def test_callers_of_one_agent_are_isolated():
+    await check_repeating("memory:", listening(support, repeat), questions=1)
+
+
+async def test_callers_of_a_function_are_isolated(url):
+    await check_repeating(url, lambda: listening(support, repeat), questions=1)
+
+
+async def test_stored_state_names_no_class(url, tmp_path):
+    kept = []
+
+    @tool(context=True)
+    def keep(value: dict[str, Any], tool_context: ToolContext) -> str:
+        """Keep a value, after a question."""
+        tool_context.interrupt("sure", {"question": "Sure?", "value": value})
+        kept.append(value)
+        return "kept"
+
+    await check_state(url, tmp_path / "mark", lambda: keeping(support, keep), kept)
+
+
+@pytest.mark.model
+@pytest.mark.timeout(300)
+async def test_a_real_model_streams_its_answer():
+    def guide() -> Agent:
+        model = OpenAIModel(
+            client_args={"base_url": address(), "api_key": "none"},
+            model_id="local",
+            params={"temperature": 0, "max_tokens": 24, "stop": ["\n", "<"]},
+        )
+        return Agent(model=model, messages=[*EXAMPLE], name="guide")
+
+    await check_it_streams(guide)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from a2a_adapters import (
+    AgentReply,
+    AgentRequest,
     ConfigurationError,
     RemoteAgent,
     RemoteAgentError,
     RemoteTaskError,
+    ServerOptions,
     Skill,
+    TaskMetadata,
+    TokenUsage,
     build_app,
 )
 from a2a_adapters.plugin import AgentDescription, remote_llm, remote_tool
 from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
-from tests.support.once import asked_through, assert_counted_once
 from tests.support.servers.front import Recording
 from tests.support.servers.told import BOOKED, FORMS, Told
 
@@ -32,6 +36,9 @@ NOWHERE = "http://127.0.0.1:9"
 """The address of an agent that cannot be reached."""
 
 ABOUT = AgentDescription(name="The desk", description="Books trips.")
+
+SHOWN = ServerOptions(operators=["*"])
+SPENT = TokenUsage(10, 1, 11)
 
 
 class Conversing(ABC):
@@ -190,3 +197,29 @@ class Tools(Conversing):
         async with served(remembering) as remote:
             tool = await asyncio.to_thread(remote_tool, remote, self.framework)
         assert self.described(tool)[0] == "remembering"
+
+
+async def inner(request: AgentRequest):
+    """Use a model."""
+    yield TaskMetadata({**SPENT.as_metadata(), "model": "small"})
+    yield "done"
+
+
+async def asked_through(make_outer) -> AgentReply:
+    """Return the reply of the agent that `make_outer` makes on the remote agent."""
+    async with (
+        running(build_app(inner)) as url,
+        RemoteAgent(url) as remote,
+        running(build_app(make_outer(remote), options=SHOWN)) as outer_url,
+        RemoteAgent(outer_url) as outer,
+    ):
+        return await outer.send("hello")
+
+
+def assert_counted_once(reply: AgentReply) -> None:
+    """Check that the framework has counted the remote agent's tokens, and nobody else."""
+    assert reply.usage == SPENT
+    bill = reply.metadata["a2a_adapters.bill"]
+    (delegate,) = bill["delegates"]
+    assert delegate["is_counted"] is True
+    assert bill["models"]["small"]["total_tokens"] == 11

@@ -6,10 +6,15 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from a2a_adapters import Data, InputRequired, Rejected
+from tests.plugins.sql.test_resume import Caller, texts
 from tests.support.adapters import answer, ask, data, only, reply, request
+from tests.support.processes import launched
+from tests.support.warm import warm
 
 if TYPE_CHECKING:
     from tests.support.agents import Support
+
+SERVED = "tests.support.agents.served_clerk"
 
 
 def clerk(support, log, **options):
@@ -149,3 +154,22 @@ class Approvals(Questions):
         assert log == []  # the run goes on once, with all answers
         assert self.refused in answer(await reply(adapter, "no"))
         assert log == ["Rome"]
+
+
+async def outliving(support, folder, replies, kind="agent"):
+    """Send `book` to a clerk and each reply to its next process; return the answer's texts.
+
+    Each process is killed after a message. The file `booked` in the folder has the booked cities.
+    """
+    storage = f"sqlite:///{folder}/agents.db"
+    command = warm("-m", SERVED, storage, str(folder), support.__name__, kind)
+    task_id, states = "", []
+    for text in ("book", *replies):
+        with launched(command) as (process, url):
+            async with Caller(url) as caller:
+                task = await caller.send(text, wait=True, task=task_id)
+            task_id = task["id"]
+            states.append(task["status"]["state"])
+            process.kill()
+    assert states == ["TASK_STATE_INPUT_REQUIRED"] * len(replies) + ["TASK_STATE_COMPLETED"]
+    return texts(task)

@@ -12,27 +12,29 @@ from starlette.types import ASGIApp
 
 from tests.support.servers.bindings import grpc_first, old_card_path, rest_only, rpc_elsewhere
 from tests.support.servers.late import stream_ends_working, submitted
-from tests.support.servers.loose import chunks_without_task, task_then_message
-from tests.support.servers.mixed import mixed_parts, several_parts
 from tests.support.servers.old import old_message, old_task
 from tests.support.servers.single import (
     artifact_and_status,
     final_task,
     final_task_in_stream,
     message_only,
+    mixed_parts,
     progress,
     progress_then_status,
+    several_parts,
     status_only,
 )
 from tests.support.servers.streams import (
     chunks,
     chunks_left_open,
     chunks_then_whole,
+    chunks_without_task,
     snapshots,
     status_deltas,
     status_deltas_then_whole,
     status_snapshots,
     status_whole,
+    task_then_message,
 )
 
 _FACTORIES = (

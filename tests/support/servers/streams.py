@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import accumulate
+from typing import Any
 
 from a2a.server.agent_execution import RequestContext
 from a2a.server.context import ServerCallContext
@@ -11,9 +12,19 @@ from a2a.server.events import Event
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.tasks import TaskUpdater
 from a2a.types import GetTaskRequest, SendMessageRequest
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from tests.support.servers.sdk import Scripted, pieces, pong, scripted, sdk_app, text
+from tests.support.servers.wire import (
+    COMPLETED,
+    WORKING,
+    Call,
+    TaskEvents,
+    answering,
+    message,
+    sse,
+)
 
 ANSWER = "answer"
 """The id of the artifact."""
@@ -118,3 +129,32 @@ class _EndsWithTask(DefaultRequestHandler):
         async for event in super().on_message_send_stream(params, context):
             yield event
         yield await self.on_get_task(GetTaskRequest(id=params.message.task_id), context)
+
+
+@answering
+async def chunks_without_task(call: Call) -> Response:
+    """Streams chunks with `append` from the first one on, without the Task."""
+    event = TaskEvents.answering(call)
+    cut = pieces(f"pong: {call.text}")
+
+    async def events() -> AsyncIterator[dict[str, Any]]:
+        yield call.result(event.status(WORKING))
+        for piece in cut:
+            yield call.result(event.chunk(piece))
+        yield call.result(event.status(COMPLETED))
+
+    return sse(events()) if call.streams else JSONResponse(call.result(event.task(COMPLETED, *cut)))
+
+
+@answering
+async def task_then_message(call: Call) -> Response:
+    """Announces a task in its stream and finally answers with a Message."""
+    event = TaskEvents.answering(call)
+    reply = message(f"pong: {call.text}")
+
+    async def events() -> AsyncIterator[dict[str, Any]]:
+        yield call.result(event.task(WORKING))
+        yield call.result(event.status(WORKING, "thinking…"))
+        yield call.result(reply)
+
+    return sse(events()) if call.streams else JSONResponse(call.result(reply))

@@ -4,14 +4,15 @@ import asyncio
 import json
 
 import pytest
-from a2a_adapters_autogen import A2ATool, adapt
+from a2a_adapters_autogen import A2ATool, A2AToolkit, adapt
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import CancellationToken
 from autogen_core.tools import BaseTool
 
-from a2a_adapters import RemoteAgent, Skill, TextDelta, build_app
+from a2a_adapters import RemoteAgent, RemoteTaskError, Skill, TextDelta, build_app
 from a2a_adapters.plugin import Adapter, AgentDescription, remote_tool
 from a2a_adapters.testing import running
+from tests.calling.slow_agents import slow_agent
 from tests.plugins.autogen.calling.support import (
     Endless,
     booking,
@@ -21,6 +22,8 @@ from tests.plugins.autogen.calling.support import (
     remote,
 )
 from tests.plugins.autogen.support import agent, answer, ask, calling, model
+
+GONE = {"url": "http://127.0.0.1:9", "retries": 0}
 
 
 async def call(tool, message):
@@ -158,3 +161,50 @@ async def test_it_can_be_dumped_and_loaded():
     assert loaded.dump_component() == dumped
     with pytest.raises(ValueError, match="RemoteAgent"):
         A2ATool(RemoteAgent(url), "far", "x").dump_component()
+
+
+async def test_each_agent_is_a_tool_with_a_conversation_of_its_own():
+    async with remote(booking) as books, remote(remembering) as remembers:
+        kit = A2AToolkit({"books": books, "gone": GONE, "far": {"url": remembers.name, "wait": 60}})
+        for word in ("one", "two"):
+            tools = await kit.aget_tools()
+            assert [tool.name for tool in tools] == ["books", "far"]
+            helper = agent(calling("far", message=word), tools=tools)
+            assert (await helper.run(task="hi")).messages[-1].content == word
+        blocking = await asyncio.to_thread(kit.get_tools)
+        assert [tool.name for tool in blocking] == ["books", "far"]
+
+
+async def test_the_next_call_waits_for_the_rest():
+    async with slow_agent("ours") as (card, gate):
+        tool = A2ATool(RemoteAgent(card), "slow", "Slow.", wait=0.05)
+
+        async def call(message):
+            result = await tool.run_json({"message": message}, CancellationToken())
+            return tool.return_value_as_string(result)
+
+        said = await call("ping")
+        assert "still working" in said
+        gate.open()
+        while "still working" in said:
+            said = await call("go on")
+        assert said == "pong"
+
+
+def test_the_wait_is_part_of_the_configuration():
+    tool = A2ATool("http://127.0.0.1:9", "slow", "Slow.", wait=5)
+    assert A2ATool.load_component(tool.dump_component()).dump_component().config["wait"] == 5
+
+
+async def test_a_cancelled_call_cancels_its_task():
+    async with slow_agent("ours") as (card, gate), RemoteAgent(card) as agent:
+        tool = A2ATool(agent, "slow", "Slow.", wait=60)
+        token = CancellationToken()
+        calling = asyncio.ensure_future(tool.run_json({"message": "ping"}, token))
+        await gate.reached.wait()
+        [task] = [task async for task in agent.tasks()]
+        token.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        with pytest.raises(RemoteTaskError, match="cancelled"):
+            await task.result()

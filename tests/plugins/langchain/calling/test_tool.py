@@ -8,12 +8,14 @@ import re
 
 import pytest
 from a2a_adapters_functions import FunctionAdapter
-from a2a_adapters_langchain import A2ATool
+from a2a_adapters_langchain import A2ATool, A2AToolkit
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from a2a_adapters import (
+    ConfigurationError,
+    Fleet,
     InputRequired,
     RemoteAgent,
     RemoteConnectionError,
@@ -241,3 +243,25 @@ def test_made_by_the_hook(serve):
     tool = remote_tool(serve(words, name="Words"), "langchain")
     assert isinstance(tool, A2ATool)
     assert tool.name == "Words"
+
+
+async def test_the_tools_have_the_names_of_the_fleet(serve):
+    said, books = serve(words, name="Words"), serve(booking, name="Words")
+    kit = A2AToolkit({"one": said, "two": RemoteAgent(books), "three": {"url": said, "wait": 9}})
+    for tools in (kit.get_tools(), await kit.aget_tools()):
+        assert [tool.name for tool in tools] == ["one", "two", "three"]
+        assert [tool.wait for tool in tools] == [None, None, 9]
+        assert tools[0].invoke("hello") == "hello"
+        assert (await tools[1].ainvoke("hello")).startswith("Where to?")
+
+
+async def test_agents_that_are_down_are_left_out(serve, caplog):
+    gone = RemoteAgent("http://127.0.0.1:9", options=RemoteOptions(retries=0))
+    kit = A2AToolkit(Fleet({"gone": gone, "words": serve(words)}, prefix="ask_"))
+    assert [tool.name for tool in kit.get_tools()] == ["ask_words"]
+    assert "the agent gone is left out" in caplog.text
+
+
+def test_settings_are_checked():
+    with pytest.raises(ConfigurationError, match="the remote agent words: uri: Extra inputs"):
+        A2AToolkit({"words": {"url": "http://127.0.0.1:9", "uri": ""}})

@@ -1,23 +1,28 @@
-"""A remote agent as a tool."""
+"""Remote agents as tools, and handoffs to them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+from contextlib import closing
 
 import pytest
-from a2a_adapters_openai_agents import a2a_tool
-from agents import Agent, RunConfig, Runner
+from a2a.types import TaskState
+from a2a_adapters_openai_agents import A2AToolkit, a2a_handoff, a2a_tool
+from agents import Agent, RunConfig, Runner, SQLiteSession
 from agents.tool_context import ToolContext
 
-from a2a_adapters import Skill
+from a2a_adapters import Skill, build_app
 from a2a_adapters.plugin import AgentDescription, remote_tool
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
-from tests.plugins.openai_agents.support import Fake, calling
+from tests.plugins.openai_agents.support import Fake, agent, calling
 
 QUIET = RunConfig(tracing_disabled=True)
 ABOUT = AgentDescription(name="The desk", description="Books trips.")
+
+GONE = {"url": "http://127.0.0.1:9", "retries": 0}
 
 
 async def call(tool, **arguments):
@@ -130,3 +135,54 @@ async def test_answers_can_require_approval(approves):
             state.reject(asked, rejection_message="Not there.")
         done = await Runner.run(agent, state, run_config=QUIET)
     assert done.final_output == ("Booked Rome." if approves else "Not there.")
+
+
+async def test_each_agent_is_a_tool():
+    def act(items):
+        return items[-1]["output"] if len(items) > 1 else calling("remembers", message="hi")
+
+    async with served(booking) as books, served(remembering) as remembers:
+        kit = A2AToolkit({"books": books, "gone": GONE, "remembers": {"url": remembers.name}})
+        tools = await kit.aget_tools()
+        assert [tool.name for tool in tools] == ["books", "remembers"]
+        blocking = await asyncio.to_thread(kit.get_tools)
+        assert [tool.description for tool in blocking] == [tool.description for tool in tools]
+        agent = Agent("planner", model=Fake(act), tools=tools)
+        result = await Runner.run(agent, "go", run_config=RunConfig(tracing_disabled=True))
+    assert result.final_output.startswith("hi\n(context_id: ")
+
+
+def front(remote):
+    handoff = a2a_handoff(remote, ABOUT)
+    return agent(calling("transfer_to_The_desk"), name="front", handoffs=[handoff])
+
+
+async def test_the_card_describes_a_handoff():
+    async with served(booking) as remote:
+        handoff = await asyncio.to_thread(a2a_handoff, remote)
+    assert handoff.tool_name == "transfer_to_booking"
+    assert "Book a trip" in handoff.tool_description
+    assert handoff.agent_name == "booking"
+
+
+async def test_handoffs_continue_the_conversation():
+    async with served(booking) as remote:
+        with closing(SQLiteSession("one")) as session:
+            asked = await Runner.run(front(remote), "book", session=session, run_config=QUIET)
+            assert asked.final_output == "Which city?"
+            assert asked.last_agent.name == "The desk"
+            done = await Runner.run(asked.last_agent, "Rome", session=session, run_config=QUIET)
+    assert done.final_output == "Booked Rome."
+
+
+async def test_agents_with_remote_handoffs_are_served():
+    async with (
+        served(booking) as remote,
+        running(build_app(front(remote))) as url,
+        connect(url) as client,
+    ):
+        asked = await send(client, user_message("book"))
+        assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+        assert asked.status.message.parts[0].text == "Which city?"
+        done = await send(client, user_message("Rome", task_id=asked.id))
+    assert answer_of(done) == "Booked Rome."

@@ -6,7 +6,7 @@ import asyncio
 import re
 
 import pytest
-from a2a_adapters_pydantic_ai import A2AToolset, adapt
+from a2a_adapters_pydantic_ai import A2AToolkit, A2AToolset, adapt
 from pydantic_ai import Agent, DeferredToolRequests, ToolApproved
 
 from a2a_adapters import AgentRequest, InputRequired, Skill, build_app
@@ -22,6 +22,8 @@ ABOUT = AgentDescription(
     description="Books trips.",
     skills=[Skill(id="fly", name="fly", description="Books flights.")],
 )
+
+GONE = {"url": "http://127.0.0.1:9", "retries": 0}
 
 
 def outcome(messages):
@@ -199,3 +201,16 @@ def test_the_framework_is_found_by_name():
     toolset = remote_tool("http://127.0.0.1:9", "pydantic-ai")
     assert isinstance(toolset, A2AToolset)
     assert A2AToolset("http://127.0.0.1:9", id="desk").id == "desk"
+
+
+async def test_each_agent_is_a_tool_of_the_toolset():
+    def act(messages):
+        part = messages[-1].parts[0]
+        return part.content if part.part_kind == "tool-return" else calling("two", message="hi")
+
+    async with served(booking) as books, served(remembering) as remembers:
+        kit = A2AToolkit({"one": books, "gone": GONE, "two": {"url": remembers.name}}, id="fleet")
+        assert kit.id == "fleet"
+        assert list(await kit.get_tools(None)) == ["one", "two"]
+        result = await Agent(Fake(act), toolsets=[kit]).run("go")
+    assert result.output.startswith("hi\n(context_id: ")
