@@ -60,7 +60,7 @@ async def attack(
     async with (
         _server(*_DEFAULT) as default,
         _provider() as keys,
-        _server("-m", "tests.attack.guarded", keys) as guarded,
+        _server("-m", "tests.attack.served", keys) as guarded,
     ):
         for name, flood in FLOODS.items():
             attackers = [flood(default, number) for number in range(callers)]

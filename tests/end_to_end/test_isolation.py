@@ -15,7 +15,7 @@ from openai import AsyncOpenAI
 from a2a_adapters import AgentRequest, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, as_user, connect, running, user_message
 from tests.plugins.ag_ui.served import run
-from tests.support.busy import send
+from tests.support.agents.isolation import send
 from tests.support.processes import PATIENCE
 from tests.support.requests import serving
 

@@ -27,7 +27,7 @@ from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.langchain.support import Scripted, call, calling
 from tests.plugins.openai_agents.support import Fake
 from tests.plugins.openai_agents.support import calling as sdk_calling
-from tests.plugins.refusing import REFUSING, SECRET, STATUSES, UNREACHABLE, said_of
+from tests.support.openai_endpoint import REFUSING, SECRET, STATUSES, UNREACHABLE, said_of
 
 
 def langchain_model(address):

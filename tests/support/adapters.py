@@ -9,6 +9,7 @@ from a2a.types import Message
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
 from a2a_adapters.plugin import AgentFailedError, AnswerText
+from tests.plugins.sql.conftest import storage_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,3 +81,27 @@ def words(text: str) -> list[str]:
     """Split a text into the chunks that scripted models stream."""
     first, *others = text.split(" ")
     return [first, *(f" {word}" for word in others)]
+
+
+class Process:
+    """An adapter that is opened and closed as by a server.
+
+    Args:
+        url: The storage's URL.
+        adapter: The adapter.
+        agent: Which agent of the server it is.
+    """
+
+    def __init__(self, url, adapter, agent="agent"):
+        self._storage = storage_at(url)
+        self._adapter = adapter
+        self._agent = agent
+
+    async def __aenter__(self):
+        await self._storage.start()
+        await self._adapter.open(self._storage.of(self._agent))
+        return self._adapter
+
+    async def __aexit__(self, *_):
+        await self._adapter.aclose()
+        await self._storage.aclose(1)

@@ -1,4 +1,4 @@
-"""A fake of the APIs of OpenAI and of Gemini, to use their model classes without cost."""
+"""Fakes of the APIs of OpenAI and of Gemini, which answer without cost, or refuse every call."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ ANSWER = "Rome is fine."
 
 CLOSE = {"Connection": "close"}
 """The SDK's default client is never closed, and would leave its connections to the event loop."""
+
+SECRET = "sk-hunter2"
+"""The API key, which the provider quotes."""
+
+STATUSES = [(401, "model_refused"), (503, "model_unavailable")]
+"""The provider's answers, and the resulting category of failure."""
+
+UNREACHABLE = "http://127.0.0.1:9/v1"
+"""The address of an unreachable provider: nothing listens on the port of `discard`."""
 
 
 async def respond(request: Request) -> Response:
@@ -111,3 +120,21 @@ async def _events(item):
 def _event(kind, **fields):
     event = {"type": kind, "sequence_number": 0, **fields}
     return f"event: {kind}\ndata: {json.dumps(event)}\n\n"
+
+
+async def _refuse(request: Request) -> JSONResponse:
+    error = {"message": f"no, {SECRET}", "type": "server_error", "code": None, "param": None}
+    status, closing = request.path_params["status"], {"Connection": "close"}
+    return JSONResponse({"error": error}, status, closing)
+
+
+REFUSING = Starlette(routes=[Route("/{status:int}/{path:path}", _refuse, methods=["POST"])])
+"""The provider; `/401/v1` is the base address of one that answers 401."""
+
+
+def said_of(task) -> tuple[str, str]:
+    """Return the category and text of a failed task, after checking the caller's view of it."""
+    error, text = task.metadata["error"], task.status.message.parts[0].text
+    assert text.endswith(f"Error id: {error['id']}")
+    assert SECRET not in str(task)
+    return error["category"], text

@@ -15,7 +15,7 @@ from tests.plugins.agent_framework import support
 from tests.plugins.agent_framework.support import tool
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.support.agents import contracts
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class Asking(contracts.Asking):

@@ -27,7 +27,7 @@ from a2a_adapters.testing import (
 )
 from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
 from tests.plugins.functions.test_contract import OnTheSdk
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

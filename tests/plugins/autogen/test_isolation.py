@@ -28,7 +28,7 @@ from autogen_ext.models.replay import ReplayChatCompletionClient
 from a2a_adapters import ServerOptions, TargetError, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
-from tests.support.busy import send
+from tests.support.agents.isolation import send
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

@@ -40,10 +40,10 @@ from tests.plugins.autogen.support import (
     only,
     request,
 )
-from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.sql.test_durable import asked, caller
 from tests.plugins.sql.test_resume import reason
+from tests.support.adapters import Process
 from tests.support.processes import launched
 from tests.support.warm import warm
 

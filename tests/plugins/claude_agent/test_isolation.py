@@ -11,8 +11,7 @@ from claude_agent_sdk import ClaudeAgentOptions, tool
 from a2a_adapters import TargetError, current_request
 from tests.plugins.claude_agent import support
 from tests.plugins.claude_agent.support import adapt, made, script
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask
+from tests.support.adapters import Process, answer, ask
 from tests.support.agents.isolation import check_repeating, listening
 from tests.support.processes import fifos
 

@@ -13,8 +13,7 @@ from a2a_adapters import Data, InputRequired, Rejected
 from a2a_adapters.plugin import AgentFailedError
 from tests.plugins.claude_agent import support
 from tests.plugins.claude_agent.support import adapt, made, results, said, script, using
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, data, deltas, only, request
+from tests.support.adapters import Process, answer, data, deltas, only, request
 from tests.support.agents.questions import no
 
 CONTENT = "Remember the milk.\n"

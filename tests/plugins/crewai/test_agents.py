@@ -16,7 +16,7 @@ from a2a_adapters import Data, File, InvalidInputError, Progress, Text, build_ap
 from a2a_adapters.plugin import Turn
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, request, task
-from tests.plugins.refusing import REFUSING, SECRET, STATUSES, UNREACHABLE, said_of
+from tests.support.openai_endpoint import REFUSING, SECRET, STATUSES, UNREACHABLE, said_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

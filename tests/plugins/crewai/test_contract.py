@@ -21,7 +21,7 @@ from a2a_adapters.testing import (
 )
 from tests.plugins.crewai.support import Scripted, agent, crew, task, tool_call
 from tests.plugins.functions.test_contract import OnTheSdk
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 _GATE = threading.Event()
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import Rejected
 from tests.plugins.crewai.support import answer, ask, request, run
-from tests.plugins.restarts import Process
+from tests.support.adapters import Process
 
 
 def process(url, target, agent="agent"):

@@ -6,8 +6,8 @@ import pytest
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
 from tests.plugins.dbos import support
+from tests.support.agents.contracts import OnPostgresql
 from tests.support.agents.isolation import check_asking
-from tests.support.contracts import OnPostgresql
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"], autouse=True)

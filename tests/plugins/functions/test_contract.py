@@ -17,7 +17,7 @@ from starlette.routing import Route
 from a2a_adapters import AgentRequest, InputRequired, as_executor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class AsyncFunctions(AdapterContract, InputRequiredContract):

@@ -9,7 +9,7 @@ from a2a_adapters.testing import OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.google_adk import support
 from tests.support.agents import contracts
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class Asking(contracts.Asking):

@@ -15,7 +15,7 @@ from langgraph.types import Command, interrupt
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
 from tests.plugins.langchain.support import Scripted, call, calling
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class TestRunnables(AdapterContract):

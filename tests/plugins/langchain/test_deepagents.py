@@ -10,7 +10,7 @@ from a2a_adapters_langchain import adapt
 from a2a_adapters import File, Output, Text, ToolCall, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
 from tests.support.adapters import ask
-from tests.support.busy import send
+from tests.support.agents.isolation import send
 
 deepagents = pytest.importorskip("deepagents")
 

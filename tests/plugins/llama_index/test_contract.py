@@ -13,7 +13,7 @@ from tests.plugins.llama_index import support
 from tests.plugins.llama_index.flows import Booking, Flow, spoken
 from tests.plugins.llama_index.support import waiting
 from tests.support.agents import contracts
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class Asking(contracts.Asking):

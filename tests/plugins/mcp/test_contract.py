@@ -16,7 +16,7 @@ from a2a_adapters.testing import (
     stream,
     user_message,
 )
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 SMALL = Path(__file__).with_name("small_server.py")
 

@@ -10,7 +10,7 @@ from a2a_adapters.testing import AnswerContract, OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.openai_agents import support
 from tests.support.agents import contracts
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 FAILING = partial(function_tool, failure_error_function=None)
 """Makes tools whose exceptions end the run."""

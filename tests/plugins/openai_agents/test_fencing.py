@@ -16,10 +16,9 @@ from tests.plugins.openai_agents.served_paused import until_there
 from tests.plugins.openai_agents.support import Fake, agent, calling
 from tests.plugins.openai_agents.test_memory import clerk
 from tests.plugins.openai_agents.test_resume import look, resumed
-from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
 from tests.plugins.sql.test_resume import Caller, texts
-from tests.support.adapters import answer, ask, only
+from tests.support.adapters import Process, answer, ask, only
 from tests.support.agents.memory import listener
 from tests.support.processes import launched
 from tests.support.warm import warm

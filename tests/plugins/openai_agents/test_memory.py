@@ -9,8 +9,7 @@ from agents import Agent, function_tool
 from a2a_adapters import Data, InputRequired, Rejected, TaskMetadata
 from tests.plugins.openai_agents import support
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, data, only, reply
+from tests.support.adapters import Process, answer, ask, data, only, reply
 from tests.support.agents import memory, questions
 
 BOOKED: list[str] = []

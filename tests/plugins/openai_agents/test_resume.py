@@ -16,8 +16,7 @@ from a2a_adapters import Data, InputRequired, Output, Rejected, TaskMetadata
 from a2a_adapters.plugin import ResumeError, as_json
 from a2a_adapters.testing import ResumeContract
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, only, reply, request
+from tests.support.adapters import Process, answer, ask, only, reply, request
 from tests.support.warm import warm
 
 SERVED = "tests.plugins.openai_agents.served_resume"

@@ -12,7 +12,7 @@ from a2a_adapters.testing import AnswerContract, OnSqlite
 from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.pydantic_ai import support
 from tests.support.agents import contracts
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class TestWorking(contracts.Working):

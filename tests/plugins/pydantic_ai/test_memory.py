@@ -12,9 +12,8 @@ from a2a_adapters import File, InvalidInputError
 from a2a_adapters.plugin import ResumeError
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
-from tests.plugins.restarts import Process
 from tests.plugins.sql.conftest import new_url
-from tests.support.adapters import answer, ask
+from tests.support.adapters import Process, answer, ask
 from tests.support.agents import memory
 from tests.support.agents.memory import listener
 

@@ -11,9 +11,8 @@ from pydantic_ai import Agent
 
 from a2a_adapters import File, InputRequired, TaskMetadata
 from a2a_adapters.testing import running
-from tests.plugins.refusing import REFUSING, SECRET, STATUSES, UNREACHABLE
 from tests.support.adapters import answer, ask, deltas, failure, only, reply
-from tests.support.openai_endpoint import ANSWER, endpoint
+from tests.support.openai_endpoint import ANSWER, REFUSING, SECRET, STATUSES, UNREACHABLE, endpoint
 
 pytestmark = pytest.mark.skipif(
     importlib.metadata.version("openai") < "3", reason="the framework needs openai 3"

@@ -10,8 +10,7 @@ from pydantic_ai.tools import RunContext
 from a2a_adapters import Data, InputRequired, Rejected, TaskMetadata, ToolCall, ToolResult
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, results
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, data, only, reply
+from tests.support.adapters import Process, answer, ask, data, only, reply
 from tests.support.agents import questions
 from tests.support.agents.questions import outliving
 

@@ -10,7 +10,7 @@ from a2a_adapters_router import Router, RouterConfig
 
 from a2a_adapters.testing import AdapterContract, OnSqlite, running
 from tests.plugins.router.providers import Provider, deployment
-from tests.support.contracts import OnPostgresql
+from tests.support.agents.contracts import OnPostgresql
 
 
 class TestRouter(AdapterContract):

@@ -31,7 +31,6 @@ from a2a_adapters import (
 )
 from a2a_adapters.plugin import as_json
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.plugins.restarts import Process
 from tests.plugins.smolagents import support
 from tests.plugins.smolagents.support import (
     Fake,
@@ -46,7 +45,7 @@ from tests.plugins.smolagents.support import (
     team,
     tool,
 )
-from tests.support.adapters import answer, ask, data, failure, only, request
+from tests.support.adapters import Process, answer, ask, data, failure, only, request
 from tests.support.agents import memory, serving
 from tests.support.agents.state import hostile_values
 from tests.support.real_model import EXAMPLE, address

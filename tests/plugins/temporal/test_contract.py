@@ -7,8 +7,8 @@ from a2a_adapters_temporal import TemporalWorkflow
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
 from tests.plugins.temporal import support
+from tests.support.agents.contracts import OnPostgresql
 from tests.support.agents.isolation import check_asking
-from tests.support.contracts import OnPostgresql
 
 pytestmark = [
     pytest.mark.thorough,

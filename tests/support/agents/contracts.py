@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from a2a_adapters import build_app
 from a2a_adapters.testing import (
     AdapterContract,
     InputRequiredContract,
+    OnStorage,
     ToolContract,
     answer_of,
     connect,
@@ -156,3 +158,17 @@ class Tools(ToolContract):
 
     def using_tools(self):
         return self.calling(self.support.tool)
+
+
+class OnPostgresql(OnStorage):
+    """Runs a contract on a server with PostgreSQL; a process's tests share a database."""
+
+    def storage(self):
+        return _postgresql()
+
+
+@cache
+def _postgresql():
+    from tests.support.postgresql import new_database
+
+    return new_database()

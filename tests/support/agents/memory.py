@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from a2a_adapters import Limits
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask
+from tests.support.adapters import Process, answer, ask
 
 if TYPE_CHECKING:
     from tests.support.agents import Support

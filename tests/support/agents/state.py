@@ -11,7 +11,7 @@ from a2a.types import TaskState
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
-from tests.support.busy import send
+from tests.support.agents.isolation import send
 
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
 

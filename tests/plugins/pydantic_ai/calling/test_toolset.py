@@ -14,8 +14,7 @@ from a2a_adapters.plugin import AgentDescription, remote_tool
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
 from tests.plugins.pydantic_ai.support import Fake, calling
-from tests.plugins.restarts import Process
-from tests.support.adapters import answer, ask, only, reply
+from tests.support.adapters import Process, answer, ask, only, reply
 
 ABOUT = AgentDescription(
     name="The desk",
