@@ -1,9 +1,9 @@
 """The frame for adapters of frameworks that keep no conversations by themselves.
 
 An adapter derives from `ConversingAdapter`: it describes its target, converts a message, and runs
-the framework. Conversations, and runs that wait for answers, are in the storage; a `TurnKind` says
-how they are encoded and asked about. `json_turns` is the kind for frameworks whose state is JSON;
-its runs that wait are `AskingRun`s. The functions are for questions of several parts.
+the framework. Conversations, and runs that wait for answers, are in the storage; a `TurnKind`
+defines their encoding and their questions. `json_turns` is the kind for frameworks whose state is
+JSON; its runs that wait are `AskingRun`s. The functions are for questions of several parts.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class TurnKind(Generic[State, Paused]):
         name: The kind of state in the storage, unique for the framework.
         encode: Returns the stored data as bytes.
         decode: Returns the stored data in bytes.
-        question: Returns the question about what waits; the text says what was wrong with the last
+        question: Returns the question of a waiting run; the text says what was wrong with the last
             reply.
         answered: Returns a run with the answers in a reply; raises `InvalidInputError` if it is
             unclear.
@@ -147,7 +147,7 @@ class StoredTurn(Generic[State, Paused]):
         await self._keep(Remembered(state))
 
     async def pause(self, paused: Paused | None) -> None:
-        """Store the run that waits, or that none does; raises as `complete`."""
+        """Store the waiting run, or that none waits; raises the errors of `complete`."""
         await self._keep(Remembered(self.before.state, paused))
 
     async def _keep(self, known: Remembered[State, Paused]) -> None:
@@ -181,7 +181,7 @@ class ConversingAdapter(Adapter, Generic[State, Paused, Prompt]):
 
     @abstractmethod
     def prompt(self, request: AgentRequest) -> Prompt:
-        """Return the message, which is not empty, as the framework takes it.
+        """Return the message, which is not empty, in the framework's form.
 
         Raises:
             InvalidInputError: The message cannot be used. The caller receives the text.
@@ -195,7 +195,7 @@ class ConversingAdapter(Adapter, Generic[State, Paused, Prompt]):
 
         Args:
             request: The message.
-            turn: The turn of the conversation, whose `before` has the framework's state.
+            turn: The turn of the conversation; its `before` has the framework's state.
             prompt: The message as the framework takes it; None if the run in `turn.before.paused`
                 continues with its answers.
         """
@@ -301,7 +301,7 @@ class AskingRun:
         return [each for each in self.questions if each not in self.answers]
 
     def question(self, hint: str = "") -> InputRequired:
-        """Return the question about what has no answer.
+        """Return the question about the parts without an answer.
 
         It has a data part for each, with its id, and one with the JSON schema of a reply: an object
         with the answers by their ids. Any other reply answers the first.

@@ -42,12 +42,12 @@ T = TypeVar("T")
 
 
 class HttpAgent:
-    """An agent whose endpoints share how requests are read and answers made.
+    """An agent whose endpoints share the reading of requests and the making of answers.
 
-    A large request takes many times its size when it is parsed. Large ones are parsed one at a
+    Parsing a large request takes many times its size in memory. Large requests are parsed one at a
     time off the event loop; until then only their bytes are held. `answers_bytes` limits the bytes
-    of answers under way. `context_header` names the conversation of messages that do not. The
-    drafted versions in `previews` are served as well.
+    of answers in transit. `context_header` names the conversation of messages without a context id.
+    `previews` are draft versions that are also served.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class HttpAgent:
         """Return `convert(body)`; the request does not keep its body.
 
         Raises:
-            ClientDisconnect: The client has left.
+            ClientDisconnect: The client disconnected.
         """
         body: Body = scope[BODY]
         if body.size <= LARGE_BYTES:
@@ -96,10 +96,10 @@ class HttpAgent:
 
 
 async def read_json(request: Request) -> object:
-    """Return the JSON of a request, which does not keep its body.
+    """Parse the body of a request as JSON, without keeping the body.
 
     Raises:
-        ClientDisconnect: The client has left before it had sent everything.
+        ClientDisconnect: The client disconnected before it had sent everything.
         ContentTypeNotSupportedError: It is not labelled as JSON.
         JSONParseError: It is not JSON.
     """
@@ -198,7 +198,7 @@ SLICE_BYTES = 64 * 1024
 
 
 class Answers:
-    """Makes the answers of one agent, and limits how many bytes of them are under way.
+    """Makes the answers of one agent, and limits the bytes in transit.
 
     A large task is encoded once for all its readers, as long as it does not change. Shared bytes
     count once.
@@ -231,7 +231,7 @@ class Answers:
         """Return the answer to a call: head, JSON and tail.
 
         Args:
-            encode: Makes JSON of the result, which must not change any more.
+            encode: Encodes the result as JSON; the result must no longer change.
             result: The result.
             media_type: The media type of the answer.
             head: Precedes the JSON.

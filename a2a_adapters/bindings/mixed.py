@@ -59,7 +59,7 @@ def _method(old: Method, new: Method) -> Method:
         return request
 
     def encode(result: Any) -> bytes:
-        """Return the members that 0.3 has, and beside them the one that these clients read."""
+        """Return the members of 0.3, plus the one that these clients read."""
         beside = one_line(_old_names(from_json(new.encode(result))))
         return old.encode(result)[:-1] + b"," + beside[1:]
 

@@ -1,4 +1,4 @@
-"""The operations of A2A (1.0, section 3.1), and how they are read from JSON and answered in it."""
+"""The operations of A2A (1.0, section 3.1), with their parsing from JSON and encoding to it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Operation:
     Attributes:
         name: Its name in the specification.
         params: Its request, a type of A2A 1.0.
-        of: Returns a runtime's method for it, which takes the request and the caller's context;
-            a streaming one returns a `Subscription`.
+        of: Returns the runtime's method for the operation. It takes the request and the caller's
+            context; a streaming method returns a `Subscription`.
         streams: Whether it answers with a stream.
         large_bytes: Maximum size of an answer that other callers do not share.
     """

@@ -133,7 +133,7 @@ async def _get(
     """Return a task; stop waiting for its change when the client leaves.
 
     Raises:
-        ClientDisconnect: The client has left.
+        ClientDisconnect: The client disconnected.
     """
     answer = runtime.on_get_task(params, context)
     if drafted(params) is None:

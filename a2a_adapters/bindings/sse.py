@@ -51,8 +51,8 @@ class Frame:
 class EventStream(Response):
     """Sends updates until the subscription ends or the client leaves.
 
-    All queued updates go out in one write, and one small task beside the writer watches for the
-    client leaving; a2a-sdk's response needs a queue and several tasks per stream, and ends lines
+    All queued updates go out in one write, and one small task watches for the client's
+    disconnection; a2a-sdk's response needs a queue and several tasks per stream, and ends lines
     with CRLF.
     """
 
@@ -78,8 +78,8 @@ class EventStream(Response):
     ) -> EventStream:
         """Wait a moment for the first update.
 
-        An agent that refuses a message mostly does so at once; its client then gets an error in
-        place of a stream. Otherwise it gets a stream, and a later refusal is the only event.
+        An agent that refuses a message usually does so at once; the client then gets an error
+        instead of a stream. A later refusal is the only event of the stream.
 
         Raises:
             A2AError: The message was refused.

@@ -74,7 +74,7 @@ async def _get_push(
     params: GetTaskPushNotificationConfigRequest,
     context: ServerCallContext,
 ) -> TaskPushNotificationConfig:
-    """Return a config; without an id 0.3 means the default, which is the task's first.
+    """Return a config; in 0.3, a request without an id means the task's first one.
 
     Some clients of 0.3 send `default`, for instance the official compatibility kit.
     """

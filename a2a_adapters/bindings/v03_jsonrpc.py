@@ -58,7 +58,7 @@ def _parse_send(params: Params) -> Message:
 
 
 def _prepare_part(part: object) -> None:
-    """Refuse malformed parts, which the models of a2a-sdk 1.3 would guess."""
+    """Refuse malformed parts, whose kind the models of a2a-sdk 1.3 would guess."""
     if not isinstance(part, dict) or _kind(part) not in _PART_KINDS:
         raise InvalidParamsError("a part has one of the kinds text, file, data")
     part["kind"] = _kind(part)
@@ -71,7 +71,7 @@ def _prepare_part(part: object) -> None:
 
 
 def _kind(part: dict[str, object]) -> object:
-    """Return the kind of a part, also if it is missing or named as in 0.2."""
+    """Return the kind of a part, even if it is missing or named as in 0.2."""
     if "kind" in part:
         return part["kind"]
     named = [kind for kind in _PART_KINDS if kind in part]

@@ -67,7 +67,8 @@ class Answer:
             it by the messages.
 
     Attributes:
-        is_stream: Whether more events may follow a Message, or the task as it was before.
+        is_stream: Whether more events may follow a Message, or the task's state from before the
+            message.
         is_settled: Whether the task is terminal or interrupted.
         old_status: A status that does not settle the task: the question that was answered.
         ends_with_message: Whether the last event is a Message about a task.
@@ -99,12 +100,12 @@ class Answer:
 
     @property
     def is_old_question(self) -> bool:
-        """Whether nothing is known but the question that was answered."""
+        """Whether only the question that was answered is known."""
         return self._state in states.INTERRUPTED and not self.is_settled
 
     @property
     def has_status_text(self) -> bool | None:
-        """Whether statuses have the text; None if nothing has shown it."""
+        """Whether the text comes in statuses; None until an event has shown it."""
         if self._artifacts:
             return False
         return True if self._working is not None and self._working.text else None
@@ -150,7 +151,7 @@ class Answer:
                 return []
 
     def settle(self) -> None:
-        """End the answer with the last event, because the agent says nothing else of its task."""
+        """End the answer with the last event, because the agent sends no more about its task."""
         self.is_settled = True
         if self.ends_with_message:
             self._message, self._state = self._asides, states.COMPLETED

@@ -122,7 +122,7 @@ def check_headers(headers: object) -> None:
     """Check the headers that a caller gives.
 
     Raises:
-        ConfigurationError: They are no mapping of ASCII strings.
+        ConfigurationError: They are not a mapping of ASCII strings.
     """
     check_type("headers", headers, Mapping, "a mapping of names to values")
     for name, value in headers.items() if isinstance(headers, Mapping) else ():

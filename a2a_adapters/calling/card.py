@@ -129,7 +129,7 @@ _IsCard: TypeAlias = "Callable[[bytes], bool]"
 
 
 def _addresses(url: httpx.URL) -> Iterator[tuple[str, _IsCard]]:
-    """Yield the addresses at which the card may be, each with a test of what is found there.
+    """Yield the possible addresses of the card, each with a test for its response.
 
     They are: the URL itself if it ends in `.json`, or else its well-known paths, the URL itself,
     and the well-known paths of its origin, whose card must name an interface at the URL's path.
@@ -155,7 +155,7 @@ def _is_anything(content: bytes) -> bool:  # noqa: ARG001 - parsing it reports t
 
 
 def _is_card(content: bytes) -> bool:
-    """Return whether a response of an address that has other purposes is a card."""
+    """Return whether the response of an address that also serves other purposes is a card."""
     try:
         found = from_json(content)
     except ValueError:
@@ -230,7 +230,7 @@ _NOT_A_CARD = (ValueError, TypeError, AttributeError, ParseError, A2AClientError
 
 
 def _fault(content: bytes, error: Exception) -> str:
-    """Describe the field without which a card could be read, or the error."""
+    """Describe the field that makes a card unreadable, or else the error."""
     for name in from_json(content):
         others = from_json(content)
         wrong = others.pop(name)
@@ -243,7 +243,7 @@ def _fault(content: bytes, error: Exception) -> str:
 
 
 def card_of(content: Any) -> AgentCard:
-    """Convert parsed JSON, which may be modified, into a card.
+    """Convert parsed JSON into a card; the JSON may be modified.
 
     A card for both protocol versions describes each security scheme twice in one object. The SDK
     would read the 0.3 form, which lacks the device flow, so this keeps only the 1.0 form.
@@ -267,7 +267,7 @@ def card_of(content: Any) -> AgentCard:
 def _repair_versions(content: dict[str, Any]) -> None:
     """Remove versions that are null or empty, and the `v` of the others.
 
-    A card without any is of A2A 0.2, whose calls are those of 0.3.
+    A card without versions is of A2A 0.2, which has the calls of 0.3.
     """
     interfaces = content.get(_INTERFACES)
     for place in (content, *_dicts(interfaces)):
@@ -281,7 +281,7 @@ def _repair_versions(content: dict[str, Any]) -> None:
 
 
 def _repair_bindings(content: dict[str, Any]) -> None:
-    """Complete bindings that are missing, as 0.3 allows it, and write the known ones as usual."""
+    """Add missing bindings, which 0.3 allows, and normalise the names of the known ones."""
     places = [
         *(
             (each, "protocolBinding", each.get("transport"))

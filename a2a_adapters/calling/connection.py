@@ -56,7 +56,8 @@ class Connection:
         client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
             three relays for interceptors.
         http: The client of HTTP calls.
-        streams: Whether to stream answers: the agent says so, and has not refused it.
+        streams: Whether to stream answers: the card declares streaming, and the agent has not
+            refused it.
         status_text: Whether statuses have the text of answers; None if that is unknown.
     """
 

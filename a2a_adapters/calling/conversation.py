@@ -49,7 +49,7 @@ class Conversation:
 
         Args:
             message: A text, a part or several parts.
-            task_id: The task that it answers; "" for a new one; None for the one that waits now.
+            task_id: The task to answer; "" starts a new one; None means the one that waits now.
             **options: Metadata, timeout and headers, see `SendOptions`.
 
         Raises:

@@ -336,7 +336,7 @@ class Exchange:
                 raise RemoteAnswerError("the agent's answer is neither a task nor a message")
 
     async def _current_task(self, task_id: str) -> Task | None:
-        """Return the task as it is now, or None if the agent does not tell."""
+        """Return the current task, or None if the agent does not provide it."""
         request = GetTaskRequest(id=task_id)
         try:
             return await retried(

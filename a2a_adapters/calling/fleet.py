@@ -53,7 +53,7 @@ class RemoteSettings(BaseModel):
         bearer_env: The environment variable with a bearer token.
         headers_env: The environment variables with the values of headers, by header.
         auth: Other credentials, in Python only.
-        wait: Maximum time that a call of the tool waits for the answer in seconds.
+        wait: Maximum time in seconds that a call of the tool waits for the answer.
         timeout: As in `RemoteOptions`, like the following.
     """
 
@@ -77,7 +77,7 @@ class RemoteSettings(BaseModel):
         """Check the settings of the agent of this name.
 
         Raises:
-            ConfigurationError: A setting is unknown or invalid; the text has no values.
+            ConfigurationError: A setting is unknown or invalid; the text contains no values.
         """
         try:
             return cls.model_validate({"url": settings} if isinstance(settings, str) else settings)
@@ -146,8 +146,8 @@ class Fleet:
     Args:
         agents: The agents by the names of their tools: URLs, `RemoteAgent`s, or settings.
         prefix: Precedes the names of tools.
-        interceptors: Run before and after all calls, see `RemoteOptions.interceptors`; for agents
-            that are not given as `RemoteAgent`.
+        interceptors: Run before and after all calls of agents that are not given as `RemoteAgent`;
+            see `RemoteOptions.interceptors`.
 
     Raises:
         ConfigurationError: A name is not a word, a setting is invalid, or a variable is not set.
@@ -251,7 +251,7 @@ AnyFleet: TypeAlias = Fleet | Mapping[str, str | RemoteAgent | RemoteSettings | 
 class Toolkit(ABC, Generic[Tool]):
     """A tool for each agent of a fleet: `A2AToolkit({"poet": "http://..."}).get_tools()`.
 
-    Agents that are down are left out; call `get_tools` again to have those that are back.
+    Agents that are down are left out; call `get_tools` again to include them once they are back.
 
     Args:
         agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or

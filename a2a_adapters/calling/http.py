@@ -138,7 +138,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
         """Return the transport for a URL.
 
         Raises:
-            ForbiddenUrlError: The policy refuses what the proxy would be asked for.
+            ForbiddenUrlError: The policy forbids the URL that the proxy would be asked for.
         """
         is_known = self._trust.knows(url)
         if not (proxy := self._proxies.of(url)):
@@ -264,7 +264,7 @@ _UNUSED_SECONDS = 1.0
 """Delay before an unused client is closed, so as not to start that in an ending event loop."""
 
 _POLL_SECONDS = 0.1
-"""Interval at which to check whether another event loop has ended, which it does not report."""
+"""Interval at which to check whether another event loop has ended; loops do not report it."""
 
 _kept: dict[httpx.AsyncClient, AsyncGenerator[None]] = {}
 """Open clients and their holders, protected from garbage collection until they are closed."""
@@ -279,7 +279,7 @@ class HttpClients:
 
     Args:
         url: The address of the agent; None trusts every host that a card names.
-        auth: The credentials; other hosts than that of `url` do not get them.
+        auth: The credentials; only the host of `url` gets them.
         options: Limits and preferences.
         on_close: Called with the event loop whose client was closed. It must not refer to this
             object.

@@ -105,7 +105,7 @@ def is_old_version(version: str) -> bool:
 def at_asked_host(card: AgentCard, asked: httpx.URL) -> AgentCard:
     """Return a card with complete addresses: of the asked host for paths and wildcard addresses.
 
-    Addresses without a scheme, except for those of gRPC, have that of the asked host.
+    Addresses without a scheme get that of the requested host, except for gRPC.
     """
     addresses = [_complete(each, asked) for each in card.supported_interfaces]
     if addresses == [each.url for each in card.supported_interfaces]:

@@ -176,7 +176,7 @@ class Events:
         self._name = b""
 
     def ended_by(self, chunk: bytes) -> list[bytes]:
-        """Add a chunk and return the data of the events that end in it."""
+        """Add a chunk and return the data of the events that it completes."""
         ended = []
         for line in self._lines.ended_by(chunk):
             if line.startswith(b"data:"):
@@ -203,9 +203,9 @@ _END = b"[DONE]"
 
 
 class AnswerEvents(Events):
-    """Drops the events of a stream that are no part of an answer.
+    """Drops the events of a stream that are not part of an answer.
 
-    Those are pings, data of named events that is not an object, and OpenAI's end of a stream.
+    These are pings, data of named events other than objects, and OpenAI's end of a stream.
     """
 
     def _is_kept(self, data: bytes, name: bytes) -> bool:
@@ -221,7 +221,7 @@ class JsonLines:
         self._lines = Lines()
 
     def ended_by(self, chunk: bytes) -> list[bytes]:
-        """Add a chunk and return the lines that end in it."""
+        """Add a chunk and return the lines that it completes."""
         return [line for line in self._lines.ended_by(chunk) if not line.isspace() and line]
 
     def rest(self) -> list[bytes]:
@@ -238,7 +238,7 @@ class Lines:
         self._is_after_return = False  # a \n then belongs to the preceding \r
 
     def ended_by(self, chunk: bytes) -> list[bytes]:
-        """Add a chunk and return the lines that end in it."""
+        """Add a chunk and return the lines that it completes."""
         text = chunk.removeprefix(b"\n") if self._is_after_return else chunk
         self._is_after_return = text.endswith(b"\r") if chunk else self._is_after_return
         lines = _LINE_END.split(text) if b"\r" in text else text.split(b"\n")

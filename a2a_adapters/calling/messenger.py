@@ -188,7 +188,7 @@ class Messenger:
     ) -> AsyncGenerator[RemoteEvent]:
         """Yield the events of a task from its beginning; see `Exchange.follow`.
 
-        A receiver of push notifications says when to ask for the task, if the agent sends them.
+        If the agent sends push notifications, their receiver determines when to ask for the task.
         """
         connection, options = await self._connected(timeout)
         pushes = connection.card.capabilities.push_notifications

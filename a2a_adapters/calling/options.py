@@ -196,7 +196,7 @@ class PushReceiver(Protocol):
         """
 
     def watch(self, agent: str, task_id: str) -> Callable[[], Awaitable[None]]:
-        """Return a function that waits for a notification that came since it was called last.
+        """Return a function that waits for a notification that arrived after its previous call.
 
         It returns after some time without one, because notifications can be lost.
         """

@@ -30,7 +30,7 @@ _SETTLING_DELAYS = (0, 0.1, 0.2, 0.4, 0.8)
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 _LONGEST_SUBSCRIBED = 2.0
-"""The longest delay for an agent that streams, which may send chunks all the time."""
+"""The longest delay for an agent that streams, because it may send chunks at any time."""
 
 
 def has_broken_off(failure: RemoteAgentError) -> bool:
@@ -43,14 +43,14 @@ def has_broken_off(failure: RemoteAgentError) -> bool:
 async def settling(
     answer: Answer, current_task: Callable[[str], Awaitable[Task | None]]
 ) -> AsyncGenerator[StreamResponse]:
-    """Yield the task if its events ended with a Message or with the question as it was.
+    """Yield the task if its events ended with a Message or with an unchanged question.
 
-    Some agents end the stream there and go on: a2a-sdk (0.3) at a task that waits for input. If the
-    task stays as it is, it settles the answer.
+    Some agents end the stream there but keep working, such as a2a-sdk 0.3 at a task that waits for
+    input. A task that does not change settles the answer.
 
     Args:
         answer: The answer so far. The reader folds each event into it.
-        current_task: Returns a task as it is now, or None if the agent does not tell.
+        current_task: Returns the current task, or None if the agent does not provide it.
     """
     ends_with_message = answer.ends_with_message
     if not ends_with_message and not answer.is_old_question:
@@ -85,8 +85,8 @@ async def resumed(
         context: Activates extensions.
         retries: Maximum number of consecutive connection failures.
         news: Waits for a change of the task, instead of a subscription and pauses.
-        patience: Time in seconds for which more connection failures are accepted, because the
-            agent may be starting again.
+        patience: Time in seconds for which more connection failures are accepted, because the agent
+            may be restarting.
 
     Raises:
         RemoteAgentError: The agent stays unreachable, or does not know the task.

@@ -78,7 +78,7 @@ class RemoteTask:
     ) -> AgentReply:
         """Wait until the task has ended or asks a question, and return its complete answer.
 
-        An agent that is unreachable meanwhile, because it starts again, is waited for as well.
+        Also waits while the agent is unreachable, such as during a restart.
 
         Args:
             timeout: Maximum time to wait in seconds; None waits without limit, but for at most five
@@ -86,7 +86,7 @@ class RemoteTask:
             cancel: Whether to cancel the task when the time is up.
 
         Raises:
-            RemoteTimeoutError: The time is up; call this again to go on waiting.
+            RemoteTimeoutError: The time is up; call this again to keep waiting.
             RemoteTaskError: The task failed, was rejected or was cancelled.
             RemoteAgentError: The agent does not know the task, or stays unreachable.
         """

@@ -87,7 +87,7 @@ class FleetMember:
     Attributes:
         agent: The agent.
         about: What a model reads: the agent or its skill, under the tool's name.
-        wait: Maximum time that a call of the tool waits for the answer in seconds.
+        wait: Maximum time in seconds that a call of the tool waits for the answer.
     """
 
     agent: RemoteAgent
@@ -113,7 +113,7 @@ class ToolFactory:
 
     Args:
         agent: The agent, or its URL.
-        wait: Maximum time that a call of the tool waits for the answer in seconds.
+        wait: Maximum time in seconds that a call of the tool waits for the answer.
         **options: See `AgentOptions`; only for an agent given by its URL.
     """
 
@@ -217,8 +217,8 @@ class StatelessTool:
         agent: The agent.
         about: What the model reads: the agent, or the skill to ask for. Without it the card is read
             now, by a blocking call.
-        wait: Maximum time that a call waits for the answer in seconds. A call with the id of the
-            task goes on waiting for it. None waits as long as the agent's timeout allows.
+        wait: Maximum time in seconds that a call waits for the answer. A call with the task's id
+            resumes waiting. None waits as long as the agent's timeout allows.
 
     Attributes:
         name: The tool's name.

@@ -47,7 +47,7 @@ _EXTENSIONS = "A2A-Extensions"
 class JsonTransport(ABC):
     """The operations that `RemoteAgent` uses, over a binding with JSON.
 
-    In the bases of a class it precedes a2a-sdk's transport, which has the other operations.
+    In a class's bases, list it before a2a-sdk's transport, which has the other operations.
     """
 
     version: ClassVar = "1.0"
@@ -201,7 +201,7 @@ _STREAMS = frozenset({"SendStreamingMessage", "SubscribeToTask"})
 _OF_RESULTS = frozenset(
     {"artifact", "artifactUpdate", "kind", "message", "messageId", "status", "statusUpdate", "task"}
 )
-"""Fields of A2A's results, at least one of which each of them has."""
+"""Fields of A2A's results; each result has at least one of them."""
 
 
 _PATHS = {

@@ -1,4 +1,4 @@
-"""Prints all output, with escapes for characters with which agents could control the terminal."""
+"""Prints all output, and escapes characters with which agents could control the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background tasks: holding, shielding and ending them, and what they produce or leave open."""
+"""Background tasks: holding, shielding and ending them, their items and their open resources."""
 
 from __future__ import annotations
 
@@ -153,11 +153,11 @@ _open: BoundedMap[str, dict[str, Callable[[], Coroutine[Any, Any, object]]]] = B
 def leave_open(
     task_id: str, name: str, clean_up: Callable[[], Coroutine[Any, Any, object]]
 ) -> None:
-    """Note that a task has left something open, to be closed if it is cancelled while it waits.
+    """Register a resource that a task leaves open; it is closed if the waiting task is cancelled.
 
     Args:
         task_id: The task of this process.
-        name: Identifies what is open.
+        name: Identifies the resource.
         clean_up: Closes it; called in any event loop if the task is cancelled.
     """
     with _lock:
@@ -165,14 +165,14 @@ def leave_open(
 
 
 def note_closed(task_id: str, name: str) -> None:
-    """Note that something a task had left open is closed."""
+    """Record that a resource that a task had left open is closed."""
     with _lock:
         if (left := _open.get(task_id)) and left.pop(name, None) and not left:
             _open.pop(task_id)
 
 
 def abandon(task_id: str) -> None:
-    """Close in the background what a task has left open."""
+    """Close the resources that a task has left open, in the background."""
     with _lock:
         left = _open.pop(task_id) or {}
     for clean_up in left.values():

@@ -137,10 +137,10 @@ class ProcessTree:
 
 @asynccontextmanager
 async def reaping() -> AsyncGenerator[dict[str, str]]:
-    """Yield a variable for the environment of processes, and kill at the end those that have it.
+    """Yield a variable for the environment of processes, and at the end kill those that have it.
 
-    For processes that a library starts, which may leave their descendants behind. They are killed
-    if this process dies, too. Systems without `/proc` do not find them.
+    For processes started by a library, which may leave descendants behind. They are also killed if
+    this process dies. Systems without `/proc` do not find them.
     """
     mark = f"{_server_mark()}-{uuid4().hex}"
     try:

@@ -123,7 +123,7 @@ def outliving_calls() -> int:
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """Threads for blocking calls, for which neither its shutdown nor Python's exit waits.
+    """Threads for blocking calls; neither the pool's shutdown nor Python's exit waits for them.
 
     It has its own threads and derives from `ThreadPoolExecutor` only because event loops accept no
     other executors.
@@ -170,7 +170,7 @@ class ThreadPool(ThreadPoolExecutor):
         return call.future
 
     def _share_of(self, _calls: TaskCalls | None) -> object:
-        """Return the key of those calls that share the limit."""
+        """Return the key of the calls that share a limit."""
         return None
 
     def _take(self, share: object) -> bool:
@@ -204,7 +204,7 @@ class ThreadPool(ThreadPoolExecutor):
                 self._pass_on(share)
 
     def _pass_on(self, share: object) -> None:
-        """Let the next call of a share begin in place of one that has ended."""
+        """Start the next call of a share after another one has ended."""
         waiting = self._waiting.get(share)
         while waiting:
             following = waiting.popleft()
@@ -239,7 +239,7 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 class AgentThreads(ThreadPool):
-    """The threads of an event loop. Each agent has as many, so that none takes those of another."""
+    """The threads of an event loop. Each agent has the same number of threads of its own."""
 
     _silent_until = 0.0
 

@@ -185,8 +185,8 @@ class Exchange:
 def current_request() -> AgentRequest | None:
     """Return the request that the calling code is answering, or None outside of an agent's run.
 
-    It works in whatever an agent runs: tools, nodes, callbacks, and threads that inherit context
-    variables. After a question it is the caller's answer.
+    It works in everything that an agent runs: tools, nodes, callbacks, and threads that inherit
+    context variables. After a question it is the caller's answer.
     """
     calls = CURRENT_CALLS.get()
     return calls.request if calls is not None else None
@@ -324,7 +324,7 @@ class StateStorage(ABC):
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
-        """Replace state that several processes change, if it is still the expected one.
+        """Replace state that several processes may change, unless it has changed.
 
         If it returns false, read the state again and retry.
 

@@ -87,7 +87,7 @@ class AgentDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What an agent's card says, in place of what its adapter derives from the target.
+    """Fields of an agent's card that replace those its adapter derives from the target.
 
     Pass it to `serve` and `build_app`, or use it as a decorator of a function, a class or an
     object: `@Card(version="2.1.0")`. Fields that are None are derived.

@@ -1,4 +1,4 @@
-"""The text of a run as events, corrected where the framework changes what it has streamed."""
+"""The text of a run as events, corrected where the framework changes streamed text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CheckedSpeech(Generic[Speaker]):
         return bool(self._speech)
 
     def add(self, speaker: Speaker, chunk: str) -> Iterator[TextDelta]:
-        """Yield what can be streamed after a chunk of a speaker's message."""
+        """Add a chunk of a speaker's message, and yield the text that can be streamed."""
         if (text := self._speech.add(speaker, chunk)) and self._streams:
             yield TextDelta(text)
 
@@ -65,12 +65,12 @@ class CheckedSpeech(Generic[Speaker]):
             yield from self._whole()
 
     def withdraw(self, speaker: Speaker) -> Iterator[TextDelta | AnswerText]:
-        """Withdraw all messages of a speaker, who begins anew."""
+        """Withdraw all messages of a speaker who starts over."""
         if self._speech.take_back(speaker) and not self._until_end:
             yield from self._whole()
 
     def end(self) -> Iterator[TextDelta | AnswerText]:
-        """Yield the rest of the text at the end of the run; what may change was not accepted."""
+        """Yield the rest of the text at the end of the run; accept none that may still change."""
         if self._holds:
             yield AnswerText(self._speech.completed)
         else:

@@ -24,7 +24,7 @@ def check_fields(options: Any, positive: Collection[str] = ()) -> None:
     """Check the numbers, strings, booleans and lists of names in a dataclass of options.
 
     Args:
-        options: The dataclass, in whose module annotations are not evaluated.
+        options: The dataclass. Its module must postpone the evaluation of annotations.
         positive: The names of the numbers that must not be 0; none may be negative.
 
     Raises:
@@ -44,7 +44,7 @@ def check_arguments(
     """Check arguments as `check_fields` checks fields.
 
     Args:
-        function: The class or function, in whose module annotations are not evaluated.
+        function: The class or function. Its module must postpone the evaluation of annotations.
         values: The arguments by name, such as `locals()` at its beginning.
         positive: The names of the numbers that must not be 0; none may be negative.
 
@@ -98,7 +98,7 @@ def checked_options(given: object, kind: type[T], name: str = "options") -> T:
 
 
 def check_type(name: str, value: object, kind: type, wanted: str) -> None:
-    """Raise `ConfigurationError`, without the value, which may be secret, if it is of another type.
+    """Raise `ConfigurationError` for a value of another type, without the value: it may be secret.
 
     Args:
         name: The name of the argument.
@@ -111,7 +111,7 @@ def check_type(name: str, value: object, kind: type, wanted: str) -> None:
 
 
 def check_choice(name: str, value: object, choices: Collection[object]) -> None:
-    """Raise `ConfigurationError` if a value is none of the choices."""
+    """Raise `ConfigurationError` if a value is not one of the choices."""
     if value not in choices:
         shown = " or ".join(map(repr, choices))
         raise ConfigurationError(f"{name} must be {shown}, not {value!r}")

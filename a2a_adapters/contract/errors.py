@@ -41,7 +41,7 @@ __all__ = [
 ErrorCategory: TypeAlias = Literal[
     "model_unavailable", "model_refused", "limit", "tool", "internal"
 ]
-"""The reason for which an agent failed, sent to its caller.
+"""The reason why an agent failed, sent to its caller.
 
 | category            | cause                                                                     |
 |---------------------|---------------------------------------------------------------------------|
@@ -59,7 +59,7 @@ class A2AAdaptersError(Exception):
     as_model_failure: ErrorCategory | None = None
     """The category of a run whose model call raised this error; None if no model call can."""
     is_rejection = False
-    """Whether another agent has rejected the message of a run, which is then rejected, too."""
+    """Whether another agent has rejected the run's message, so that the run is rejected as well."""
 
 
 class ConfigurationError(A2AAdaptersError, ValueError):
@@ -216,7 +216,7 @@ _UNAVAILABLE = {"APIError", "ConnectionError", "TimeoutError", "TransportError"}
 """Exception classes, by name, of calls that got no HTTP status; subclasses count."""
 
 _REFUSED = {"ContentFilterFinishReasonError", "OpenAIError"}
-"""Exceptions, by name, with which an SDK refuses without an HTTP status."""
+"""Names of exceptions by which SDKs report refusals without an HTTP status."""
 
 _NAMED: dict[str, ErrorCategory] = {
     "APIConnectionError": "model_unavailable",

@@ -38,7 +38,7 @@ PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 
 
 HELD_TEXT_EXTENSION = "urn:a2a-adapters:extension:held-text:v1"
-"""URI of the A2A extension by which a card says that text arrives once a guardrail accepted it."""
+"""URI of the A2A extension by which a card declares that guardrails accept text first."""
 
 
 HoldText: TypeAlias = Literal["guarded", "always", "never"]

@@ -38,7 +38,7 @@ def overrides(
 
 
 def _places(owner: object, name: str, interfaces: Collection[type]) -> list[int]:
-    """Return what defines a method, newest first: an object by -1, classes by their position."""
+    """Return the definitions of a method, newest first: -1 for the object, else class positions."""
     on_object = [-1] if name in getattr(owner, "__dict__", ()) else []
     classes = enumerate(type(owner).__mro__)
     of_classes = [at for at, each in classes if name in vars(each) and each not in interfaces]

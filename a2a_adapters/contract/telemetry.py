@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Observed:
-    """Work in progress, which `with` surrounds."""
+    """Work in progress, used as a context manager."""
 
     def __enter__(self) -> None: ...
 
@@ -32,8 +32,8 @@ class ObservedRequest(Observed):
     def decide(self, *, is_trusted: bool) -> None:
         """Continue the trace that the request's headers name, or begin another one.
 
-        Called inside `with`, and again with no effect, once it is known whether the caller is
-        trusted.
+        Called inside `with`, once it is known whether the caller is trusted. Later calls do
+        nothing.
         """
 
 
@@ -56,7 +56,7 @@ class ObservedRun(Observed):
 
 
 class ObservedCall(Observed):
-    """A call to a remote agent, which may enter it several times."""
+    """A call to a remote agent; it may be entered several times."""
 
     def note(self, result: object) -> None:
         """Note the result: an `AgentReply` or a message of the protocol."""

@@ -148,7 +148,7 @@ class _Artifact(Protocol):
 def artifact_text(artifacts: Iterable[_Artifact]) -> str:
     """Return the text of artifacts, each on its own line.
 
-    Of an `AgentReply.artifacts`, it is the answer without a question or the reason of a failure.
+    For `AgentReply.artifacts`, this is the answer without the question or the reason for a failure.
     """
     texts = (
         "".join(part.text for part in each.parts if isinstance(part, Text)) for each in artifacts
@@ -167,7 +167,7 @@ def is_corrected(said: str, text: str) -> bool:
 
 
 def correction(said: str, text: str) -> str:
-    """Return what ends a stream whose reader cannot take back text.
+    """Return the text that ends a stream whose reader cannot take back text.
 
     Returns:
         The text of the answer as a new paragraph; "" if the stream ends with it anyway, or if none
@@ -243,7 +243,7 @@ class Speech(Generic[Speaker]):
         """End a speaker's message and return the text to send now.
 
         Args:
-            speaker: The speaker; none of the message need have been added.
+            speaker: The speaker, even if no part of the message was added.
             text: The complete message, if known. If it differs from the added chunks, it is sent as
                 another message.
         """
@@ -296,7 +296,7 @@ class Speech(Generic[Speaker]):
 
     @property
     def begun(self) -> str:
-        """What was sent of the message of the current speaker, with the blank line before it."""
+        """The sent part of the current speaker's message, with the blank line before it."""
         if not self._current:
             return ""
         before = BLANK_LINE if self.completed else ""

@@ -52,7 +52,7 @@ class Execution:
     is_unowned: bool = False
     """Whether it answers a question whose answer any process can take."""
     held: list[AgentEvent] = field(default_factory=list)
-    """The answer so far, where every answer is held back."""
+    """The answer so far, if every answer is held back."""
     answers_parked: bool = False
     is_awaited_at_once: bool = False
     """Whether the caller wants the task as soon as it exists (`returnImmediately`)."""

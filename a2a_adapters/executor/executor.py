@@ -87,7 +87,7 @@ class AdapterExecutor(AgentExecutor):
         adapter: Answers the requests.
         limits: Time limits and the bounds of the conversation memory.
         redact: Changes or drops progress events before they are sent.
-        extensions: URIs of further extensions beside those of the adapter.
+        extensions: URIs of extensions in addition to those of the adapter.
         store: Stores large files.
         hold_text: Which text to hold back, as in `ServerOptions`.
     """

@@ -59,13 +59,13 @@ class History:
             answer: Its answer.
             queue: Saves the state with the end of the turn; None if it cannot.
             number: The message's number in its task, if the answer is a question from which another
-                process may continue: then the turns before it are kept, too.
+                process may continue: the turns before it are then kept as well.
         """
         key = request.owner, request.context_id
         self._turns[key] = _latest(_turns(request, answer), self._limits)
 
     async def recall_before(self, request: AgentRequest, number: int) -> Sequence[Turn]:  # noqa: ARG002
-        """Return the turns before the task's message of that number, if they are stored."""
+        """Return the turns before the task's message with this number, if they are stored."""
         return ()
 
 
@@ -104,7 +104,7 @@ class StoredHistory(History):
                 await self._storage.write_state(request.owner, request.context_id, kind, body)
 
     async def recall_before(self, request: AgentRequest, number: int) -> Sequence[Turn]:
-        """Return the turns before the task's message of that number."""
+        """Return the turns before the task's message with this number."""
         return await self._read((request.owner, request.context_id), _kind_before(request, number))
 
 

@@ -1,4 +1,4 @@
-"""When a run may begin, and when it has to end: its conversation, its slot and its time limits."""
+"""The start and end of runs: the order of a conversation, slots and time limits."""
 
 from __future__ import annotations
 

@@ -91,7 +91,8 @@ class TaskWriter:
 
     Args:
         text_queue: The queue, if it joins chunks of text itself.
-        by_whole: Whether the last chunk of a text holds all of it, in place of the chunks before.
+        by_whole: Whether the last chunk of a text holds the whole text, replacing the chunks
+            before.
         holds: Whether text waits until it is accepted.
         active: The extensions that the caller activated.
         remembers: Whether `said` collects the answer.
@@ -221,8 +222,8 @@ class TaskWriter:
     async def _correct_earlier(self, text: str) -> str:
         """Correct the answers to earlier messages, and return the part of `text` after them.
 
-        The first answer that differs is replaced by what remains of the text, up to the text of
-        the current message; those after it are emptied.
+        Replaces the first answer that differs by the rest of the text, up to that of the current
+        message, and empties the later ones.
         """
         differing = dict(self._earlier)
         for artifact_id, said in self._earlier.items():
@@ -249,7 +250,7 @@ class TaskWriter:
         return text
 
     def _text_id(self) -> str:
-        """Return an id that the text gets again when another process resumes the message.
+        """Return an id for the text that stays the same when another process resumes the message.
 
         Readers who got the text before it was stored then see it replaced, not repeated.
         """
@@ -407,7 +408,7 @@ def _without_prefix(text: str, prefix: str) -> str | None:
 
 
 def _without_suffix(text: str, suffix: str) -> str | None:
-    """Return the messages of a text before its last ones, or None if it ends differently."""
+    """Return the messages of a text without the given last ones, or None if it ends differently."""
     rest = text.removesuffix(suffix)
     if rest == text and suffix:
         return None
@@ -444,7 +445,7 @@ def _stamp(made: Message | Artifact, moment: str) -> None:
 
 _ADK_EXTENSION = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 _ADK_MARK = "is_user_input"
-"""In the metadata of each part from a user of google-adk's client."""
+"""Key in the metadata of each part that google-adk's client sends for a user."""
 
 _STREAMS = frozenset({"SendStreamingMessage", "message/stream"})
 
@@ -452,8 +453,8 @@ _STREAMS = frozenset({"SendStreamingMessage", "message/stream"})
 def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
     """Return whether the last chunk of an answer has to hold the whole text.
 
-    Most clients join the chunks of a stream, some whatever `append` says: for them the last chunk
-    is empty. Two readers need the whole text in it, in place of all chunks before:
+    Most clients join the chunks of a stream, some regardless of `append`: for them the last chunk
+    is empty. Two readers need the whole text in the last chunk, as a replacement:
 
     - google-adk's `RemoteA2aAgent` takes the last chunk for the whole answer, and the others for
       a preview (seen in 2.13);

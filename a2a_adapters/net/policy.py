@@ -119,7 +119,7 @@ class OutboundPolicy:
             raise ForbiddenUrlError(f"port {port} of {host} is not allowed")
 
     async def check_proxied(self, url: httpx.URL) -> None:
-        """Check a URL before a proxy is asked for it, which resolves the host itself.
+        """Check a URL before a proxy is asked for it; the proxy resolves the host itself.
 
         Raises:
             ForbiddenUrlError: The URL is not allowed, or its host cannot be resolved here.

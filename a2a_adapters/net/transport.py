@@ -131,7 +131,7 @@ class ConnectionPool:
             raise httpcore.PoolTimeout("too many requests are under way") from error
 
     def _expired(self) -> list[httpcore.AsyncHTTPConnection]:
-        """Remove and return expired idle connections, as far as they are the oldest."""
+        """Remove and return the oldest idle connections that have expired."""
         expired = []
         while self._idle and (oldest := next(iter(self._idle))).has_expired():
             del self._idle[oldest]

@@ -77,8 +77,8 @@ class Figures:
         open_streams: Number of open streams.
         takeovers: Number of tasks taken over from dead processes, by outcome.
         lost_tasks: Number of tasks that other processes took over from this one.
-        waiting: Number of stored tasks whose question any process can take the answer to, as of the
-            last sweep.
+        waiting: Number of stored tasks that any process can continue with an answer, as of the last
+            sweep.
     """
 
     __slots__ = (
@@ -177,7 +177,7 @@ class Workers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcessFigures:
-    """The dialect of Prometheus: what `/metrics` shows.
+    """The dialect of Prometheus: the metrics at `/metrics`.
 
     `outliving` returns the number of blocking calls that outlive their tasks, and `lag`
     the delay of the running event loop. The metrics of `workers` are included.

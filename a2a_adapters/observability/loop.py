@@ -43,7 +43,7 @@ class LoopLag:
         self._silent_until = 0.0
 
     def add(self, seconds: float, most: float) -> None:
-        """Note a measurement; warn of a lasting delay of more than half of `most`, its limit."""
+        """Record a measurement; warn of a lasting delay above half of the limit `most`."""
         self._last.append(seconds)
         self.seconds, self.lasting = seconds, min(self._last)
         now = time.monotonic()

@@ -1,8 +1,7 @@
 """The fields of `Task.generation` in A2A 1.1 as drafted, which a2a-sdk's messages do not have yet.
 
-They are written as fields that protobuf does not know: it keeps them when it copies, stores and
-sends a message. So they are on the wire of gRPC, in every storage and between processes; JSON has
-them by `bindings.preview`.
+They are written as unknown fields, which protobuf keeps when it copies, stores and sends a message.
+So they reach gRPC clients, storages and other processes; `bindings.preview` adds them to JSON.
 """
 
 from __future__ import annotations

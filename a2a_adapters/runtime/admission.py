@@ -70,8 +70,8 @@ class Admission:
         Raises:
             InvalidParamsError: A required field is missing, the role is not the user's, or there
                 are too many or too large parts.
-            ContentTypeNotSupportedError: The card does not list a part's media type, or none that
-                the caller accepts.
+            ContentTypeNotSupportedError: The card does not list a part's media type, or lists no
+                type that the caller accepts.
             ExtensionSupportRequiredError: A required extension is missing (section 3.3.4).
             PushNotificationNotSupportedError: The card offers no push notifications.
         """

@@ -28,10 +28,10 @@ PAUSE_SECONDS = 0.5
 
 
 def resume(live: LiveTask, subscriber: Subscriber, context: ServerCallContext) -> bool:
-    """Send a reader of A2A 1.1 what it has missed since the event in `Last-Event-ID`.
+    """Send a reader of A2A 1.1 the events that it has missed since `Last-Event-ID`.
 
     Returns:
-        Whether that is everything; else nothing was sent.
+        Whether these were all missed events; otherwise nothing was sent.
     """
     if live.recent is None or context.state.get(VERSION_STATE) != V11:
         return False

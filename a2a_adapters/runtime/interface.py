@@ -26,7 +26,7 @@ else:
 
 
 class Recovery:
-    """Recovers tasks of dead processes. This one has none: its storage dies with its process."""
+    """Recovers tasks of dead processes. Here there are none: the storage dies with its process."""
 
     async def sweep(self) -> None:
         """Resume orphaned tasks, and fail those that cannot be resumed."""

@@ -123,7 +123,7 @@ class LiveTask:
         self.receivers: dict[str, Receiver[Any]] = {}
         """The push receivers, by the id of their config."""
         self.draft: Draft | None = None
-        """The task as its first message begins it, before it is announced."""
+        """The task that the first message creates, before it is announced."""
         self._task = task
         self._places: dict[str, int] | None = None
         """The positions of the artifacts by id; None before they are needed."""

@@ -64,7 +64,7 @@ class LiveTasks:
         give_up: Ends a task that has waited too long for its caller.
         on_end: Called when a task has ended.
         attach: Restores the push receivers of a loaded task.
-        recent: Makes what keeps the latest updates of a task; None if the changes of tasks are not
+        recent: Makes the buffer for the latest updates of a task; None if changes of tasks are not
             counted.
     """
 

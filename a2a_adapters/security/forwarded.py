@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class ForwardedUser(Authenticator):
     """Accepts the user named by a front in a header, without proof.
 
-    So the front has to be the only way to the server, and to replace what clients send in this
-    header. It needs `ServerOptions(trust_forwarded=True)`. The card names no scheme, because
-    callers authenticate to the front: describe that in your `Authenticator`, if clients need it.
+    So the front must be the only way to the server, and must replace the header if a client sends
+    it. It needs `ServerOptions(trust_forwarded=True)`. The card names no scheme, because callers
+    authenticate to the front: describe that in your `Authenticator`, if clients need it.
 
     Args:
         header: The header with a name that is unique to the user.

@@ -50,7 +50,7 @@ class AuthenticationGate:
 
 
 class CallerDetails:
-    """Adds to callers what the server's options say about them.
+    """Adds details to callers, as the server's options define.
 
     Args:
         headers: Names of request headers to add.
@@ -65,7 +65,7 @@ class CallerDetails:
         return bool(self._headers or self._operators)
 
     def added(self, caller: Caller, headers: Mapping[str, str]) -> Caller:
-        """Return the caller with what is known from the request's headers."""
+        """Return the caller with the details from the request's headers."""
         chosen = {name: headers[name] for name in self._headers & headers.keys()}
         is_operator = caller.is_operator or self._names(caller)
         return replace(caller, headers=chosen, is_operator=is_operator)
@@ -125,7 +125,7 @@ async def admit(
 
 
 def _printable(caller: Caller) -> Caller:
-    """Return a caller whose name may become part of logs and of other programs' input."""
+    """Return the caller if its name is printable, as logs and other programs require."""
     if not caller.owner.isprintable():
         raise UnauthenticatedError("the user's name has characters that are not printable")
     return caller

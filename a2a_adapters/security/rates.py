@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _REPORTED_SHARE = 100
-"""Processes report callers that have used one in so many of their requests."""
+"""Processes report callers that have used one in this many of their requests."""
 
 
 def share_of_caller(scope: Scope) -> str:

@@ -332,7 +332,7 @@ class ServedAgents:
 
 
 def _card_of(named: NamedTarget) -> Card:
-    """Return what is said about a target: by its name and description, its card, and itself."""
+    """Return the card of a target, from its name and description, its given card, and itself."""
     said = Card(name=named.name or None, description=named.description or None)
     return said.over((named.card or Card()).over(Card.of(named.target)))
 

@@ -77,7 +77,7 @@ def build_app(
             or a mapping of names to these.
         name: The agent's name in its card; by default the target's own.
         description: The agent's description in its card; by default the target's own.
-        card: What the card says, in place of what is derived from the target.
+        card: Fields of the card that replace those derived from the target.
         url: The public address in the card; by default the one that the client used.
         options: Authentication, limits, storage, ...
         dialects: Additional dialects to speak, as the names or options objects of their plugins.

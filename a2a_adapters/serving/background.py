@@ -67,7 +67,7 @@ class BackgroundServer:
     """A server in a thread of its own, which stops with its `with` block, or with the program.
 
     Attributes:
-        url: The address of the agent; of several agents, the one below which they all are.
+        url: The address of the agent, or the common base address of several agents.
     """
 
     url: str

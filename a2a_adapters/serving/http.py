@@ -35,7 +35,7 @@ _SPARE = 16
 """Number of extra connections for probes while all others are busy."""
 
 _PROBES = "probes"
-"""The share to which extra connections count."""
+"""The share that extra connections count towards."""
 
 _LOG_SECONDS = 60.0
 """Minimum time between two log lines about the same limit."""
@@ -74,7 +74,7 @@ class Connections:
         self._seconds = limits.body_seconds
         self._shares = shares
         self._open: dict[BoundedHttp, str] = {}
-        """The connections, oldest first, with the shares to which they count."""
+        """The connections, oldest first, with the shares that they count towards."""
         self._counts: Counter[str] = Counter()
         self._next_check: asyncio.TimerHandle | None = None
         self._silent_until: dict[bool, float] = {}
@@ -188,7 +188,7 @@ class BoundedHttp(HttpToolsProtocol):
     _received = b""
     """The data that is being parsed."""
     _again = b""
-    """What of it is to be parsed again."""
+    """The part of it to parse again."""
     _unfinished = 0
     """Size of the data since the last complete element, such as a header without an end."""
     _context: Context

@@ -51,7 +51,7 @@ async def opened(target: object, *, keep_going: bool = False) -> AsyncGenerator[
 
     Args:
         target: One target, or several by name.
-        keep_going: Whether to log and skip those of several that cannot be opened.
+        keep_going: Whether to log and skip targets that cannot be opened, if there are several.
 
     Raises:
         TargetError: The target could not be opened, or none of several could.

@@ -216,7 +216,7 @@ class NamedTarget:
         target: As for `build_app`.
         name: The agent's name; by default its key in the mapping.
         description: The agent's description; by default the target's own.
-        card: What its card says, in place of what is derived from the target.
+        card: Fields of its card that replace those derived from the target.
     """
 
     target: object

@@ -145,7 +145,7 @@ async def aserve(  # noqa: PLR0913 - a choice each
 ) -> None:
     """Serve `target` in the running event loop, until interrupted or cancelled.
 
-    The arguments and errors are those of `serve`, but for `sockets` and `on_start`.
+    The arguments and errors are those of `serve`, except for `sockets` and `on_start`.
     """
     options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     log_server(options.log_format)

@@ -11,7 +11,7 @@ _PROC = Path("/proc")
 
 
 def share_a_port() -> bool:
-    """Return whether a process with the same parent has a server's socket of this one.
+    """Return whether a process with the same parent shares a server socket with this one.
 
     Only Linux shows that; elsewhere it is False.
     """

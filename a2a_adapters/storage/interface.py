@@ -60,7 +60,7 @@ class SharedQuota(Protocol):
     """Usage by each owner at the other processes."""
 
     def shares(self) -> Mapping[str, int]:
-        """Return the usage of the owners who take much here."""
+        """Return the usage of the heaviest owners in this process."""
 
 
 class AgentStorage(StateStorage):
@@ -111,10 +111,10 @@ class AgentStorage(StateStorage):
         reply: bytes | None = None,
         kept: Collection[State] = (),
     ) -> None:
-        """Forget the task of an accepted message that made none, and its config.
+        """Forget the task reserved for an accepted message that created none, and its config.
 
-        With the agent's `reply` the message stays known; otherwise it may be sent again. `kept` is
-        state of conversations, stored together with that or not at all.
+        With the agent's `reply`, the message stays known; otherwise it may be sent again. `kept` is
+        the state of conversations, stored in the same transaction.
         """
 
     async def acknowledge(
@@ -126,7 +126,7 @@ class AgentStorage(StateStorage):
         """Keep the task of a message that another process may still retract.
 
         Returns:
-            Whether the task is there, and so may be told to a caller.
+            Whether the task exists, so that a caller may learn of it.
         """
         return True
 
@@ -167,8 +167,8 @@ class AgentStorage(StateStorage):
         """Note that a receiver has got a task up to that version, or never will.
 
         Returns:
-            Whether it was still ours to deliver, so that no other process can have sent a later
-            state before.
+            Whether this process still owed it, so that no other process can have sent a later state
+            earlier.
         """
         return True
 
@@ -176,7 +176,8 @@ class AgentStorage(StateStorage):
         """Delete old data; return the number of deleted tasks.
 
         Args:
-            before: Deletes what ended or was last used before, in seconds since 1970.
+            before: Deletes data that ended or was last used before this time, in seconds since
+                1970.
             most: The maximum number of tasks; surplus terminal tasks are deleted, oldest first.
         """
         return 0

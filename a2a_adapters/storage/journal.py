@@ -150,7 +150,7 @@ class Journal:
 
 
 class StoredPage(Page):
-    """A page in a store that takes its time: saves come one after the other.
+    """A page in a slow store: saves are made one after the other.
 
     Changes that need not be saved at once are saved together, `SAVE_INTERVAL` after the first.
     """
@@ -164,7 +164,7 @@ class StoredPage(Page):
         self._lock = asyncio.Lock()
         self._due: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[int] | None = None
-        """The latest save, until its caller goes on."""
+        """The latest save, until its caller continues."""
 
     @property
     def is_saving(self) -> bool:

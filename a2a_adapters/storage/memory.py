@@ -169,7 +169,7 @@ _PUSH_CONFIG_BYTES = 16 * 1024 * 1024
 
 
 class MemoryPushStore(PushNotificationConfigStore):
-    """Keeps the configs of the tasks that were given one last, up to a number of tasks.
+    """Keeps the configs of a limited number of tasks: those that got a config most recently.
 
     A dropped config can no longer be read, but a live task still uses it.
     """

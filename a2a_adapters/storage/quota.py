@@ -31,7 +31,7 @@ class Quota:
         """Usage of owners at other processes. It counts against the owner, not the total."""
 
     def shares(self) -> Mapping[str, int]:
-        """Return the usage of the named owners who take much."""
+        """Return the usage of the heaviest named owners."""
         least = self.limit // _SHARED_FRACTION
         return {owner: size for owner, size in self._by_owner.items() if owner and size > least}
 

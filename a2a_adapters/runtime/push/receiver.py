@@ -43,10 +43,10 @@ logger = logging.getLogger(__name__)
 class Receiver:
     """Hands a task's updates to the outbox, in order and one at a time.
 
-    Updates are gathered for a moment, and while one is under way: chunks of text are joined, and
+    Updates are gathered for a moment, and while one is being sent: chunks of text are joined, and
     once the task is settled the whole task replaces several updates. It is also sent to a receiver
     that fell behind or did not answer. Receivers of A2A 0.3 get the whole task at every change of
-    its state. `knows_task` tells whether the receiver is there from the task's beginning.
+    its state. `knows_task`: whether the receiver was added when the task began.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class Receiver:
                 self._pending.put_off(self._owed(live, self.owed_version))
 
     def send_task(self, live: LiveTask, owed_version: int = 0) -> None:
-        """Send the whole task as it is now, which is owed since that version."""
+        """Send the whole current task, which is owed since that version."""
         self.owed_version = max(self.owed_version, owed_version)
         if (whole := live.snapshot()) is not None:
             self.push(whole, live)
 
     def leave(self, config_id: str) -> bool:
-        """Send nothing more for a config; return whether something was under way."""
+        """Send nothing more for a config; return whether a notification was being sent."""
         self.config_ids.discard(config_id)
         if self._worker is None or self.config_ids:
             self.is_closed = not self.config_ids

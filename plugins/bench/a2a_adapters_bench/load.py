@@ -1,4 +1,4 @@
-"""A load of conversations, and what its streams measure."""
+"""A load of conversations, and the measurements of its streams."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Figures:
     errors: Counter[str] = field(default_factory=Counter)
 
     def rows(self) -> dict[str, float | None]:
-        """Return the figures by name; None for one that nothing was measured of."""
+        """Return the figures by name; None for one without measurements."""
         return {
             "answers": len(self.answers),
             "errors": self.errors.total(),
@@ -85,8 +85,8 @@ class Figures:
 async def measure(agents: Mapping[str, RemoteAgent], load: Load) -> dict[str, Figures]:
     """Put a load on each agent, and return their figures by the agents' names.
 
-    The agents take turns, one batch of conversations each, so that whatever else the machine does
-    concerns all of them.
+    The agents take turns, one batch of conversations each, so that other work of the machine
+    affects all of them.
     """
     figures: dict[str, Figures] = defaultdict(Figures)
     for count in _batches(load):

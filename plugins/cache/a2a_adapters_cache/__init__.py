@@ -1,4 +1,4 @@
-"""Keeps answers of agents that answer the same message always alike."""
+"""Caches the answers of agents that always answer a message in the same way."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["AnswerCache"]
 class AnswerCache:
     """Sends messages to an agent, and keeps its complete answers for a while.
 
-    The same message with the same metadata and skill gets the kept answer. Messages that refer to a
-    file by its URL or path always reach the agent, because the file may change.
+    The same message with the same metadata and skill gets the cached answer. Messages that refer to
+    a file by its URL or path always reach the agent, because the file may change.
 
     Args:
         agent: The agent. Its answers must depend on nothing but the message and the user.
-        user: Returns the user for whom a call is made, in the caller's context: nobody gets the
+        user: Returns the user for whom a call is made, in the caller's context: no user gets the
             answer to another user. None if all calls have the credentials of one user.
         seconds: Time after which an answer is forgotten.
         answers: Maximum number of answers.
@@ -57,7 +57,7 @@ class AnswerCache:
         metadata: Mapping[str, JSON] | None = None,
         skill: str | None = None,
     ) -> AgentReply:
-        """Return a kept answer, or send the message, which begins a conversation.
+        """Return a cached answer, or send the message, which begins a conversation.
 
         Raises:
             InvalidInputError: The message cannot be encoded.

@@ -102,7 +102,7 @@ def state_of(task: Any) -> str:
 
 
 async def ended_task(subject: Subject, interface: Interface) -> str:
-    """Return the id of a task of an interface in a terminal state, "" if it has none."""
+    """Return the id of a terminal task of an interface, "" if it has none."""
     task = task_of(await sent(subject, interface))
     return str(task.get("id", "")) if state_of(task) in ENDED else ""
 

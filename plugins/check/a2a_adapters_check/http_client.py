@@ -205,7 +205,7 @@ class HttpClient:
         """Send a GET request with exactly these headers, on a connection of its own.
 
         Returns:
-            The head of the response; nothing without one, or behind a proxy, which sends its own.
+            The head of the response; empty without one, or behind a proxy, which sends its own.
         """
         target = httpx.URL(url)
         if Proxies(self.proxy).of(target):
@@ -284,7 +284,7 @@ class HttpClient:
     async def _client(
         self, *, own: bool, anonymous: bool = False
     ) -> AsyncGenerator[httpx.AsyncClient]:
-        """Return a client, whose connection is its `own` or kept from earlier requests."""
+        """Return a client with its `own` connection, or with one kept from earlier requests."""
         if not own:
             yield self._anonymous if anonymous else self._known
             return

@@ -58,7 +58,7 @@ class NamedRemote:
 
 
 def find_remote(name: str) -> NamedRemote | None:
-    """Return the agent of this name in the user's settings, or those of this folder.
+    """Return the agent of this name in the user's settings, or in the settings of this folder.
 
     Raises:
         ConfigurationError: A file cannot be read, or a setting is invalid.

@@ -32,7 +32,7 @@ def add(
     ] = "",
     _verbose: Verbose = False,
 ) -> None:
-    """Name an agent, in place of another one of this name.
+    """Name an agent, replacing any other of this name.
 
     Examples:
       a2a-adapters agents add travel https://travel.example.com

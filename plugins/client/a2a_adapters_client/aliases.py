@@ -40,7 +40,7 @@ class Aliases:
             raise ConfigurationError(f"{self._path} cannot be read; remove it") from error
 
     def add(self, name: str, address: str, token: str) -> None:
-        """Name an agent, in place of another one of this name.
+        """Name an agent, replacing any other of this name.
 
         Args:
             name: The name.

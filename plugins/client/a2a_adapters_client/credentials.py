@@ -25,8 +25,9 @@ _SHOWN = 20_000
 class Credentials(httpx.Auth):
     """Credentials for requests to the agent's own host.
 
-    Credentials that the user typed are sent from the first request on, which is for the card: cards
-    may be protected, too. A key is then in the usual header, as the card is not known.
+    Credentials that the user typed are sent with every request, even the first one for the card,
+    because cards may be protected. The first request has a key in the usual header, as the card is
+    not known yet.
 
     The token of `auth login` is used unless other credentials are given; it is not sent with
     the first request for the card.

@@ -150,11 +150,11 @@ def is_form(value: object) -> bool:
 
 
 _SAID = ("question", "prompt", "message", "description", "options", "choices", "type")
-"""Fields of a question's data that its text and its form say."""
+"""Fields of a question's data that its text and its form already show."""
 
 
 def shown_data(value: object) -> object | None:
-    """Return the data of a question without what its text and its form say; None for nothing."""
+    """Return the data of a question that its text and its form do not show, or None."""
     if not isinstance(value, dict) or "interrupt_id" not in value:
         return None if is_form(value) else value
     inner = value.get("value")

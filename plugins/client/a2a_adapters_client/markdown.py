@@ -45,7 +45,7 @@ class MarkdownPrinter(AnswerPrinter):
         self._status: Status | None = None
 
     def _shown_data(self, reply: AgentReply) -> Iterable[object]:
-        """Leave out what the text of a question and its form say."""
+        """Leave out the data that the text of a question and its form already show."""
         if not reply.is_question:
             return reply.data
         return [rest for each in reply.data if (rest := shown_data(each)) is not None]

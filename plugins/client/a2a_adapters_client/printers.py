@@ -52,7 +52,7 @@ def printer_for(access: Access, folder: Path | None, *, is_async: bool, is_quiet
         access: The options.
         folder: The folder for the answer's files; None saves none.
         is_async: Whether the task is not waited for.
-        is_quiet: Whether to print the answer without ids and the state on a terminal, too.
+        is_quiet: Whether to print the answer without ids and the state even on a terminal.
     """
     is_labelled = sys.stdout.isatty() and not is_quiet
     has_events = access.stream and is_labelled
@@ -125,7 +125,7 @@ class _Plain:
         output: Prints hints.
         folder: The folder for the answer's files; None saves none.
         is_labelled: Whether to add the ids and the state of the task.
-        is_streamed: Whether to print text as it arrives; a terminal always gets it so.
+        is_streamed: Whether to print text as it arrives, as on a terminal.
     """
 
     def __init__(

@@ -6,8 +6,8 @@
 
     serve(adapt(workflow, queue="agents"))
 
-Inside a workflow, `ask` asks the caller and `emit` sends text as it comes; `a2a_step` makes a
-remote agent a step.
+Inside a workflow, `ask` asks the caller and `emit` streams text; `a2a_step` makes a remote agent a
+step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions for the code of workflows: questions to the caller, and text as it comes."""
+"""Functions for the code of workflows: questions to the caller, and streamed text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentRequest
 
 STREAM = "a2a"
-"""The key of the stream in which a workflow tells its server what it emits and asks."""
+"""The key of the stream with which a workflow sends its events and questions to its server."""
 
 _EVER = 100 * 365 * 86400.0
 """Seconds after which a question without a timeout is given up: DBOS needs a number."""
@@ -28,8 +28,8 @@ _process = ""
 class Silence:
     """The time until a workflow writes to its stream for the first time.
 
-    Reading a stream takes several queries, and most workflows write to none. So the server does not
-    read that of a workflow in its own process before it must.
+    Reading a stream takes several queries, and most workflows write to none. So the server reads
+    the stream of a workflow in its own process only when it must.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Emitted:
 
     Attributes:
         event: The event.
-        step: The step that emitted it; None if the workflow itself did, which DBOS repeats never.
+        step: The step that emitted it; None if the workflow itself did, which DBOS never repeats.
         attempt: Distinguishes the attempts of a step, whose events an attempt repeats.
     """
 

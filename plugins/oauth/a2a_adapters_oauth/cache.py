@@ -44,9 +44,10 @@ class TokenCache:
         self._fetching: dict[tuple[asyncio.AbstractEventLoop, Hashable], asyncio.Task[str]] = {}
 
     async def get(self, key: Hashable, refused: str, fetch: Callable[[], Awaitable[Token]]) -> str:
-        """Return a token, other than the one that the agent refused.
+        """Return a token other than the one that the agent refused.
 
-        Concurrent callers in an event loop share one request, which is not cancelled with them.
+        Concurrent callers in an event loop share one request, which continues if they are
+        cancelled.
 
         Raises:
             RemoteAgentError: There is no token; the error is not shared with other callers.

@@ -55,7 +55,7 @@ def login_request(reply: AgentReply) -> LoginRequest | None:
 
 
 async def login_noticed(task: RemoteTask, seconds: float = 600) -> AgentReply:
-    """Wait until an agent goes on by itself after a login, and return its complete answer.
+    """Wait until an agent continues by itself after a login, and return its complete answer.
 
     Agents that wait for a message need one instead: `task.answer(LOGGED_IN)`, `task.result()`.
 

@@ -72,7 +72,7 @@ class DialectRun(Generic[T]):
             self._first.result()
 
     async def take(self) -> Sequence[T]:
-        """Wait for text or progress and return all available; an empty list is the end.
+        """Wait for text or progress and return all that is available; an empty list is the end.
 
         Raises:
             A2AError: The answer ended early.
@@ -105,7 +105,7 @@ class DialectRun(Generic[T]):
 
         Raises:
             A2AError: The answer ended early.
-            ClientDisconnect: The client has left.
+            ClientDisconnect: The client disconnected.
         """
         leaving = asyncio.create_task(_disconnected(receive))
         ending = asyncio.create_task(self._progress())

@@ -181,7 +181,7 @@ class ResponseShape:
         return self._event("response.failed", response=response)
 
     def _catch_up(self) -> None:
-        """Let the next events reach a client that has received more text: some was withdrawn."""
+        """Let the next events reach a client that has received text that was withdrawn since."""
         if self._after // STEP > self._characters:
             self._number = max(self._number, self._after)
 

@@ -76,7 +76,7 @@ def remaining(news: Sequence[object], reply: AgentReply, *, is_json: bool, said:
     Args:
         news: The last changes of the answer.
         reply: The whole answer.
-        is_json: Whether it must be JSON, of which nothing has been sent yet.
+        is_json: Whether the text must be JSON; none of it has been sent yet.
         said: The text that has been sent.
 
     Raises:

@@ -168,7 +168,7 @@ def _after(request: Request) -> int | None:
 
 
 def _response(frame: Frame, task: Task, number: int) -> dict[str, Any]:
-    """Return the response to the user's message of that number."""
+    """Return the response to the user's message with this number."""
     if number < _asked(task):  # the agent asked, and was answered
         return frame.response("completed", [frame.message(_question(task, number))])
     if status := _RUNNING.get(task.status.state):
@@ -183,7 +183,7 @@ def _response(frame: Frame, task: Task, number: int) -> dict[str, Any]:
 
 
 def _question(task: Task, number: int) -> str:
-    """Return the agent's question after the user's message of that number."""
+    """Return the agent's question after the user's message with this number."""
     asked = 0
     for message in task.history:
         asked += message.role == Role.ROLE_USER

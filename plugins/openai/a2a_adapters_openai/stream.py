@@ -77,7 +77,7 @@ async def whole_response(
     Raises:
         ApiError: The task ended without an answer.
         A2AError: The answer ended early.
-        ClientDisconnect: The client has left.
+        ClientDisconnect: The client disconnected.
     """
     progress = await run.finished(request.receive)
     return JSONResponse(await shape.whole(progress), headers=headers)

@@ -63,7 +63,7 @@ class Agent:
         self._agent = RemoteAgent(deployment.agent, auth=auth, options=options)
 
     def lacks(self, prompt: Prompt) -> str:
-        """Return the parameters of a prompt, which only models support."""
+        """Say which parameters of a prompt agents do not support; "" if there are none."""
         if not prompt.params:
             return ""
         return f"agents do not support {', '.join(sorted(prompt.params))}"

@@ -155,7 +155,7 @@ class Book:
             self.release(answer.result())
 
     def release(self, hold: Answer, used: Amount | None = None) -> None:
-        """Release a hold and record what was used; `written` waits until it is stored."""
+        """Release a hold and record the usage; `written` waits until it is stored."""
         if isinstance(hold, Hold) and hold in self._open:
             del self._open[hold]
             self.change(lambda page: page.use(hold.keys, used) if used else None)

@@ -100,7 +100,7 @@ def add(amounts: dict[str, Amount], keys: Iterable[str], amount: Amount) -> None
 
 
 def key_of(scope: str, per: Per, about: str, now: float) -> str:
-    """Return the key of an entity's usage in the period of a time."""
+    """Return the key of an entity's usage in the period that contains a time."""
     return f"{scope} {per} {int(times(per, now)[0].timestamp())} {about}"
 
 

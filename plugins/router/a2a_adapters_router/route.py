@@ -26,7 +26,7 @@ _REMEMBERED = 600.0
 """Lifetime of a measurement in seconds; deployments without one are tried first."""
 
 _TYPICAL = Usage(input=1000, output=1000)
-"""Usage by which prices are compared."""
+"""Typical usage, for comparing prices."""
 
 _EVERY = "*"
 

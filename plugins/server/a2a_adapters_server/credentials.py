@@ -27,7 +27,7 @@ _USER_HEADERS = {
     "databricks": "X-Forwarded-User",
     "oauth2-proxy": "X-Forwarded-User",
 }
-"""The headers of fronts that sign nothing, with the most lasting name of the user."""
+"""The headers of fronts that sign nothing, with the most permanent name of the user."""
 
 _SIGNING = ("alb", "iap")
 """Fronts that sign the user for an audience."""

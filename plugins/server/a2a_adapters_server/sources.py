@@ -101,7 +101,7 @@ def gather(
         given: The settings of the command line, as keys and tables of `ServerSettings`.
         file: The file to read instead of one in the current folder.
         environment: Variables such as `A2A_ADAPTERS_PORT` and `A2A_ADAPTERS_LIMITS_RUNS`; and
-            `PORT`, which counts least.
+            `PORT`, which has the lowest precedence.
 
     Raises:
         ConfigurationError: The file cannot be read, a variable is invalid, or there is no such

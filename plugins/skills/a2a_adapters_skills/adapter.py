@@ -170,7 +170,7 @@ def _of_skill(request: AgentRequest, adapter: Adapter) -> AgentRequest:
 
 
 async def _answered(chosen: _Chosen, events: _Events) -> _Events:
-    """Yield the events of a skill; its questions say that they are its own."""
+    """Yield the events of a skill, and mark its questions as its own."""
     answer: AgentRequest | None = None
     async with aclosing(events):
         with suppress(StopAsyncIteration):

@@ -18,8 +18,8 @@ def kind_of(url: str) -> Kind:
     """Return the kind of database that a URL names.
 
     Raises:
-        ConfigurationError: The URL is not supported. The message has nothing of a URL with a host,
-            since it may contain a password.
+        ConfigurationError: The URL is not supported. The message omits a URL with a host, since it
+            may contain a password.
     """
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and separator:

@@ -74,7 +74,7 @@ def _bus(url: str | None, engine: AsyncEngine, process_id: str) -> BatchBus:
 
 
 def _migrate(connection: Connection) -> None:
-    """Create or migrate the tables, unless they are of this release."""
+    """Create or migrate the tables, unless they have the schema of this release."""
     if current_version(connection) != HEAD:
         from a2a_adapters_sql.migrate import upgrade  # noqa: PLC0415 - imports Alembic
 

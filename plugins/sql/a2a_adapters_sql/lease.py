@@ -172,7 +172,7 @@ class Lease:
 
 
 class RenewLease(Write):
-    """Renews a lease by the database's clock, and reads what other processes share with theirs."""
+    """Renews a lease by the database's clock, and reads the usage that other processes report."""
 
     is_urgent = True
     """Delaying it would let others take over this process's tasks."""
@@ -183,7 +183,7 @@ class RenewLease(Write):
         self._seconds = seconds
 
     async def execute_one(self, connection: AsyncConnection) -> list[str]:
-        """Renew the lease; return what live processes share with theirs."""
+        """Renew the lease; return the usage that live processes report with theirs."""
         dialect = connection.dialect.name
         until = now_of(dialect) + self._seconds
         await connection.execute(_renew_all(dialect, self._seconds))
@@ -280,7 +280,7 @@ class Quotas:
         return json.dumps({name: dict(quota.shares()) for name, quota in self._quotas.items()})
 
     def update(self, received: Iterable[str]) -> None:
-        """Take over the usage at the other processes."""
+        """Adopt the usage that the other processes report."""
         processes = [json.loads(text) for text in received]
         for name, quota in self._quotas.items():
             others: Counter[str] = Counter()

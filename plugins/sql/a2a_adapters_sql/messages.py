@@ -155,7 +155,7 @@ def _others(
 
 
 class AcknowledgeMessage(Write):
-    """Notes that a caller gets to know the task that a message began, so that it has to stay.
+    """Records that a caller learns of the task that a message began, so that the task must stay.
 
     Args:
         agent: Name of the agent.
@@ -181,7 +181,7 @@ class AcknowledgeMessage(Write):
 class ForgetMessage(Write):
     """Deletes an accepted message that was reported as failed, or that created no task.
 
-    If a caller has got to know the task meanwhile, through another process, the task stays instead,
+    If a caller has learned of the task meanwhile, through another process, the task stays instead,
     and any process may resume or end it.
 
     Args:

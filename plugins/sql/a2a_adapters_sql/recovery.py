@@ -82,8 +82,8 @@ class OrphanRecovery(Recovery):
     async def sweep(self) -> None:
         """Resume orphaned tasks; fail those that cannot be resumed or have waited too long.
 
-        Every sweep has the context variables of the first one, which the start of the server makes:
-        resumed runs must inherit nothing of a caller whose request makes a later one.
+        Every sweep has the context variables of the first one, at the start of the server: resumed
+        runs must not inherit those of a caller whose request triggers a later sweep.
         """
         if self._variables is None:
             self._variables = copy_context()

@@ -159,7 +159,7 @@ class SqlAgentStorage(RecoverableStorage):
         await self._database.write(forget, PATIENCE_SECONDS)
 
     async def acknowledge(self, owner: str, message_id: str, task_id: str) -> bool:
-        """Keep the task of a message, because a caller gets to know it."""
+        """Keep the task of a message, because a caller learns of it."""
         write = AcknowledgeMessage(self._agent, owner, message_id, task_id)
         is_there: bool = await self._database.write(write, PATIENCE_SECONDS)
         return is_there

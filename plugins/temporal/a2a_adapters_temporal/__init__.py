@@ -4,8 +4,8 @@
 
     serve(TemporalWorkflow(client, Book.run, task_queue="agents"))
 
-Inside a workflow, `A2ACaller` asks the caller and sends text as it comes; `A2AActivity` makes a
-remote agent an activity.
+Inside a workflow, `A2ACaller` asks the caller and streams text; `A2AActivity` makes a remote agent
+an activity.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __getattr__ = lazy_names(
 
 @hookimpl(tryfirst=True)  # before the plugins of durable agents
 def a2a_adapt(target: object) -> None:
-    """Refuse what needs the client and the task queue of a `TemporalWorkflow`.
+    """Refuse targets that need the client and the task queue of a `TemporalWorkflow`.
 
     Raises:
         TargetError: It is a workflow, or an agent that only a workflow makes durable.

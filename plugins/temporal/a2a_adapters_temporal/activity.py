@@ -1,4 +1,4 @@
-"""Activities that send text as it comes, and remote agents as activities."""
+"""Activities that stream text, and remote agents as activities."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ class A2AActivity:
 
     Create it in a module that workers import, and register its `activity` at a worker. All attempts
     of a call send the message with the same id, so agents that recognise duplicates, as those of
-    this package do, work once. A question of the agent becomes the workflow's. If the workflow is
-    cancelled, so is the remote task.
+    this package do, do the work once. A question of the agent becomes the workflow's. If the
+    workflow is cancelled, so is the remote task.
 
     Args:
         name: A name, unique among the activities of the task queue.
         agent: The URL of the agent.
         timeout: The maximum time of one attempt.
-        retry: Temporal's retries, by default for ever; failed tasks are not retried.
+        retry: Temporal's retries, by default without an end; failed tasks are not retried.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class A2AActivity:
 
 
 async def _beat() -> None:
-    """Report that the activity lives, by which Temporal also tells of a cancellation."""
+    """Send a heartbeat, to which Temporal also responds with a cancellation."""
     while True:
         activity.heartbeat()
         await asyncio.sleep(_HEARTBEAT_SECONDS)

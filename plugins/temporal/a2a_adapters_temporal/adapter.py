@@ -256,7 +256,7 @@ class TemporalWorkflow(FunctionAdapter):
 async def _written(
     client: Client, workflow_id: str, offset: int, ended: asyncio.Future[Any]
 ) -> AsyncGenerator[tuple[int, dict[str, Any]]]:
-    """Yield what a workflow emits and asks, until it ends; nothing without an `A2ACaller`."""
+    """Yield the events and questions of a workflow until it ends; none without an `A2ACaller`."""
     stream = WorkflowStreamClient.create(client, workflow_id)
     while True:
         is_over = ended.done()

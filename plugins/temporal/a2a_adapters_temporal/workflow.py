@@ -1,4 +1,4 @@
-"""The caller of a workflow: questions, and text as it comes. This module runs in workflows."""
+"""The caller of a workflow: questions, and streamed text. This module runs in workflows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNREAD = r"\[TMPRL1102\].*__temporal_workflow_stream_poll"
 warnings.filterwarnings("ignore", UNREAD)  # a server that reads the stream notices its end itself
 
 TOPIC = "a2a"
-"""The topic of the stream in which a workflow tells its server what it emits and asks."""
+"""The topic of the stream with which a workflow sends its events and questions to its server."""
 
 REPLY = "a2a_reply"
 """The signal with the reply to a question."""

@@ -1,4 +1,4 @@
-"""Traces requests, runs and calls, and adds up what agents and the agents they call have used."""
+"""Traces requests, runs and calls, and adds up the usage of agents and of the agents they call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects what an agent and the agents it calls have used for one task."""
+"""Collects the usage of an agent, and of the agents it calls, for one task."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Delegates:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, key: object, delegate: Delegate, *, is_new: bool) -> None:
-        """Add a delegate, or replace what is known of its task.
+        """Add a delegate, or replace the entry of its task.
 
         Args:
             key: The agent's address and its task.
@@ -112,7 +112,7 @@ class Delegates:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What the bill of a stored task says about the messages answered before.
+    """The part of a stored task's bill that is about the messages answered before.
 
     Attributes:
         own: What the agent's own models used.
@@ -124,7 +124,7 @@ class Earlier:
 
 
 def earlier_of(bill: object, package: str) -> Earlier:
-    """Return what a stored bill says; `package` is the one of the task's adapter."""
+    """Parse a stored bill; `package` is that of the task's adapter."""
     if not isinstance(bill, Mapping):
         return Earlier()
     own = bill.get("own")
@@ -230,7 +230,7 @@ def _as_json(models: Models) -> dict[str, JSON]:
 
 
 def _shortened(delegates: object, depth: int, left: Iterator[int]) -> list[JSON]:
-    """Return the delegates of a remote agent, without what a bill does not have."""
+    """Return the delegates of a remote agent, reduced to the fields of a bill."""
     shortened: list[JSON] = []
     for each in delegates if isinstance(delegates, list | tuple) and depth else ():
         if not isinstance(each, Mapping) or next(left, None) is None:

@@ -198,7 +198,7 @@ class OpenSpan:
             self._span.add_link(other)
 
     def end(self, error: BaseException | None) -> None:
-        """End the span; a reader that leaves early is no error."""
+        """End the span; a reader that leaves early is not an error."""
         if error is not None and not isinstance(error, GeneratorExit):
             self._span.set_attribute("error.type", type(error).__name__)
             self._span.set_status(StatusCode.ERROR)

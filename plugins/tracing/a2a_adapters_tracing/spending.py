@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import JSON
 
 BILL = "a2a_adapters.bill"
-"""Key in a task's metadata: what its models used, and the tasks of other agents it needed."""
+"""Key in a task's metadata: the usage of its models, and the tasks of other agents it needed."""
 
 UNKNOWN = "unknown"
 """Stands for the models of an agent that does not name them."""
@@ -49,7 +49,7 @@ class Spending:
         return bool(self.usd) or (self.usage is not None and self.usage != TokenUsage())
 
     def as_json(self) -> dict[str, JSON]:
-        """Return the spending as JSON, without what is not reported."""
+        """Return the spending as JSON, without unreported values."""
         money: dict[str, JSON] = {} if self.usd is None else {"usd": round(self.usd, 9)}
         return {**(asdict(self.usage) if self.usage else {}), **money}
 
@@ -72,7 +72,7 @@ class Account:
 
 
 def account_of(metadata: Mapping[str, Any]) -> Account:
-    """Return what a task's metadata reports; invalid values count as not reported."""
+    """Return the usage that a task's metadata reports; invalid values count as not reported."""
     total = Spending(_tokens(metadata.get("usage")), _dollars(metadata))
     bill = metadata.get(BILL)
     models = models_of(bill.get("models")) if isinstance(bill, Mapping) else {}
@@ -109,7 +109,7 @@ def merged(several: Sequence[Models]) -> Models:
 
 
 def rest_of(total: Spending, parts: Spending) -> Spending:
-    """Return what of a total its parts do not explain."""
+    """Return the part of a total that its components do not explain."""
     whole, known = total.usage or TokenUsage(), parts.usage or TokenUsage()
     given = max(0, whole.input_tokens - known.input_tokens)
     made = max(0, whole.output_tokens - known.output_tokens)

@@ -46,7 +46,7 @@ TRACEPARENT = "a2a_adapters.traceparent"
 """Key in a task's metadata: the span of its last run, as in the header of this name."""
 
 _REPORTED = ("usage", "cost_envelope", "context_window", "model", BILL)
-"""Keys of the metadata that says what a task has used."""
+"""Keys of the metadata that report the usage of a task."""
 
 _HEADERS = frozenset({"traceparent", "baggage"})
 _INVOKES = frozenset({"SendMessage", "SendStreamingMessage", "SubscribeToTask"})
@@ -76,7 +76,7 @@ class RunDelegates:
 
 
 class ProcessTelemetry(Telemetry):
-    """Traces requests, runs and calls, and collects what they have used."""
+    """Traces requests, runs and calls, and collects their usage."""
 
     def __init__(self) -> None:
         self._traces: Traces | None = None
@@ -245,7 +245,7 @@ class ServedRun(ObservedRun):
         self._span.end(error[1] if isinstance(error[1], BaseException) else None)
 
     def note(self, values: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Note what the agent's own models used, and hide the agents in a bill."""
+        """Record the usage of the agent's own models, and hide the agents in a bill."""
         self._reported |= {name: values[name] for name in _REPORTED if name in values}
         if BILL not in values or self._shows_agents:
             return values

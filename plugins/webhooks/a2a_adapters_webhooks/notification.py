@@ -47,7 +47,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A notification with what its order depends on."""
+    """A notification with the values that determine its order."""
 
     notification: Notification
     status: TaskStatus | None

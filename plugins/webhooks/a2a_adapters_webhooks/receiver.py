@@ -63,8 +63,8 @@ class WebhookReceiver:
 
     Args:
         url: The public URL at which agents reach this app.
-        secret: Signs the tokens; at least 16 characters. Needed with a database, for then other
-            processes check them. By default it is random.
+        secret: Signs the tokens; at least 16 characters. Needed with a database, because other
+            processes then check them. By default it is random.
         storage: Where notifications are recorded: `memory:`; a file of its own for the processes
             of one machine, `sqlite:///file.db`; or `postgresql://...`, as for servers.
         credentials: Sent by agents as `Authorization: Bearer ...`, for a gateway in front.
@@ -134,7 +134,7 @@ class WebhookReceiver:
         await self._table.write(_digest(config.token), None, binding)
 
     def watch(self, agent: str, task_id: str) -> Callable[[], Awaitable[None]]:
-        """Return a function that waits for a notification that came since it was called last."""
+        """Return a function that waits for a notification that arrived after its previous call."""
         return Watch(self._table, Binding(agent, task_id).key, self._poll_seconds)
 
     async def aclose(self) -> None:

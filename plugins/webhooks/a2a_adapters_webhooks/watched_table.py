@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from a2a_adapters_webhooks.tables import Table
 
 _POLL_SECONDS = 1.0
-"""Interval at which to look for what another process has recorded."""
+"""Interval at which to look for the records of other processes."""
 
 
 class WatchedTable:
-    """The records by key, and those who wait for a change of one.
+    """Records by key, with the watches that wait for their changes.
 
     Args:
         table: Stores the records.
@@ -31,7 +31,7 @@ class WatchedTable:
         return await self._table.read(key)
 
     async def write(self, key: str, expected: bytes | None, record: bytes) -> bool:
-        """Replace a record, and wake those who wait for it here; False if it has changed."""
+        """Replace a record, and wake its watches here; return False if it has changed."""
         if not await self._table.swap(key, expected, record):
             return False
         with self._lock:

@@ -44,8 +44,8 @@ class AcpAgent(Adapter):
         cwd: The working folder; by default the current one.
         worktree: Whether each conversation gets a git worktree and a branch of its own.
         permissions: Rules for allowing, denying and asking.
-        env: Environment variables for the agent, besides `PATH`, `HOME` and the like and, for a
-            known agent, those with its credentials.
+        env: Environment variables for the agent, in addition to `PATH`, `HOME` and the like, and to
+            the credentials of a known agent.
         pass_env: Names of further variables to pass on from this process.
         mcp_servers: MCP servers for the agent, each a command or a URL.
         processes: The maximum number of processes.

@@ -37,7 +37,7 @@ class _Slot:
     users: int = 0
     session: Session | None = None
     mark: str = ""
-    """What was stored at the end of its latest turn here."""
+    """The state that was stored at the end of its latest turn here."""
     idle_since: float = 0
     expiry: asyncio.TimerHandle | None = None
 

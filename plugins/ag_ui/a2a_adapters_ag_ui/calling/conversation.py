@@ -70,7 +70,7 @@ class Conversation:
 def answer_to(interrupt: Mapping[str, Any], parts: Sequence[Part]) -> JSON:
     """Return the payload that answers an interrupt: the data unchanged, else the text.
 
-    A yes or no becomes what the interrupt's schema asks for.
+    A yes or no becomes the value that the interrupt's schema requires.
     """
     data = [part.value for part in parts if isinstance(part, Data)]
     if data:

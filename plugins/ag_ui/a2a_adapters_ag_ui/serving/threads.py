@@ -111,7 +111,7 @@ def _thread(body: bytes | None) -> Thread:
 
 
 def digest(said: Sequence[ChatMessage]) -> str:
-    """Return a digest of messages, "" of none."""
+    """Return a digest of messages, "" for none."""
     folded = b""
     for each in said:
         folded = each.fold(folded)

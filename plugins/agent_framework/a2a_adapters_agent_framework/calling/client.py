@@ -39,7 +39,7 @@ _CORRECTED = "corrected_text"
 """The additional property of the last update of an answer whose streamed text was corrected."""
 
 QUESTION = "a2a_question"
-"""The additional property of a text that ends with the question of a remote agent: the question."""
+"""The additional property that holds the question with which a remote agent's text ends."""
 
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
@@ -55,7 +55,7 @@ class A2AChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Base
     If the agent corrects text that it has streamed, the response has the corrected text. Updates
     cannot be withdrawn: the last one of a stream has it as the property "corrected_text".
 
-    The remote agent has its own tools and takes none. Data of an answer is given as text.
+    The remote agent has its own tools and accepts none. Data of an answer is given as text.
 
     Args:
         agent: The agent, or its URL.

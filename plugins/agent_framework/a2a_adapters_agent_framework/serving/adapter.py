@@ -110,7 +110,7 @@ class AgentFrameworkAdapter(ConversingAdapter[Mapping[str, Any], Paused, Message
         """Return the message as a user's message.
 
         Raises:
-            InvalidInputError: It names a file by its address.
+            InvalidInputError: It refers to a file by URL.
         """
         return as_message(request)
 
@@ -188,8 +188,8 @@ def _run(
 ) -> AsyncGenerator[RunItem]:
     """Run the agent; the last item is its response.
 
-    The framework stores half a turn in the session of a stream that is closed, so that the run has
-    a task of its own, which is cancelled.
+    The run has a task of its own, which is cancelled: closing the framework's stream would store
+    half a turn in the session.
     """
     paused = turn.before.paused
     if paused and paused.asked:

@@ -1,8 +1,8 @@
 """The checkpoint of a workflow that waits, as JSON.
 
-The framework's checkpoints have pickles inside, so they are read only from the server's own
-storage, and only of the framework's types, of those that executors declare, and of those that
-`register_checkpoint_type` names.
+The framework's checkpoints contain pickles. They are read only from the server's own storage, and
+only with the framework's types, those that executors declare, and those registered with
+`register_checkpoint_type`.
 """
 
 from __future__ import annotations

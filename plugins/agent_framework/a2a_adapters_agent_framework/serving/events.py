@@ -173,7 +173,7 @@ class RunEvents:
             yield Progress(thought, {"kind": "thought"})
 
     def _value(self) -> Iterator[AgentEvent]:
-        """Yield the response as data, or as text if it has another format, such as of a refusal."""
+        """Yield the response as data, or as text if it has another format, such as a refusal."""
         try:
             value = self.response.value
         except ValueError:

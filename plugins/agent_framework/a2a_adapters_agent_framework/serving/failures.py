@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentEvent
 
 LIMIT_TEXT = "Function invocation limit reached before a final answer could be produced."
-"""The framework's answer of an agent that calls tools without an end."""
+"""The framework's answer for an agent that calls tools endlessly."""
 _FILTERED = (AgentContentFilterException, ChatClientContentFilterException)
 _REFUSED = (
     AgentInvalidAuthException,

@@ -29,7 +29,7 @@ _HARMLESS = (MessageInjectionMiddleware, ToolApprovalMiddleware)
 
 
 def changes_answers(agent: Any) -> bool:
-    """Whether something of an agent, or of its client, may replace responses or end the run.
+    """Whether a part of an agent, or of its client, may replace responses or end the run.
 
     That is middleware, a context provider that sees the response or adds middleware, or a class of
     your own that wraps the run of its base class or of another agent.
@@ -50,7 +50,7 @@ def changes_answers(agent: Any) -> bool:
 
 
 def changes_outputs(workflow: Workflow) -> bool:
-    """Whether something of an agent in a workflow may, or it is an agent of a class of your own."""
+    """Whether a part of an agent in a workflow may do so, or the agent is of a custom class."""
     return any(changes_answers(each) or _runs_itself(each) for each in _agents(workflow))
 
 
@@ -105,7 +105,7 @@ def _adds_middleware(provider: ContextProvider) -> bool:
 
 
 def _with_named(candidates: Iterable[Any]) -> Iterator[FunctionType]:
-    """Yield functions, and those that they name and that are in the same package."""
+    """Yield functions, and the functions in the same package that they refer to."""
     waiting, seen = list(candidates), set()
     for each in waiting:  # which grows
         function = inspect.unwrap(each)
@@ -137,7 +137,7 @@ def _runs_itself(agent: object) -> bool:
 
 
 def _holds_another(owner: object, method: str) -> bool:
-    """Whether an object of a class of your own holds others like it, which it may check."""
+    """Whether an object of a custom class holds similar objects, which it may check."""
     if owner is None or _is_of_framework(type(owner)):
         return False
     values = getattr(owner, "__dict__", {}).values()

@@ -33,7 +33,7 @@ class ToolWatch(FunctionMiddleware):
         report: Awaited for the start and the end of each call.
         rejections: The results of the calls that are not made, by the id of the call.
         is_last: Whether no other middleware may change results. Middleware of an agent runs around
-            that of a run, so that the response has them, and not this.
+            that of a run, so only the response has its changes.
         shows_arguments: Whether to report arguments: middleware of context providers runs within
             that of a run, and may change them.
     """

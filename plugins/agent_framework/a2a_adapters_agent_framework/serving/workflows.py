@@ -66,9 +66,9 @@ _KIND: TurnKind[str, PausedWorkflow] = TurnKind.of_json(
 class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
     """Serves a `Workflow` of Agent Framework.
 
-    A workflow keeps the messages of its last run, and runs once at a time, so that a function makes
-    one for every run. It gets the earlier messages of the conversation if its first executor takes
-    a list of messages. A run that waits for its caller is stored as a checkpoint. Tools of agents
+    A workflow keeps the messages of its last run, and runs once at a time, so a function makes one
+    for every run. It gets the earlier messages of the conversation if its first executor takes a
+    list of messages. A run that waits for its caller is stored as a checkpoint. Tools of agents
     find the owner and the ids of the request in `ctx.kwargs["a2a"]`.
 
     Args:
@@ -114,7 +114,7 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
         """Return the message as the first executor of the workflow takes it.
 
         Raises:
-            InvalidInputError: It names a file by its address, or is not what the workflow takes.
+            InvalidInputError: It refers to a file by URL, or does not fit the workflow's input.
         """
         return _input(self._example, request)
 
@@ -259,7 +259,7 @@ def _run(
 
 
 def _ids(request: AgentRequest) -> dict[str, str]:
-    """Return what tools may know of a request; the checkpoints contain it."""
+    """Return the ids of a request that tools may know; the checkpoints contain them."""
     return {
         "owner": request.owner,
         "task_id": request.task_id,

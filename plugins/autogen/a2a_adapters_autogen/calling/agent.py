@@ -136,7 +136,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
-        """Yield the agent's answer as it comes, and last the whole of it.
+        """Yield the agent's answer as it arrives, and finally the whole answer.
 
         Raises:
             RemoteAgentError: The agent does not answer.

@@ -113,8 +113,8 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
     this client, only the new ones are sent. One client may serve many agents and conversations.
     A question of the agent is its answer, and the next message answers it.
 
-    The agent has its own tools, takes none, and cannot be asked for a schema. Data and the
-    names of files in its answer are given as text. A call's `extra_create_args` may have
+    The agent has its own tools, accepts none, and cannot be asked for a schema. Data and the names
+    of files in its answer are given as text. A call's `extra_create_args` may have
     `message_metadata`, sent as the message's metadata, and `timeout` and `headers` of the call.
 
     Args:
@@ -154,7 +154,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         extra_create_args: Mapping[str, Any] | None = None,
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """Yield the agent's answer as it comes, and last the whole of it.
+        """Yield the agent's answer as it arrives, and finally the whole answer.
 
         Raises:
             ValueError: The call has tools, or asks for JSON.

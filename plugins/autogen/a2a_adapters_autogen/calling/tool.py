@@ -60,8 +60,8 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         name: The tool's name.
         description: The description that the model sees.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
-        wait: Maximum time that a call waits for the answer in seconds. The next call goes on
-            waiting for it. None waits as long as the agent's timeout allows.
+        wait: Maximum time in seconds that a call waits for the answer. The next call resumes
+            waiting. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`. With `headers`, the
             object cannot be dumped, because they may be credentials.
     """

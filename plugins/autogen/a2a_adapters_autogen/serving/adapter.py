@@ -84,7 +84,7 @@ _DEFAULT_TEAM = "A team of agents."
 
 @dataclass
 class _Turn:
-    """A request, its stored conversation and new messages, and what translates the run's events."""
+    """A request, its stored conversation and new messages, and the translator of events."""
 
     request: AgentRequest
     known: Remembered
@@ -102,8 +102,9 @@ class AutoGenAdapter(Adapter):
     Args:
         target: An agent, a team, or a function without arguments, sync or async, that returns
             a new one.
-        final: The messages of a team that answer: the `"last"` one, `"all"` of them, or those
-            of the agents with these names. Of several agents, each message begins with the name.
+        final: The messages of a team that answer: the `"last"` one, `"all"` of them, or those of
+            the agents with these names. If several agents answer, each message begins with the
+            agent's name.
         strip_terminate: Whether a trailing TERMINATE is left out of the answer.
         input_type: The type of data parts, which become a `StructuredMessage[input_type]`.
             Without it they become JSON text.

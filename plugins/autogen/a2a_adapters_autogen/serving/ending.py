@@ -2,7 +2,7 @@
 
 A team's answer is its last message. Most teams find out that a message was the last one only when
 it is complete: their termination condition looks at its text, or a model decides. In these cases
-the end is certain beforehand:
+the end is known beforehand:
 
 | the team ends                                     | the last message                             |
 |---------------------------------------------------|----------------------------------------------|
@@ -83,7 +83,7 @@ class Ending:
         return self._leaves | {name for name in self._members if self._ends(self._condition, name)}
 
     def _ends(self, condition: TerminationCondition | None, source: str) -> bool:
-        """Whether a condition is met by the next message, if that is of this agent."""
+        """Whether the next message meets a condition if it comes from this agent."""
         match condition:
             case OrTerminationCondition():
                 return any(self._ends(inner, source) for inner in conditions_in(condition))

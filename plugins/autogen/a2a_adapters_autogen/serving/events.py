@@ -110,9 +110,9 @@ class Translator:
         final: The messages of a team that are its answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
-        is_checked: Whether something may change or block messages. Thoughts, which it does not see
-            in the form of a message, code, and messages of agents inside of members are then not
-            reported.
+        is_checked: Whether something may change or block messages. Thoughts, code, and messages of
+            agents inside members are then not reported, because the check does not see them as
+            messages.
         ending: Predicts the last message of a team, if that is the answer.
         streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
@@ -264,7 +264,7 @@ class Translator:
             self._last = message
 
     def _result(self, result: TaskResult) -> None:
-        """Answer with the last message of the result, which your own `run_stream` may change."""
+        """Answer with the last message of the result, which a custom `run_stream` may change."""
         last = result.messages[-1] if result.messages else None
         if not isinstance(last, BaseChatMessage) or isinstance(last, HandoffMessage):
             return

@@ -26,9 +26,9 @@ _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
 def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
-    That is a class or an object of your own that overrides how an agent of AutoGen or a model
-    client answers, or wraps another one, a termination condition of your own, which may raise, or
-    a function that approves code, which an agent writes as text.
+    This may be a custom class or object that overrides the answers of an agent or a model client,
+    or wraps one; a custom termination condition, which may raise; or a function that approves the
+    code that an agent writes as text.
     """
     members = list(runners_in(runner))
     return (
@@ -44,7 +44,7 @@ def changes_messages(runner: Runner) -> bool:
 
 
 def runs_whole(runner: Runner) -> bool:
-    """Whether a class of your own changes what a runner answers only if it is not streamed."""
+    """Whether a custom class changes a runner's answer only if the answer is not streamed."""
     return any(_wraps(runner, whole, unless=[stream]) for whole, stream in _PAIRS)
 
 
@@ -74,7 +74,7 @@ def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
 
 
 def _held(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
-    """Yield what an object has in its attributes, and in lists and mappings there."""
+    """Yield the values of an object's attributes, and those in lists and mappings there."""
     for name, value in vars(owner).items():
         if name != "_participants":  # the members of a team are checked one by one
             yield from (each for each in _members(value) if isinstance(each, kind))

@@ -53,8 +53,8 @@ Relay: TypeAlias = Callable[[str, str, Sequence[Part], Withdraw], Awaitable[Sequ
 current_relay: ContextVar[Relay | None] = ContextVar("current_relay", default=None)
 """Passes the question of a member, such as a remote agent, to the caller of the current run.
 
-Takes the member's name, the question's text and other parts, and what withdraws the question;
-returns the parts of the reply.
+Takes the member's name, the question's text and other parts, and a function that withdraws the
+question; returns the parts of the reply.
 """
 
 
@@ -103,7 +103,7 @@ def resources(runner: Runner) -> Iterator[Resource]:
 
 
 async def close(resource: Resource) -> None:
-    """Close a resource; of a workbench in any state, the process of its MCP server, too."""
+    """Close a resource, including the MCP server's process of a workbench in any state."""
     if not isinstance(resource, Workbench):
         await resource.close()
         return
@@ -253,7 +253,7 @@ def conditions_in(part: object) -> Sequence[TerminationCondition]:
 
 
 def conditions_of(runners: Iterable[Runner]) -> Iterator[TerminationCondition]:
-    """Yield the termination conditions of teams; those of combined ones in their place."""
+    """Yield the termination conditions of teams, with combined ones replaced by their parts."""
     waiting = [getattr(runner, "_termination_condition", None) for runner in runners]
     for condition in waiting:  # which grows
         waiting += conditions_in(condition)

@@ -175,7 +175,7 @@ class Fresh:
             self._closing.begin(_close(runner, example))
 
     def waiting(self) -> AbstractContextManager[None]:
-        """Do nothing: a run that waits for its caller holds up no other one."""
+        """Do nothing: a run that waits for its caller does not hold up the others."""
         return nullcontext()
 
     async def aclose(self) -> None:
@@ -214,7 +214,7 @@ class Fresh:
 
 
 async def _close(runner: Runner, example: Runner) -> None:
-    """Close what only this run has. Failures are logged, so that everything else is closed."""
+    """Close the resources that only this run has. Failures are logged, so that all are closed."""
     shared = {id(resource) for resource in resources(example)}
     own = {id(resource): resource for resource in resources(runner) if id(resource) not in shared}
     for resource in own.values():

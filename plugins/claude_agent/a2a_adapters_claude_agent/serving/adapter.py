@@ -44,19 +44,20 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
     Each run has a process of Claude Code. The session of a conversation is kept in the server's
     storage and continued by the next run; a failed or cancelled run leaves it unchanged.
 
-    Tools that Claude Code asks about are questions to the caller: after a restart of the server,
-    too. Paths outside the working folders are refused without asking. Hooks run as they are; one
+    Tools that Claude Code asks about become questions to the caller, which survive a restart of the
+    server. Paths outside the working folders are refused without asking. Hooks run as they are; one
     that raises `BlockedError` rejects the task. With a `Stop` hook, the answer is held back until
     it has accepted it.
 
-    Of the server's environment, Claude Code gets the variables of its own (`ANTHROPIC_*`,
-    `CLAUDE_*`, `DISABLE_*`) and those that every program needs, such as `PATH`. Others are empty;
+    From the server's environment, Claude Code gets its own variables (`ANTHROPIC_*`, `CLAUDE_*`,
+    `DISABLE_*`) and those that every program needs, such as `PATH`. Others are empty;
     `ClaudeAgentOptions.env` adds to them.
 
     Args:
         options: The options of the agent, or a `Factory` that makes them for every run.
         options_for: Makes the options for a request, by default `options`; may be async.
-        ask: Whether callers are asked about tools; if not, what is not allowed is refused.
+        ask: Whether callers are asked about tools; otherwise tools that are not allowed are
+            refused.
         expand_prompts: Whether commands (`/compact`) and mentions of files (`@path`) in messages
             are carried out. Only for callers who may read all files of the server.
         processes: The maximum number of processes. One that waits for its caller ends if another
@@ -65,7 +66,7 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: It is no `ClaudeAgentOptions`, or an option would mix the callers' sessions.
+        TargetError: It is not a `ClaudeAgentOptions`, or an option would mix the callers' sessions.
     """
 
     def __init__(
@@ -177,7 +178,7 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
 
 
 def _read(paused: Paused, reply: AgentRequest) -> tuple[Paused, str]:
-    """Return the run with the answers in a reply, or as it is with the fault of the reply."""
+    """Return the run with the answers in a reply, or unchanged with the fault of the reply."""
     try:
         return answered(paused, reply.parts), ""
     except InvalidInputError as fault:

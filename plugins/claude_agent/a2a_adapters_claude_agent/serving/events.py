@@ -97,7 +97,7 @@ class RunEvents:
                 yield from self._usage(message)
 
     def withdraw(self) -> Iterator[AgentEvent]:
-        """Withdraw the text so far, which is not the last message."""
+        """Withdraw the text so far, because it is not the last message."""
         if self._text:
             self._text = ""
             yield AnswerText("")

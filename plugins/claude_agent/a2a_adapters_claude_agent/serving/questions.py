@@ -2,7 +2,7 @@
 
 A permission is given with yes, or always for the rest of the answer, and refused with no and a
 reason. The agent's own questions, of the tool `AskUserQuestion`, are answered by text in turn, or
-by a data part with the answers by the texts of the questions.
+by a data part that maps the questions' texts to answers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Paused:
         given: The arguments of the tool.
         folder: The working folder, which is not shown.
         offers_always: Whether the permission can be given for similar calls, too.
-        answers: The answers so far; of a permission `yes`, `always`, or `no` with the reason.
+        answers: The answers so far; for a permission, `yes`, `always`, or `no` with the reason.
     """
 
     task_id: str
@@ -79,7 +79,7 @@ class Paused:
         return str(self.answers[_PERMISSION]).removeprefix("no").strip()
 
     def prompt(self) -> str:
-        """Return what continues the session in another process of Claude Code."""
+        """Return the message that continues the session in another process of Claude Code."""
         if self.tool == ASKING_TOOL:
             lines = [f"{each}\n{self.answers[each]}" for each in self.asked]
             return f"{_RESTARTED}the answers of the user:\n\n" + "\n\n".join(lines)
@@ -95,7 +95,7 @@ def called(tool: str, given: Mapping[str, Any]) -> str:
 
 
 def question(paused: Paused, hint: str = "") -> InputRequired:
-    """Return the question about what still waits.
+    """Return the question about the calls that still wait.
 
     Args:
         paused: The run.

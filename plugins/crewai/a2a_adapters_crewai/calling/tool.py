@@ -40,8 +40,8 @@ class A2ATool(ToolFactory, BaseTool):
     Attributes:
         agent: The agent, or its URL.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
-        wait: Maximum time that a call waits for the answer in seconds. The next call in the task
-            goes on waiting for it. None waits as long as the agent's timeout allows.
+        wait: Maximum time in seconds that a call waits for the answer. The next call in the task
+            resumes waiting. None waits as long as the agent's timeout allows.
     """
 
     model_config = ConfigDict(extra="forbid")

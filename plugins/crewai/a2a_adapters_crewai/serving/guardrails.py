@@ -144,7 +144,7 @@ def _wraps_calls(part: object) -> bool:
 
 
 def _holds_model(part: object) -> bool:
-    """Whether a model of a class of your own has another one inside, which it may check."""
+    """Whether a model of a custom class wraps another one, which it may check."""
     if not isinstance(part, BaseLLM) or type(part).__module__.startswith("crewai."):
         return False
     values = chain(vars(part).values(), (part.__pydantic_private__ or {}).values())

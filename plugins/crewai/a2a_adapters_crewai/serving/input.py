@@ -174,7 +174,7 @@ def input_files(parts: Sequence[Part]) -> dict[str, Any] | None:
     """Return the files by name, for `input_files` of a kickoff; None without files.
 
     Raises:
-        InvalidInputError: Files are not supported here, or one is given by its address.
+        InvalidInputError: Files are not supported here, or one is given by URL.
     """
     files = [part for part in parts if isinstance(part, File)]
     if not files:

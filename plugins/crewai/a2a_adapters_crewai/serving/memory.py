@@ -83,7 +83,7 @@ class ServerPersistence(FlowPersistence):
         return made
 
     def during(self, cancelled: CancelFlag) -> ServerPersistence:
-        """Return the persistence for one run, which stores nothing once it is left behind."""
+        """Return the persistence for one run, which stores nothing once the run is abandoned."""
         made = ServerPersistence()
         made._storage, made._loop, made._cancelled = self._storage, self._loop, cancelled
         return made

@@ -66,7 +66,7 @@ def switch_off() -> None:
 
 
 def _problem_with_home() -> str:
-    """Return the reason that crewai cannot store its files, which it keeps under HOME; or ""."""
+    """Return the reason why crewai cannot store its files under HOME, or ""."""
     if sys.platform in {"win32", "darwin"}:
         return ""
     folder = Path(_FOLDER).expanduser()

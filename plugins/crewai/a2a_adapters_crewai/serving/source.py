@@ -21,7 +21,7 @@ _CHECKS = ast.Raise | ast.Assert | ast.AugAssign | ast.Delete | ast.Subscript
 """What may refuse or change an answer after its call, like most calls."""
 _HARMLESS_CALLS = {"len", "print", "str"}
 _DECORATORS = {"listen", "persist", "start"}
-"""Those of crewai; others may change what a method returns."""
+"""The decorators of crewai; others may change the result of a method."""
 
 
 def refuse_blocking_questions(flow: Flow[Any]) -> None:
@@ -151,7 +151,7 @@ def _returns_model_text(method: object) -> bool:
 
 
 def _is_after(node: ast.AST, call: ast.AST) -> bool:
-    """Return whether a node begins behind the end of a call."""
+    """Return whether a node begins after the end of a call."""
     if not isinstance(node, ast.stmt | ast.expr) or not isinstance(call, ast.expr):
         return False
     return (node.lineno, node.col_offset) >= (call.end_lineno or 0, call.end_col_offset or 0)
@@ -170,7 +170,7 @@ def _may_check(node: ast.AST) -> bool:
 
 
 def _name(node: ast.AST) -> str:
-    """Return the name of a function, or of the one that a call is of."""
+    """Return the name of a function, or of the function that a call refers to."""
     match node:
         case ast.Call(func=function):
             return _name(function)

@@ -84,7 +84,7 @@ class _Speaker:
     model: object = None
 
     def owns(self, model: object) -> bool:
-        """Whether the speaker says what a model writes."""
+        """Whether the text of a model is the speaker's."""
         return self.model is None or self.model is model
 
     def emits(self, event: Any) -> bool:
@@ -159,7 +159,7 @@ class AnswerStream:
                 speaker.has_tools, speaker.model = bool(event.tools), source.llm
 
     def finish(self, output: Output | None) -> Iterator[AgentEvent]:
-        """Yield the answer; only what differs from its stream is sent."""
+        """Yield the answer; only the differences from its stream are sent."""
         match output:
             case Output(parts=[Text(text) as part]) if part == Text(text):
                 yield AnswerText(text)

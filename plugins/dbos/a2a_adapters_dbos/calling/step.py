@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class A2AStep:
     """Calls a remote agent from workflows: `reply = await step("Paris")`.
 
-    Each call is a step with a message id of its own, which every attempt sends, also that of
-    another process. So agents that recognise duplicates, as those of this package do, work once. A
+    Each call is a step with a message id of its own, which every attempt sends, even in another
+    process. So agents that recognise duplicates, as those of this package do, do the work once. A
     question of the agent becomes the workflow's, and the reply to it the next step. If the workflow
     is cancelled, so is the remote task.
 

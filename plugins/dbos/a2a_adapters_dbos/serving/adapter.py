@@ -37,7 +37,7 @@ _POLL_SECONDS = 0.25
 """Interval for noticing the end of a workflow that another process runs: DBOS has no signal."""
 
 _DEAF_SECONDS = 5.0
-"""Time after which the process of a workflow that does not take its reply is taken for dead."""
+"""Time after which a workflow's process counts as dead if it does not take its reply."""
 
 logger = logging.getLogger(__name__)
 
@@ -279,7 +279,7 @@ def _of_caller(status: WorkflowStatus | None, request: AgentRequest) -> Workflow
 
 
 def _runs_here(workflow_id: str) -> bool:
-    """Whether this process runs a workflow, as DBOS resumes some of them when it is launched."""
+    """Whether this process runs a workflow; DBOS resumes some of them when it is launched."""
     from dbos._dbos import _get_dbos_instance  # noqa: PLC0415 - nothing public tells
 
     return workflow_id in _get_dbos_instance()._active_workflows_set.activeList()  # noqa: SLF001

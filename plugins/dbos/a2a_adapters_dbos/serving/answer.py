@@ -1,4 +1,4 @@
-"""Turns what a workflow emits, and returns, into the events of an answer."""
+"""Converts the emitted events and the result of a workflow to the events of an answer."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Links:
         return self._is(signature, self._digest("get", str(file_id)))
 
     def may_write(self, file_id: FileId, size: int, signature: str) -> bool:
-        """Return whether a signature allows to write a file of this size."""
+        """Return whether a signature allows writing a file of this size."""
         return self._is(signature, self._digest("put", f"{file_id} {size}"))
 
     def referred(self, url: str, owner: str | None) -> FileId | None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _SMALLEST = 64 * 1024
-"""The least that a file counts for its owner, so that many small files count as well."""
+"""The minimum size counted for a file, so that many small files count as well."""
 
 _SLOTS = 64
-"""Number of times in the life of a file at which files stop counting."""
+"""Number of times within a file's lifetime at which expired files stop counting."""
 
 _KEPT = 16
 """Number of earlier counts that are kept, so that a slow process cannot write one again."""
@@ -173,12 +173,12 @@ class Claim:
         self._expires = expires
 
     async def grow(self, size: int) -> bool:
-        """Count at least so many bytes for the file; return False if there is no room."""
+        """Count at least this many bytes for the file; return False if there is no room."""
         size = max(size, _SMALLEST)
         return size <= self.size or await finished(self._resize(size))
 
     async def shrink(self, size: int) -> None:
-        """Count only so many bytes for the file, which has them all, or 0 if it is deleted."""
+        """Reduce the count to the size of the complete file, or to 0 if it is deleted."""
         size = max(size, _SMALLEST) if size else 0
         if size < self.size:
             await finished(self._resize(size))

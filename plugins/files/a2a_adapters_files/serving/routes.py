@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters_files.serving.store import FileStore
 
 _PIECES = 16
-"""Maximum number of pieces being received, which are in memory."""
+"""Maximum number of pieces being received, all of them in memory."""
 
 _OWN_PIECES = 8
 """Maximum number of an owner's pieces, so that others can send as well."""

@@ -223,7 +223,7 @@ class FileStore:
         Raises:
             ConfigurationError: No agent of the server runs here, or its address is unknown.
             InvalidInputError: The file is too large, or its owner has too many.
-            AgentFailedError: The place of the files fails, for example because it is full.
+            AgentFailedError: The file storage fails, for example because it is full.
         """
         place = _place.get()
         if place is None or not place.base:
@@ -271,7 +271,7 @@ class FileStore:
         return written
 
     async def _take(self, claim: Claim, size: int, *, more: int = 0) -> None:
-        """Count the bytes of a file, and `more` for what follows if there is room.
+        """Count the bytes of a file, and `more` in advance if there is room.
 
         Raises:
             InvalidInputError: The file is too large, or its owner has too many.
@@ -368,7 +368,7 @@ class FileStore:
 
 @contextmanager
 def _failures_named() -> Iterator[None]:
-    """Tell the caller of an agent that the place of the files fails; the cause is only logged."""
+    """Tell the agent's caller that the file storage fails; the cause is only logged."""
     try:
         yield
     except (OSError, BaseError) as error:

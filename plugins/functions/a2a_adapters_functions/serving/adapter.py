@@ -156,7 +156,7 @@ async def _from_coroutine(
 def _generated(
     values: AsyncGenerator[Any, Any] | Generator[Any, Any, Any], request: AgentRequest
 ) -> _Events:
-    """Return the events of a generator, which a wrapper around a generator function returns."""
+    """Return the events of a generator that a wrapper around a generator function returns."""
     if isinstance(values, Generator):
         return _from_generator(values, request)
     return _from_async_generator(values)

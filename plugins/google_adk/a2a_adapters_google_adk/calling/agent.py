@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import AgentDescription, AgentOptions
 
 _PLACE = "a2a"
-"""The key of the place in the remote conversation in the metadata of an answer."""
+"""Key in the metadata of an answer: the place in the remote conversation."""
 _GO_ON = Text("Please go on.")
 
 
@@ -45,7 +45,7 @@ class A2AAgent(BaseAgent):
     Args:
         agent: The agent, or its URL.
         about: The description, from which other agents choose. Without it the agent's card is read
-            now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+            now, by a blocking call; in async code, pass `await RemoteAgent(...).describe()`.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -115,7 +115,7 @@ class A2AAgent(BaseAgent):
 
 
 def _is_heard(event: Event, branch: str | None) -> bool:
-    """Return whether an event is of the agent's own branch, and not of one beside it."""
+    """Return whether an event belongs to the agent's own branch, rather than a parallel one."""
     return not event.branch or f"{branch}.".startswith(f"{event.branch}.")
 
 
@@ -126,7 +126,7 @@ def _place(reply: AgentReply) -> dict[str, str]:
 
 
 def _said(event: Event) -> Iterator[Part]:
-    """Yield what an event says, and the user's answers to questions."""
+    """Yield the text of an event, and the user's answers to questions."""
     parts = event.content.parts if event.content else None
     yield from as_parts(parts)
     for _, answer in answers(parts):
@@ -134,7 +134,7 @@ def _said(event: Event) -> Iterator[Part]:
 
 
 def _parts(events: Sequence[Event]) -> list[Part]:
-    """Convert what was said to one message, a dialogue unless the user said it all."""
+    """Convert the texts to one message: a dialogue, unless all of them are the user's."""
     turns = [
         ("User" if event.author == "user" else event.author, list(_said(event))) for event in events
     ]

@@ -39,11 +39,11 @@ _SPEAKERS = {"user": "User", "model": "Assistant"}
 class A2AModel(BaseLlm):
     """Any A2A agent as a model: `LlmAgent(model=A2AModel("http://localhost:8000"), ...)`.
 
-    The framework gives a model no conversation, so that each call sends all messages, in a
-    conversation of its own; `A2AAgent` has conversations. A question asks for the user's input
+    The framework gives a model no conversation id, so each call sends all messages in a new
+    conversation; `A2AAgent` keeps conversations. A question asks for the user's input
     (`adk_request_input`), whose response answers it. One model serves any number of agents.
 
-    The remote agent has its own tools and takes none. Data of an answer is given as text.
+    The remote agent has its own tools and accepts none. Data of an answer is given as text.
 
     Args:
         agent: The agent, or its URL.
@@ -90,7 +90,7 @@ class A2AModel(BaseLlm):
 
 
 def _answer(llm_request: LlmRequest) -> tuple[list[Part], tuple[str, str]] | None:
-    """Return the user's answer to a question, if it is said last, and where that was asked."""
+    """Return the user's answer to a question, if it comes last, and the question's place."""
     contents = llm_request.contents
     given = dict(answers(contents[-1].parts if contents else None))
     for part in (part for content in reversed(contents) for part in content.parts or ()):

@@ -112,7 +112,7 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
         """Return the message as a user's message.
 
         Raises:
-            InvalidInputError: It names a file by its address.
+            InvalidInputError: It refers to a file by URL.
         """
         return as_message(request)
 

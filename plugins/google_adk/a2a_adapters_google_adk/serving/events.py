@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 _Speaker: TypeAlias = tuple[str, str]
 """The author of an event and its branch, as agents speak in parallel."""
 _LAST: _Speaker = ("", "")
-"""The speaker of what an agent said last that is not known to answer."""
+"""The speaker of the last text of an agent that may not be the answering one."""
 
 
 class RunEvents:
     """Converts the events of the run of one message.
 
-    The words of the agents that answer are streamed. What another agent says last, with its files,
-    follows if none of them speaks after it. Agents with an `output_schema` answer with data.
+    The words of the agents that answer are streamed. The last text of another agent, with its
+    files, follows unless one of them speaks after it. Agents with an `output_schema` answer with
+    data.
 
     Attributes:
         calls: The calls that wait for the caller, as they are stored.
@@ -42,7 +43,7 @@ class RunEvents:
     Args:
         root: The agent or the workflow.
         wants_progress: Whether the client follows the progress.
-        names: The tools whose calls go on with the run, by the id of the call.
+        names: The tools whose calls continue with the run, by call id.
         runner: The runner, whose callbacks may change what was streamed.
         is_held: Whether the server holds text back until it is accepted.
         long_calls: The calls of long-running tools.
@@ -161,7 +162,7 @@ class RunEvents:
         yield from self._speech.accept(_speaker(event), text)
 
     def _aside(self, event: Event, text: str) -> Iterator[AgentEvent]:
-        """Keep what another agent says, which may be a draft that somebody replaces."""
+        """Keep the text of another agent, which may be a draft that is replaced later."""
         parts = (event.content and event.content.parts) or []
         schema = self._schemas.get(event.author)
         said = _structured(text, schema) if text and schema else text and TextDelta(text)

@@ -76,7 +76,7 @@ def _nodes(root: object) -> Iterator[object]:
 
 
 def _changes_text(node: object) -> bool:
-    """Return whether an agent has callbacks for what its model says, or passes it on by itself."""
+    """Return whether an agent has callbacks for its model's text, or passes it on by itself."""
     if isinstance(node, LlmAgent) and (
         node.after_model_callback
         or node.on_model_error_callback

@@ -86,7 +86,7 @@ def as_call(call: FunctionCall, member: str) -> Mapping[str, Any]:
 
 
 def tool_names(paused: Paused) -> dict[str, str]:
-    """Return the names of the tools whose calls go on with the run, by the id of the call."""
+    """Return the names of the tools whose calls continue with the run, by call id."""
     calls = (_confirmed(each) for each in paused.calls if each["name"] == CONFIRMATION)
     return {each["id"]: each["name"] for each in calls}
 
@@ -132,7 +132,7 @@ def responses(paused: Paused) -> list[Content]:
 
 
 def refusals(paused: Paused) -> list[BasePlugin]:
-    """Return the plugin that tells the model with which words the caller refused calls, if any."""
+    """Return the plugin that gives the model the caller's reasons for refused calls, if any."""
     given = (
         (_confirmed(each)["id"], paused.answers[each["id"]].get("reason"))
         for each in paused.calls
@@ -157,7 +157,7 @@ class _Refusals(BasePlugin):
 
 
 class LongCalls(BasePlugin):
-    """Notes with which arguments long-running tools are called.
+    """Records the arguments with which long-running tools are called.
 
     A callback before the tool may change the arguments of the model, or answer in its place.
     """

@@ -110,9 +110,9 @@ def runner_of(target: Target, sessions: BaseSessionService, plugins: list[BasePl
 
 
 def speakers(root: object) -> set[str]:
-    """Return the names of the agents whose words are the answer while they speak.
+    """Return the names of the agents whose text is streamed as the answer.
 
-    The answer of any other target is what its last agent says.
+    For any other target, the answer is the text of the last agent.
     """
     match root:
         case LlmAgent():
@@ -132,7 +132,7 @@ def speakers(root: object) -> set[str]:
 
 
 def helpers(root: object) -> set[str]:
-    """Return the names of the agents whose words go to the agent that calls them."""
+    """Return the names of the agents whose text goes to the agent that calls them."""
     is_calling = isinstance(root, LlmAgent)
     return set().union(
         *(_names(each) if is_calling and _is_tool(each) else helpers(each) for each in below(root))

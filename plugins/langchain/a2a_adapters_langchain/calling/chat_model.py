@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class _AnswerChunk(ChatGenerationChunk):
-    """A chunk of an answer, which ends with its whole content if that was corrected."""
+    """A chunk of an answer; the last chunk has the whole content if it was corrected."""
 
     whole: Any = Field(default=None, exclude=True)
 

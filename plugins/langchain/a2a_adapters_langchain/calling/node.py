@@ -97,7 +97,7 @@ class A2ATaskNode:
     ) -> dict[str, Any]:
         """Wait until the tasks of a suspended thread have ended or ask, and resume the graph.
 
-        If they have ended, the graph goes on; if one asks, it is suspended with the question.
+        If they have ended, the graph continues; if one asks, it is suspended with the question.
 
         Args:
             graph: The graph, with the checkpointer of the suspended thread.

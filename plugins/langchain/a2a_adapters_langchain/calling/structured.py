@@ -52,7 +52,7 @@ class Structured:
         self._validator = Draft202012Validator(self.schema)
 
     async def ask(self, agent: RemoteAgent, call: Call) -> AgentReply:
-        """Return the answer to a call as JSON text, or as it is if it does not conform.
+        """Return the answer to a call as JSON text, or unchanged if it does not conform.
 
         An agent that declares data as its first output is not told the schema at first. Any agent
         is asked once more if its answer does not conform.

@@ -35,8 +35,8 @@ class A2ATool(ToolFactory, BaseTool):
     Attributes:
         agent: The agent, or its URL.
         skill_id: The skill that the tool stands for; sent as metadata `skill_id`.
-        wait: Maximum time that a call waits for the answer in seconds. The next call in the thread
-            goes on waiting for it. None waits as long as the agent's timeout allows.
+        wait: Maximum time in seconds that a call waits for the answer. The next call in the thread
+            resumes waiting. None waits as long as the agent's timeout allows.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -132,7 +132,7 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
 class A2AToolkit(BaseToolkit):
     """A tool for each agent of a fleet: `A2AToolkit({"poet": "http://..."}).get_tools()`.
 
-    Agents that are down are left out; call `get_tools` again to have those that are back.
+    Agents that are down are left out; call `get_tools` again to include them once they are back.
 
     Args:
         agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or

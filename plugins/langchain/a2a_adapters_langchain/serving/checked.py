@@ -37,7 +37,7 @@ async def checked_stream(
 ) -> AsyncGenerator[tuple[tuple[str, ...], str, Any]]:
     """Run a graph and yield the namespace, the mode and the data of each step, as `astream` does.
 
-    The arguments are those of `astream`; `options` are its others.
+    The arguments are those of `astream`; `options` are the remaining ones.
     """
     with suppress_langchain_beta_warning():
         run = await graph.astream_events(

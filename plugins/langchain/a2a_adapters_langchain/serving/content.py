@@ -67,7 +67,7 @@ def message_extras(message: BaseMessage) -> list[Part]:
 
 
 def _data(message: BaseMessage) -> list[Data]:
-    """Return the data of a message, which is its text as well if it has no other."""
+    """Return the data of a message; its text counts as data if there is no other."""
     if isinstance(message.content, str):
         return []
     found = [

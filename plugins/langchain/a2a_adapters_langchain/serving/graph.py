@@ -70,8 +70,9 @@ class GraphAdapter(Adapter):
 
     The tokens of all nodes that can be the graph's last are streamed, with a blank line between
     messages. That includes text that a model writes along with tool calls. The rest of the answer
-    follows at the end. What the graph's final state does not have is withdrawn, and the text of an
-    agent with guardrails is held back until then, unless they check it while it is streamed.
+    follows at the end. Text that the graph's final state does not contain is withdrawn, and the
+    text of an agent with guardrails is held back until then, unless they check it while it is
+    streamed.
 
     Args:
         graph: The graph.

@@ -58,7 +58,7 @@ class GraphRun:
         is_guarded: Whether guardrails may have refused messages, see `Transcript`.
         is_held: Whether text waits for the end of the run.
         is_checked: Whether the graph's middleware checks its stream.
-        guarding_nodes: The nodes by which guardrails look at messages.
+        guarding_nodes: The nodes with which guardrails inspect messages.
 
     Attributes:
         transcript: The messages of the answer.
@@ -246,7 +246,7 @@ def _holds_messages(key: str, value: object) -> bool:
 
 
 def _spoken(state: Mapping[str, Any]) -> str:
-    """Return the key of the messages that the answer is from; "" if a state has none."""
+    """Return the key of the messages that contain the answer; "" if a state has none."""
     lists = [key for key, value in state.items() if is_message_list(value)]
     return _MESSAGES if _MESSAGES in lists else next(iter(lists), "")
 
@@ -347,7 +347,7 @@ class GraphResult:
         return {key: values[key] for key in channels if key in values and key not in hidden}
 
     def _proofs(self, run: GraphRun, *, is_final: bool = False) -> object:
-        """Return what of the state may have the messages of the answer."""
+        """Return the parts of the state that may contain the messages of the answer."""
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
             return values

@@ -69,7 +69,7 @@ _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 """The hooks of a `ToolNode`, without public names."""
 
 _SILENT = (BasePromptTemplate, BaseRetriever, BaseTool)
-"""Runnables whose result is not what a model in them has written."""
+"""Runnables whose result differs from the text of a model in them."""
 
 _MODEL_CALLS = {
     *("invoke", "ainvoke", "stream", "astream", "batch", "abatch"),
@@ -110,7 +110,7 @@ def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
 
     Args:
         graph: The graph.
-        with_tools: Whether to look at the graphs that its tools call, too.
+        with_tools: Whether to include the graphs that its tools call.
     """
     found = reachable(graph, with_tools=with_tools)
     if any(map(checks_whole_answers, found)) or any(map(_asks_another, found)):
@@ -141,7 +141,7 @@ def guards_of_runnable(runnable: Any) -> Guards:
 
 
 def _checks_beside(runnable: Any) -> bool:
-    """Whether functions get the text of an earlier step beside the one that passes it on."""
+    """Whether functions get an earlier step's text in parallel to the step that passes it on."""
     branching = (step for step in answering_steps(runnable) if isinstance(step, BRANCHING))
     return any(_has(step, RunnableLambda) for step in branching)
 
@@ -157,7 +157,7 @@ def _has(step: Any, kind: type) -> bool:
 
 
 def _asks_another(value: object) -> bool:
-    """Whether a class of your own calls a model, whose text LangGraph streams as well."""
+    """Whether a custom class calls a model, whose text LangGraph streams as well."""
     if not isinstance(value, Runnable) or isinstance(value, _SILENT) or is_graph(value):
         return False
     if not (own := own_methods(value)):
@@ -198,7 +198,7 @@ def holds_itself(graph: Any) -> bool:
 
 
 def _changes_text(graph: Any) -> bool:
-    """Whether a node whose text is the answer asks a chain that has code of your own at its end."""
+    """Whether a node whose text is the answer calls a chain that ends in custom code."""
     from a2a_adapters_langchain.serving.answer_nodes import (  # noqa: PLC0415 - imports LangGraph
         final_nodes,
     )
@@ -232,7 +232,7 @@ def _refuses(node: Any, graph: Any) -> bool:
 
 
 def _checks_input(graph: Any, node: str) -> bool:
-    """Whether others follow a node, and none that may speak precedes it or runs beside it."""
+    """Whether nodes follow a node, and none that may write text precedes it or runs in parallel."""
     builder = getattr(graph, "builder", None)
     if builder is None:  # a workflow, which is one node
         return False
@@ -331,7 +331,7 @@ def _wraps_tools(node: Any) -> bool:
 
 
 def guarding_nodes(graph: Any) -> frozenset[str]:
-    """Return the nodes, also of graphs within a graph, by which guardrails look at messages."""
+    """Return the nodes, including those of subgraphs, with which guardrails inspect messages."""
     graphs = filter(is_graph, reachable(graph))
     nodes = [(name, node.bound) for each in graphs for name, node in each.nodes.items()]
     found = [(name, _middleware_of(bound)) for name, bound in nodes if name.endswith(_HOOKS)]
@@ -397,7 +397,7 @@ def _middleware_of(node: Any) -> object:
 def _around_models(graph: Any) -> Iterator[object]:
     """Yield the middleware whose hooks `create_agent` has composed around the model's call.
 
-    It is one None in another version of LangChain, whose hooks are unknown.
+    Yields one None in other versions of LangChain, whose hooks are unknown.
     """
     node = graph.nodes.get("model")
     function = getattr(node.bound, "afunc", None) if node else None
@@ -433,7 +433,7 @@ def _is_hook(method: MethodType, name: str) -> bool:
 
 
 def _checks_stream(middleware: object) -> bool:
-    """Whether a class of middleware says that its stream transformers check all its hooks do.
+    """Whether a middleware class declares that its stream transformers check all that its hooks do.
 
     Those that it inherits do not know that. The transformers of `PIIMiddleware` look at unfinished
     text: they mask the beginning of an address, and let the rest of it pass. LangChain's

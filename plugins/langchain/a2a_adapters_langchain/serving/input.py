@@ -195,7 +195,7 @@ _MESSAGES = "messages"
 def graph_input(graph: AnyRunnable) -> Input:
     """Return the converter for a graph's input.
 
-    Of a state with messages, callers can set only those; the other keys are internal. A graph
+    In a state with messages, callers can set only these; the other keys are internal. A graph
     without messages exposes the keys of its `input_schema`.
 
     Raises:
@@ -215,7 +215,7 @@ def graph_input(graph: AnyRunnable) -> Input:
 
 
 def _is_any_list(schema: Schema) -> bool:
-    """Whether this is the schema of `list`, by which workflows mean messages."""
+    """Whether this is the schema of `list`, which workflows use for messages."""
     return schema.get("type") == "array" and not schema.get("items")
 
 

@@ -7,7 +7,7 @@ import sys
 
 _OWN = {"langchain", "langgraph", "deepagents", "a2a_adapters_langchain"}
 _PARTNER = re.compile(r"(langchain|langgraph|deepagents)_")
-"""How the names of packages such as `langchain_openai` begin, and those of many projects."""
+"""The prefixes of packages such as `langchain_openai`, which many projects use, too."""
 
 
 def package_of(module: str) -> str:

@@ -50,8 +50,8 @@ class GraphProgress:
             the nodes that lead to it. They are then reported together, in the form in which the
             model continues with them.
         shows_arguments: Whether tools get the arguments that the model has written.
-        guarding_nodes: The nodes by which guardrails look at messages. Calls that these answer were
-            refused, and are not reported.
+        guarding_nodes: The nodes with which guardrails inspect messages. Calls that these answer
+            were refused, and are not reported.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class GraphProgress:
                 yield from self._message(namespace, message)
 
     def rest(self) -> Iterator[ProgressEvent]:
-        """Report what has waited for the end of the run."""
+        """Report the events that have waited for the end of the run."""
         for waiting in self._waiting.values():
             yield from self._results(waiting)
 

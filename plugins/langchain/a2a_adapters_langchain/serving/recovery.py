@@ -35,7 +35,7 @@ FINISHED = object()
 
 @dataclass(slots=True)
 class RunStart:
-    """The start of a run: its input and, if it is resumed, what the dead process had finished.
+    """The start of a run: its input and, if it is resumed, the finished work of the dead process.
 
     Attributes:
         given: The graph's input, or the event that answers without a run.

@@ -1,4 +1,4 @@
-"""Finds what a runnable, and the code that it runs, refers to.
+"""Finds the objects that a runnable, and the code that it runs, refer to.
 
 LangGraph's `get_subgraphs` yields one graph for each node at most. Agents and models are also in
 variables that a function names, in attributes of these, in other functions, lists and mappings.
@@ -40,7 +40,7 @@ def reachable(value: object, *, with_tools: bool = False) -> list[Any]:
 
     Args:
         value: A runnable, or a function.
-        with_tools: Whether to look at what tools refer to, too.
+        with_tools: Whether to include the objects that tools refer to.
     """
     todo: list[Any] = [value]
     seen: dict[object, object] = {}
@@ -53,14 +53,14 @@ def reachable(value: object, *, with_tools: bool = False) -> list[Any]:
 
 
 def _identity(value: object) -> object:
-    """Return what identifies a value; Python makes bound methods whenever they are read."""
+    """Return the identity of a value; Python makes a new bound method whenever one is read."""
     if isinstance(value, MethodType):
         return id(value.__func__), id(value.__self__)
     return id(value)
 
 
 def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR0911 - a kind each
-    """Return what a node, or something that it refers to, may call."""
+    """Return the objects that a node, or an object that it refers to, may call."""
     if isinstance(value, MethodType):
         return _of_method(value, with_tools=with_tools)
     if isinstance(value, FunctionType):
@@ -80,7 +80,7 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
 
 
 def _of_method(method: MethodType, *, with_tools: bool) -> Iterable[Any]:
-    """Return what a method names, and all that its owner has unless that is read by its names."""
+    """Return the objects that a method names, and all of its owner's unless it names them."""
     owner, home = method.__self__, method.__func__.__module__ or ""
     named = _captured(method.__func__, owner)
     is_library = is_of_langchain(home) or is_installed(package_of(home))
@@ -100,7 +100,7 @@ def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:
 
 
 def own_methods(runnable: Runnable[Any, Any]) -> list[MethodType]:
-    """Return the methods by which a class of your own derives from one of LangChain's."""
+    """Return the methods that a custom class overrides in a class of LangChain's."""
     own = takewhile(lambda each: not is_of_langchain(each.__module__), type(runnable).__mro__)
     found = (value for each in own for value in vars(each).values())
     return [MethodType(value, runnable) for value in found if isinstance(value, FunctionType)]
@@ -117,7 +117,7 @@ def _attributes(owner: object) -> Iterable[Any]:
 def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     """Return the variables that a function names, and those of their attributes that it names.
 
-    Of the code that it calls, that of other installed packages is left out.
+    Code of other installed packages that it calls is left out.
 
     Args:
         function: The function.
@@ -147,7 +147,7 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, object]]:
 
 
 def _is_code(value: object) -> bool:
-    """Whether it is a function: so `create_agent` keeps the middleware around a model's calls."""
+    """Whether it is a function, in which `create_agent` keeps middleware around model calls."""
     return isinstance(value, FunctionType | MethodType)
 
 
@@ -158,7 +158,7 @@ def names_in(code: CodeType) -> set[str]:
 
 
 def _has_attributes(value: object, home: str) -> bool:
-    """Whether attributes of a value may be what a function of a module calls."""
+    """Whether a function of a module may call attributes of a value."""
     if isinstance(value, ModuleType):
         package = package_of(value.__name__)
         return package in (package_of(home), "a2a_adapters") or not is_installed(package)

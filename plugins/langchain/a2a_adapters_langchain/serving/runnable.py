@@ -235,7 +235,7 @@ def _corrected(last: str, rest: Sequence[AgentEvent], text: str | None) -> Seque
 
 
 def _configurable(runnable: AnyRunnable) -> set[str]:
-    """Return the ids of what a configuration may set."""
+    """Return the ids of the fields that a configuration may set."""
     try:
         return {spec.id for spec in runnable.config_specs}
     except RecursionError:  # a function in the chain returns the chain
@@ -243,7 +243,7 @@ def _configurable(runnable: AnyRunnable) -> set[str]:
 
 
 def _traced(chain: AnyRunnable) -> AnyRunnable:
-    """Return a runnable that reports its run, which classes of your own need not do."""
+    """Return a runnable that reports its run, which custom classes need not do."""
     is_own = not is_of_langchain(type(chain).__module__)
     return RunnableGenerator(chain.atransform) if is_own else chain
 

@@ -216,7 +216,7 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 
 
 def ends_in_code(runnable: AnyRunnable) -> bool:
-    """Whether functions, or parsers of your own, get what the last model of a chain has written."""
+    """Whether functions or custom parsers process the text of a chain's last model."""
     first, *later = answering_steps(runnable)
     return _has(first, _is_language_model) and any(
         (isinstance(step, RunnableLambda) and not _only_packs(step))
@@ -353,7 +353,7 @@ def _alternatives(step: AnyRunnable) -> Iterable[AnyRunnable]:  # noqa: PLR0911 
 
 
 def _splits_snapshots(value: object) -> bool:
-    """Whether keys are made of JSON in parts, of which LangChain's streams lose all other keys."""
+    """Whether keys are parsed from partial JSON; LangChain's streams then lose the other keys."""
     return isinstance(value, BRANCHING) and _has(value, _makes_snapshots)
 
 
@@ -363,12 +363,12 @@ def _makes_snapshots(value: object) -> bool:
 
 
 def _parses(value: object) -> bool:
-    """Whether this is a parser that makes something else of text, or may check the whole of it."""
+    """Whether this is a parser that converts text, or may check the whole text."""
     return isinstance(value, BaseOutputParser) and type(value) is not StrOutputParser
 
 
 def _has(value: object, is_wanted: Callable[[object], bool]) -> bool:
-    """Whether a runnable is wanted, or a part of it, or what a function in it returns."""
+    """Whether a runnable, a part of it, or the result of a function in it matches."""
     todo, seen = [value], set[int]()
     for each in todo:  # it grows
         if id(each) not in seen:

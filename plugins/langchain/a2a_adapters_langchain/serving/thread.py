@@ -65,7 +65,7 @@ class GraphThread:
     async def position(self) -> str:
         """Return the graph's position: it changes when a node receives a reply or finishes.
 
-        It is only needed, and otherwise empty, for threads that outlive the process.
+        Needed only for threads that outlive the process; otherwise empty.
         """
         return await self._position(await self.state(subgraphs=True)) if self.is_durable else ""
 

@@ -1,4 +1,4 @@
-"""The text that a graph streams, and what the graph's state makes of it.
+"""The text that a graph streams, reconciled with the graph's state.
 
 A streamed message is part of the answer if the final state has it: under its id, in the form it has
 there, or as an equal text. The text of failed attempts, and of messages that a later node removed
@@ -92,7 +92,7 @@ class Transcript:
         self._tasks: dict[str, str] = {}
         """The path of the task of each message, by the message's id."""
         self._ids: dict[str, str] = {}
-        """The ids of messages whose chunks have another one as well, by that."""
+        """The ids of messages by the other id that their chunks also have."""
         self._writing: dict[str, str] = {}
         """The id of the message that each task of the graph is writing."""
         self._earlier_texts: list[str] = []
@@ -163,16 +163,16 @@ class Transcript:
         self._removed.add(message_id)
 
     def refuse(self, call_id: str) -> None:
-        """Withdraw a message if a guardrail has answered all its calls, of which this is one."""
+        """Withdraw a message if a guardrail has answered all its calls, including this one."""
         self._refused_calls.add(call_id)
 
     def settle(self, proofs: object, waiting: tuple[str, ...] = ()) -> bool:
-        """Reduce the messages of the task to those of the graph's state, and return if they change.
+        """Reduce the task's messages to those of the graph's state; return whether they changed.
 
         Args:
             proofs: What of the state may have them.
-            waiting: The paths of the tasks that the graph has not finished. What they have said
-                is not in its state yet.
+            waiting: The paths of the tasks that the graph has not finished. Their messages are not
+                in its state yet.
         """
         state = self._texts(proofs)
         earlier = (state.final(*each) for each in self._earlier.streamed.items())
@@ -261,7 +261,7 @@ class Transcript:
         return _Texts(proofs, self.called, refused, self._earlier.streamed)
 
     def _rejoined(self) -> str:
-        """Join the remaining messages anew, and return the text that may be sent."""
+        """Rejoin the remaining messages, and return the text that may be sent."""
         self._is_corrected = True
         self._speech = Speech()
         text = ""
@@ -277,7 +277,8 @@ class _Texts:
 
     Args:
         values: The state.
-        called: The tool calls that tools have answered, beside those that the state has answers to.
+        called: The tool calls that tools have answered, in addition to those with answers in the
+            state.
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
             count only if other tools have answered their calls, or if no message of a model follows
             them; what others have said proves nothing. Without guardrails, None.
@@ -301,7 +302,7 @@ class _Texts:
         self._is_read = False
 
     def final(self, message_id: str, digest: str) -> str | None:
-        """Return the text of a message as it is now; None if the state has it no more."""
+        """Return the current text of a message; None if the state no longer has it."""
         self._read_once()
         return self._by_id.get(message_id, self._by_digest.get(digest))
 

@@ -47,7 +47,7 @@ class RunWatch(BaseCallbackHandler):
         self._usages = [cast("UsageMetadata", dict(usage))] if usage else []
         self._by_model: list[tuple[str, UsageMetadata]] = []
         self.corrected: str | None = None
-        """What the last model, if it is a remote agent, has put in place of its text."""
+        """The text with which the last model, if it is a remote agent, has replaced its own."""
 
     @property
     def usage(self) -> UsageMetadata | None:

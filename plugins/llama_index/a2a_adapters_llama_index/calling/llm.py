@@ -44,13 +44,13 @@ _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool
 class A2ALLM(FunctionCallingLLM):
     """Any A2A agent as an LLM: `FunctionAgent(llm=A2ALLM("http://localhost:8000"))`.
 
-    The remote agent keeps the conversation, and each answer has its place in it in the message's
+    The remote agent keeps the conversation, and the message of each answer has its place in
     `additional_kwargs`: a chat whose history contains such an answer sends only the messages after
     it. One LLM serves any number of agents and conversations. A question is returned as the answer,
     and the next message answers it.
 
     If the agent corrects text that it has streamed, the last response of a stream has the corrected
-    text. The agent has its own tools and takes none. Data of an answer is given as text.
+    text. The agent has its own tools and accepts none. Data of an answer is given as text.
 
     Args:
         agent: The agent, or its URL.

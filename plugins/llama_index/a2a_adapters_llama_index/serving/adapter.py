@@ -100,7 +100,7 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
         """Return the message as the event that starts the workflow.
 
         Raises:
-            InvalidInputError: It is not what the workflow takes.
+            InvalidInputError: It does not fit the workflow's input.
         """
         return start_event(self._example, request)
 

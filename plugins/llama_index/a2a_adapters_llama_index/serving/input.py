@@ -23,7 +23,7 @@ def start_event(workflow: Workflow, request: AgentRequest) -> StartEvent:
     """Return the event for a message.
 
     Raises:
-        InvalidInputError: The message is not what the workflow takes.
+        InvalidInputError: The message does not fit the workflow's input.
     """
     if is_agent(workflow):
         kind: Any = workflow.start_event_class

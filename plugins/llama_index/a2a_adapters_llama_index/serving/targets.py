@@ -60,8 +60,8 @@ def has_own_agents(workflow: Workflow) -> bool:
 def speaking_steps(workflow: Workflow) -> frozenset[str]:
     """Return the names of the steps whose text is streamed.
 
-    Those are the steps after which no other runs; of agents, all but the one that calls tools: a
-    tool may pass on the events of another agent, whose text is not that of the caller.
+    These are the steps after which no other runs. For agents, they are all steps but the one that
+    calls tools, because a tool may pass on the events of another agent.
     """
     if is_agent(workflow):
         return frozenset(workflow._step_configs()) - {"call_tool"}  # noqa: SLF001 - as below

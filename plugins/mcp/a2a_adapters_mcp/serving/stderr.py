@@ -27,7 +27,7 @@ def logged_output(server: str) -> Iterator[TextIO]:
     """Yield a file whose lines are logged as those of a server.
 
     The lines are untrusted: each becomes a record of its own, without control characters and of
-    limited length, and only so many a minute are logged.
+    limited length, and only a limited number per minute is logged.
     """
     reader, writer = os.pipe()
     # A thread, because the pipe stays open as long as any descendant of the server runs.

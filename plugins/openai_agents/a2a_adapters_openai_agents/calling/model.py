@@ -64,7 +64,7 @@ class A2AModel(Model):
     after it. One model serves any number of agents and conversations. A question is returned as
     the answer, and the next message answers it.
 
-    The agent has its own tools and takes none. For an agent with an `output_type` its data is the
+    The agent has its own tools and accepts none. For an agent with an `output_type` its data is the
     answer, as JSON. Otherwise data and the names of files are given as text.
 
     Of the model settings, `extra_headers` are sent as headers, `metadata` as the message's
@@ -126,7 +126,7 @@ class A2AModel(Model):
         conversation_id: str | None,
         prompt: ResponsePromptParam | None,
     ) -> AsyncGenerator[TResponseStreamEvent]:
-        """Yield the agent's answer as it comes.
+        """Yield the agent's answer as it arrives.
 
         Raises:
             ConfigurationError: The agent does not support tools, handoffs, settings of sampling,

@@ -47,13 +47,13 @@ def a2a_tool(
 
     Args:
         agent: The agent, or its URL.
-        about: The description that the model sees: of the agent, or of one of its skills, whose
-            id is then sent as metadata `skill_id`. Without it the agent's card is read now, by
-            a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        about: The description that the model sees: of the agent, or of one of its skills, whose id
+            is then sent as metadata `skill_id`. Without it the agent's card is read now, by a
+            blocking call; in async code, pass `await RemoteAgent(...).describe()`.
         approve_answers: Whether a run is interrupted before the model answers a question of the
             agent, for a human to approve the answer or to reject it with a better one.
-        wait: Maximum time that a call waits for the answer in seconds. The next call with the
-            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
+        wait: Maximum time in seconds that a call waits for the answer. The next call with the
+            task's id resumes waiting. None waits as long as the agent's timeout allows.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -106,8 +106,8 @@ def a2a_handoff(
 
     Args:
         agent: The agent, or its URL.
-        about: The description that the model sees. Without it the agent's card is
-            read now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        about: The description that the model sees. Without it the agent's card is read now, by a
+            blocking call; in async code, pass `await RemoteAgent(...).describe()`.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:

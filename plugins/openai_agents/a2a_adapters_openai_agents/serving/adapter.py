@@ -174,7 +174,7 @@ class OpenAIAgentsAdapter(Adapter):
         """Run the agent, or continue after its question.
 
         Raises:
-            InvalidInputError: The message is empty, or names a file by its address.
+            InvalidInputError: The message is empty, or refers to a file by URL.
         """
         message = as_message(request)
         return self._answering(request, lambda: self._begin(request, message))
@@ -403,7 +403,7 @@ def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:
 
 
 def _have_passed(result: RunResultStreaming, checks: int) -> bool:
-    """Whether all of this number of input guardrails have passed."""
+    """Whether all input guardrails, given their number, have passed."""
     results = result.input_guardrail_results
     return len(results) >= checks and not any(each.output.tripwire_triggered for each in results)
 

@@ -1,4 +1,4 @@
-"""Asks the caller to approve tool calls, or what a remote agent asks, and reads the replies.
+"""Asks the caller to approve tool calls or to answer a remote agent, and reads the replies.
 
 Each pending call is a data part of the question. A text reply answers all of them; a data part
 that maps call ids to decisions answers only those, and the rest are asked again. Any text other

@@ -46,7 +46,8 @@ class RunEvents:
     All text of agents is the answer, streamed token by token. Exceptions: an agent with an output
     type answers with its final data only. An agent with output guardrails answers with its final
     message, which is all they check, and its images, once they have passed. The SDK reports a
-    response before its hooks run: what they see waits until the run has gone on or has ended.
+    response before its hooks run: the text that they see waits until the run has continued or
+    ended.
 
     Attributes:
         asked: The place of a remote agent whose question is the last message.

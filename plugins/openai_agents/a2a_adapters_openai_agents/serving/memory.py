@@ -149,7 +149,7 @@ def stored(rest: Iterable[AgentEvent]) -> list[Mapping[str, JSON]]:
     """Return the events at the end of a run in JSON, without progress and parts of the text.
 
     Raises:
-        TypeError: An output has a part with which no run ends.
+        TypeError: An output has a part of a kind that never ends a run.
     """
     kept: list[Mapping[str, JSON]] = []
     for event in rest:

@@ -54,8 +54,8 @@ class A2AModel(Model[None]):
     it. One model serves any number of agents and conversations. A question is returned as the
     answer, and the next message answers it.
 
-    The agent has its own tools and takes none. An agent with an `output_type` gets the data of the
-    answer, as JSON; otherwise data is given as text, and files as the response's files.
+    The agent has its own tools and accepts none. An agent with an `output_type` gets the data of
+    the answer, as JSON; otherwise data is given as text, and files as the response's files.
 
     Of the model settings, `timeout` (in seconds) and `extra_headers` apply to each message.
 
@@ -98,7 +98,7 @@ class A2AModel(Model[None]):
 
     @property
     def provider(self) -> None:
-        """The provider as an object, of which there is none."""
+        """The provider as an object; there is none."""
         return
 
     async def request(

@@ -65,9 +65,9 @@ class A2AToolset(AbstractToolset[Any]):
             `ToolApproved(override_args={"message": answer})` and this metadata.
         about: The description that the model sees, in place of the card's: of the agent, or of one
             of its skills.
-        wait: Maximum time that a call waits for the answer in seconds. The next call with the
-            task's id goes on waiting for it. None waits as long as the agent's timeout allows.
-        id: The id of the toolset, for agents that several toolsets need to be told apart for.
+        wait: Maximum time in seconds that a call waits for the answer. The next call with the
+            task's id resumes waiting. None waits as long as the agent's timeout allows.
+        id: The id of the toolset, for agents that need to tell several toolsets apart.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
@@ -162,12 +162,12 @@ def _place(ctx: RunContext[Any]) -> dict[str, str]:
 class A2AToolkit(AbstractToolset[Any]):
     """A tool for each agent of a fleet: `Agent(toolsets=[A2AToolkit({"poet": "http://..."})])`.
 
-    Each step of a run has the tools of the agents that answer then.
+    Each step of a run has the tools of the agents that respond at that time.
 
     Args:
         agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
             `RemoteAgent`s.
-        id: The id of the toolset, for agents that several toolsets need to be told apart for.
+        id: The id of the toolset, for agents that need to tell several toolsets apart.
 
     Raises:
         ConfigurationError: A setting is invalid.

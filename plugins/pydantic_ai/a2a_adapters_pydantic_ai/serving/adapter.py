@@ -142,7 +142,7 @@ class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
         """Return the message as a user prompt.
 
         Raises:
-            InvalidInputError: It names a file by its address.
+            InvalidInputError: It refers to a file by URL.
         """
         return as_prompt(request.parts)
 

@@ -189,7 +189,7 @@ class RunEvents:
         self._is_accepted = not self._waits
 
     def _accept(self) -> Iterator[AgentEvent]:
-        """Yield the text that is accepted so far, and what else has waited for that."""
+        """Yield the text that is accepted so far, and the other events that have waited for it."""
         if self._is_accepted and not self._is_refused:
             return
         self._is_accepted = True

@@ -71,7 +71,7 @@ _PACKAGES = ("pydantic_ai.", "a2a_adapters_pydantic_ai.")
 
 
 def checks_output(agent: AbstractAgent[Any, Any]) -> bool:
-    """Whether an agent may change or refuse its final output, which is then all that it checks."""
+    """Whether an agent may change or refuse its final output, and checks nothing else."""
     has_hooks = any(_overrides(each, _ON_OUTPUT) for each in _parts(agent))
     is_checked = validates_output(agent) or _runs_functions(agent.output_type)
     return has_hooks or is_checked or _changes_runs(agent)
@@ -125,7 +125,7 @@ def checks_results(agent: AbstractAgent[Any, Any]) -> bool:
 
 
 def event_reader(agent: AbstractAgent[Any, Any]) -> EventStreamHandler[Any] | None:
-    """Return the reader of events that a class of agents of your own has, which may raise.
+    """Return the event reader of a custom agent class, which may raise.
 
     Only `run` calls it by itself.
     """
@@ -180,7 +180,7 @@ def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
 
 
 def _changes_runs(agent: AbstractAgent[Any, Any]) -> bool:
-    """Whether a class of agents of your own, or an object, may change the result of a run."""
+    """Whether a custom agent class, or an object, may change the result of a run."""
     return (
         overrides(agent, "run", _PACKAGES)
         or overrides(agent, "run_stream_events", _PACKAGES)
@@ -190,7 +190,7 @@ def _changes_runs(agent: AbstractAgent[Any, Any]) -> bool:
 
 
 def _sees_text(capability: AbstractCapability[Any]) -> bool:
-    """Whether a capability gets the events of a text, upon which it may raise."""
+    """Whether a capability gets the events of a text, and so may raise."""
     is_reader = isinstance(capability, ProcessEventStream)
     return is_reader or any(map(capability.listens_to, _EVENTS_OF_TEXT))
 

@@ -1,4 +1,4 @@
-"""What a run has said: the responses that the agent has accepted, its output and its usage."""
+"""The outcome of a run: the responses that the agent has accepted, its output and its usage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def accepted(
     messages: Sequence[ModelMessage], before: Collection[str | None]
 ) -> list[ModelResponse]:
-    """Return the responses to which the agent did not ask the model for another.
+    """Return the responses that the agent did not ask the model to replace.
 
     Args:
         messages: The messages of the conversation so far.

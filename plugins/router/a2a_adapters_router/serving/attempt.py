@@ -271,7 +271,7 @@ class Attempts:
     def _read(
         self, news: News, deployment: Deployment, call: _Call, joiner: Joiner
     ) -> _News | None:
-        """Note the news of a call, and return what is new in the answer."""
+        """Record the events of a call, and return the new part of the answer."""
         match news:
             case Chunk(text=text):
                 if not call.received:

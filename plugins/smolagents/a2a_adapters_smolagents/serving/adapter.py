@@ -79,7 +79,7 @@ class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
         """Return the message as a task and its images.
 
         Raises:
-            InvalidInputError: It has a file that is no image.
+            InvalidInputError: It has a file that is not an image.
         """
         texts = [part for part in request.parts if not isinstance(part, File)]
         return as_text(texts), [_image(file) for file in request.files]
@@ -111,7 +111,7 @@ class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
 
 
 class _Steps:
-    """The items of a run, each of which a call in a thread waits for."""
+    """The items of a run; a call in a thread waits for each of them."""
 
     def __init__(
         self, agent: MultiStepAgent, request: AgentRequest, task: str, images: list[Any]

@@ -75,7 +75,7 @@ def changes_answers(agent: MultiStepAgent) -> bool:
 
 
 def changes_steps(agent: MultiStepAgent) -> bool:
-    """Whether callbacks may change or block what a step holds, or a plan."""
+    """Whether callbacks may change or block a plan or the content of a step."""
     own = agent.monitor.update_metrics
     registered = agent.step_callbacks._callbacks.values()  # noqa: SLF001 - has no other name
     return any(each != own for callbacks in registered for each in callbacks)
@@ -116,7 +116,7 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
 
 
 def _nowhere() -> Console:
-    """Return a console for what an agent prints while its model streams."""
+    """Return a console that drops the output of an agent while its model streams."""
     return Console(file=io.StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
 
 

@@ -33,8 +33,8 @@ class RunEvents:
     """Converts the items of one run.
 
     The answer is the final one, which all checks have accepted. Steps, plans and tool calls are
-    progress; if something may change the final answer, what may contain another one is not. Nor are
-    plans, arguments and results of tools that callbacks may change or block.
+    progress. If something may change the final answer, progress that may contain another answer is
+    left out, and so are plans, arguments and results of tools that callbacks may change or block.
 
     Args:
         agent: The agent.

@@ -21,7 +21,7 @@ _TIMING = Timing(0.0, 0.0)
 
 
 def encoded(steps: Iterable[MemoryStep]) -> list[dict[str, Any]]:
-    """Return what a model is told of earlier steps; images are left out."""
+    """Return the messages that tell a model of earlier steps; images are left out."""
     return list(_encoded(steps))
 
 

@@ -171,7 +171,7 @@ class FollowedSubscription(Subscription):
         return self
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all available; an empty list is the end."""
+        """Wait for updates and return all that are available; an empty list is the end."""
         updates = await super().take()
         if not updates and self._error is not None:
             raise self._error
@@ -213,7 +213,7 @@ class ReopeningSubscription(Subscription):
         self._reopen = reopen
 
     async def take(self) -> list[AnyUpdate]:
-        """Wait for updates and return all available; an empty list is the end."""
+        """Wait for updates and return all that are available; an empty list is the end."""
         try:
             return await self._stream.take()
         except ConversationElsewhereError:  # no event was sent yet
@@ -255,7 +255,7 @@ def _status_after(events: Sequence[Event], status: TaskStatus | None) -> TaskSta
 async def _until_settled(
     batches: AsyncGenerator[Sequence[Event]], before: TaskStatus | None
 ) -> AsyncGenerator[Sequence[Event]]:
-    """Yield events until the task is terminal or interrupted, which may have been missed."""
+    """Yield events until the task is terminal or interrupted, even if that event was missed."""
     async with aclosing(batches):
         async for batch in batches:
             yield batch

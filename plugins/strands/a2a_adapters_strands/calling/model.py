@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import AgentOptions
 
 _STATE = "a2a_question:{}"
-"""The key, in the Strands agent's state, of the place at which a remote agent asked."""
+"""Key in the Strands agent's state: the place in the conversation at which a remote agent asked."""
 _GO_ON = Text("Please go on.")
 _SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
@@ -48,7 +48,7 @@ class A2AModel(Model):
     another, it is the answer, and the next message answers it. One model serves any number of
     agents.
 
-    The agent has its own tools and takes none. Data of an answer is given as text.
+    The agent has its own tools and accepts none. Data of an answer is given as text.
 
     Args:
         agent: The agent, or its URL.

@@ -122,8 +122,8 @@ class StrandsAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     ) -> AsyncGenerator[Mapping[str, Any]]:
         """Run the agent.
 
-        The framework's generator must not be closed: it ends an OpenTelemetry span in the wrong
-        context then, which logs a traceback.
+        The framework's generator must not be closed: it would end an OpenTelemetry span in the
+        wrong context, and log a traceback.
         """
 
         async def produce(put: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:

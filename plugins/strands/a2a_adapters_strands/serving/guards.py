@@ -46,7 +46,7 @@ _HARMLESS = (
     "strands.memory.",
     "strands.models.",
 )
-"""The framework's own hooks that change no message; what they retry had failed."""
+"""The framework's own hooks that change no message; they retry only failed calls."""
 _NO_CALL = ToolUse(toolUseId="", name="", input={})
 _NO_RESULT = ToolResult(toolUseId="", status="success", content=[])
 
@@ -104,12 +104,12 @@ def guards_of(target: object) -> Guards:
 
 
 def checks_invocations(agent: Agent | MultiAgentBase) -> bool:
-    """Return whether a class of your own may check what `invoke_async` returns, but no streams."""
+    """Return whether a custom class may check the results of `invoke_async`, but not streams."""
     return overrides(agent, "invoke_async", "strands.", unless=["stream_async"])
 
 
 def checks_calls_only(agent: Agent | MultiAgentBase) -> bool:
-    """Return whether a class of your own may check only what a call returns."""
+    """Return whether a custom class may check only the results of calls."""
     return overrides(agent, "__call__", "strands.", unless=["invoke_async", "stream_async"])
 
 

@@ -29,8 +29,8 @@ class AgentSource:
         agent_for: Makes the agent that answers a request; may be async.
 
     Raises:
-        TargetError: The agent has a session manager, which would mix the callers' conversations,
-            or is of a class that checks nothing but calls.
+        TargetError: The agent has a session manager, which would mix the callers' conversations, or
+            is of a class that checks only calls.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Follows what agents say in a run: what is streamed, what is accepted, and what is withdrawn."""
+"""Follows the text of agents in a run: streamed, accepted and withdrawn text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spoken:
-    """Converts what agents say in a run to events.
+    """Converts the text of agents in a run to events.
 
     A response whose model is called again, and the messages of an agent that is run again, or that
     delegates to another, are withdrawn. The last message of an agent is that of its result.
@@ -73,12 +73,12 @@ class Spoken:
                 self._replaced.discard(speaker)
 
     def forget(self, speaker: str) -> Iterator[TextDelta | AnswerText]:
-        """Withdraw what an agent has said, before its result."""
+        """Withdraw the text of an agent before its result."""
         self._last.pop(speaker, None)
         yield from self._speech.withdraw(speaker)
 
     def say(self, text: str) -> Iterator[TextDelta | AnswerText]:
-        """Yield a text that no agent said by itself."""
+        """Yield a text that did not come from an agent."""
         yield from self._speech.accept("", text)
 
     def settle(self, speaker: str, result: object) -> Iterator[TextDelta | AnswerText]:

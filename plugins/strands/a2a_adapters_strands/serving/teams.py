@@ -41,9 +41,9 @@ _INNER = "a2a_inner"
 class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     """Serves a `Graph` or a `Swarm`.
 
-    Their agents keep the messages of the last run, so that a function makes them for every run.
-    They get the earlier messages of the conversation as a dialogue. A run that waits for its caller
-    is stored. Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`.
+    Their agents keep the messages of the last run, so a function makes them for every run. They get
+    the earlier messages of the conversation as a dialogue. A run that waits for its caller is
+    stored. Tools find the `AgentRequest` in `tool_context.invocation_state["a2a"]`.
 
     Args:
         team: A `Factory` that makes the graph or the swarm for every run. The card describes it.
