@@ -81,8 +81,8 @@ class RemoteTask:
         Also waits while the agent is unreachable, such as during a restart.
 
         Args:
-            timeout: Maximum time to wait in seconds; None waits without limit, but for at most five
-                minutes while the agent is unreachable.
+            timeout: Maximum time to wait in seconds; None waits without limit, except that
+                an unreachable agent gets five minutes.
             cancel: Whether to cancel the task when the time is up.
 
         Raises:

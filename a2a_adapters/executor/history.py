@@ -31,7 +31,7 @@ _VALUE_FACTOR = 24
 class History:
     """The latest turns of each conversation, in memory: bounded in number, size and idle time.
 
-    Calls for one key come one at a time.
+    Calls with the same key never overlap.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -57,7 +57,7 @@ class History:
         Args:
             request: The message, with the turns before it.
             answer: Its answer.
-            queue: Saves the state with the end of the turn; None if it cannot.
+            queue: Saves the state with the end of the turn; None if that is impossible.
             number: The message's number in its task, if the answer is a question from which another
                 process may continue: the turns before it are then kept as well.
         """

@@ -30,7 +30,7 @@ _DISCARDING_SECONDS = 5.0
 
 
 class Bodies:
-    """The total size of the bodies being received, and the refusals of those beyond a limit."""
+    """Counts the bytes of the bodies being received, and refuses those beyond a limit."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

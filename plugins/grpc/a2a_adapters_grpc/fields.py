@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def has_more_fields(wire: bytes, kind: type[Message], limit: int) -> bool:
     """Return whether an encoded protobuf message has more than `limit` fields, also nested.
 
-    A malformed message is counted as far as possible; parsing will refuse it.
+    The fields of a malformed message are counted as far as possible; parsing will refuse it.
     """
     if len(wire) <= 2 * limit:  # a field has at least two bytes
         return False

@@ -80,7 +80,7 @@ class TokenIntrospection(ClaimedTokens):
         self._audience = audience
         self._cache_seconds = cache_seconds
         self._known: dict[bytes, tuple[float, Claims | None]] = {}
-        """By a hash of the token: until when the answer counts, and its claims if it is active."""
+        """By hash of the token: the time to which the answer counts, and an active one's claims."""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the scheme `token`."""

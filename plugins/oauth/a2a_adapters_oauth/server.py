@@ -46,8 +46,8 @@ class Endpoint:
 class AuthorizationServer:
     """The authorization server of some credentials.
 
-    It is named by the user, or else by the card of each agent. A card may send nobody's secrets
-    elsewhere: its endpoint has to be at the agent's own origin or at a trusted host.
+    It is named by the user, or else by the card of each agent. A card must not send
+    secrets elsewhere: its endpoint has to be at the agent's own origin or at a trusted host.
 
     Args:
         token_url: The token endpoint.

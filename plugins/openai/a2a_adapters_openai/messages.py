@@ -147,7 +147,7 @@ def _document(file: Mapping[Any, Any], where: str) -> File:
 
 
 def _file(url: str, name: str, where: str) -> File:
-    """Return a file by its address, or by its bytes if they are in a data URL."""
+    """Return a file with its URL, or with its bytes if that is a data URL."""
     if url[:5].lower() != "data:":
         if not url:
             raise ApiError(400, f"{where}: the address is empty", param=where)

@@ -25,7 +25,7 @@ class A2AFile:
     """A file of a message, as JSON.
 
     Attributes:
-        content: Its bytes in base64; "" if it is given by its address.
+        content: Its bytes in base64; "" if it is given by URL.
         url: Its address, such as that of a `FileStore`, whose links activities can read.
         media_type: Its media type.
         filename: Its name.

@@ -48,7 +48,7 @@ class Permissions:
 
     1. Paths outside the working folder are denied.
     2. Kinds in `deny` are denied.
-    3. Kinds in `allow`, and changes within `allow_edits_in`, are allowed, but for `.git`.
+    3. Kinds in `allow`, and changes within `allow_edits_in`, are allowed, except in `.git`.
     4. Everything else is up to the caller, or denied without `ask`.
 
     The rules apply to requests; they do not confine an agent that acts without asking. Run

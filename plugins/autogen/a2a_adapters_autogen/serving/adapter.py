@@ -151,7 +151,7 @@ class AutoGenAdapter(Adapter):
     def describe(self) -> AgentDescription:
         """Describe the agent or team by its name, description, tools and participants.
 
-        Of an async factory only the function's name and docstring are known.
+        For an async factory, only the function's name and docstring are known.
         """
         if self._source.example is not None:
             return describe_runner(self._source.example)

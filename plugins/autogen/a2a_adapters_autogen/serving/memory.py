@@ -31,7 +31,7 @@ class StateKey(NamedTuple):
 
 
 class StateStore(ABC):
-    """Keeps one JSON object for every conversation. Calls with one key come one at a time."""
+    """Keeps one JSON object for every conversation. Calls with the same key never overlap."""
 
     @abstractmethod
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:

@@ -246,8 +246,8 @@ async def _message(content: list[dict[str, Any]], prompt_id: str) -> AsyncIterat
 async def _answer(client: ClaudeSDKClient, prompt_id: str) -> AsyncIterator[Message]:
     """Yield the messages up to the result of a prompt, and stop the subagents still at work.
 
-    The process would wait for those. If the last one was ended with a subagent at work, a turn
-    about that comes first.
+    The process would wait for subagents. If the last process ended while one worked, a turn about
+    that comes first.
     """
     running: set[str] = set()
     async for message in client.receive_messages():

@@ -1,8 +1,8 @@
 """Options, and the base class of the adapters of crews, flows and agents.
 
 All runs of an adapter are in an event loop of their own, a bounded number at a time: crewai may
-block it, and crews, agents and flows with code of your own run in threads, where flows wait for
-their caller. Neither may stop the server, or take the threads it needs.
+block it, and crews, agents and flows with custom code run in threads, where flows wait for their
+caller. Neither may stop the server, or take the threads it needs.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class CrewAdapter(RunsAdapter):
 
 
 def _needs_thread(crew: Crew) -> bool:
-    """Whether a crew may block: by code of your own, a planner, or connections to MCP servers."""
+    """Whether a crew may block: by custom code, a planner, or connections to MCP servers."""
     agents = agents_of(crew)
     is_connecting = any(agent.mcps for agent in agents)
     return crew.planning or is_connecting or runs_own_code(crew, *crew.tasks, *agents)

@@ -40,7 +40,7 @@ _OWN_CODE = (
     "before_kickoff_callbacks", "callback", "condition", "guardrail", "guardrails",
     "step_callback", "task_callback",
 )  # fmt: skip
-"""The attributes of crews, tasks and agents with functions of your own."""
+"""The attributes of crews, tasks and agents that hold custom functions."""
 
 _OWN_HOOKS = "a2a_adapters_crewai.serving.crew_run"
 """The module of the hooks that stop runs that are over; they change nothing."""
@@ -91,8 +91,8 @@ def _has_hooks(point: InterceptionPoint) -> bool:
 def is_guarded(part: object) -> bool:
     """Whether something may change, or refuse, the answer of a crew, a task, an agent or a model.
 
-    That is a guardrail, a callback, or a class of your own that wraps a call of its base class, or
-    a model of such a class around another one. Of a crew, only its last task and its manager count.
+    This may be a guardrail, a callback, or a custom class that wraps a call of its base class, or a
+    model of such a class around another one. Of a crew, only its last task and its manager count.
     """
     match part:
         case Crew():
@@ -136,7 +136,7 @@ def _may_change(agent: BaseAgent | None) -> bool:
 
 
 def _wraps_calls(part: object) -> bool:
-    """Whether a class of your own overrides a call of a class that does the whole work."""
+    """Whether a custom class overrides a call of a class that does the whole work."""
     interfaces = (BaseAgent, BaseLLM)
     return _holds_model(part) or any(
         overrides(part, name, "crewai.", interfaces=interfaces) for name in _CALLS

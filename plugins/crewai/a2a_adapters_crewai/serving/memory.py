@@ -67,7 +67,7 @@ def _is_default(store: object) -> bool:
 class ServerPersistence(FlowPersistence):
     """Keeps states and questions in the server's storage, under the ids of flows.
 
-    It is called in threads and event loops other than the server's, which does the work.
+    It is called in other threads and event loops, and leaves the work to the server's loop.
     """
 
     persistence_type: str = "ServerPersistence"

@@ -278,8 +278,8 @@ def _is_summary(event: LLMCallStartedEvent) -> bool:
 def is_called_by(method: Any, source: object) -> bool:
     """Whether a method of a flow has called a crew, an agent or a model itself.
 
-    Other code in between, such as a class of your own with a method `kickoff`, may check the
-    result. Calls in another thread, as `kickoff_async` makes them, count as those of the method.
+    Other code in between, such as a custom class with a method `kickoff`, may check the result.
+    Calls in another thread, as `kickoff_async` makes them, count as those of the method.
 
     Args:
         method: The method.

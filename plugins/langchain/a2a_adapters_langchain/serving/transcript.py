@@ -170,7 +170,7 @@ class Transcript:
         """Reduce the task's messages to those of the graph's state; return whether they changed.
 
         Args:
-            proofs: What of the state may have them.
+            proofs: The parts of the state that may contain them.
             waiting: The paths of the tasks that the graph has not finished. Their messages are not
                 in its state yet.
         """

@@ -67,7 +67,7 @@ class A2AModel(Model):
     The agent has its own tools and accepts none. For an agent with an `output_type` its data is the
     answer, as JSON. Otherwise data and the names of files are given as text.
 
-    Of the model settings, `extra_headers` are sent as headers, `metadata` as the message's
+    From the model settings, `extra_headers` are sent as headers, `metadata` as the message's
     metadata, and `extra_args={"timeout": 30}` limits one answer. Settings of sampling, for instance
     `temperature`, are refused. Settings of tools, reasoning and storage have no effect.
 

@@ -57,7 +57,7 @@ class A2AModel(Model[None]):
     The agent has its own tools and accepts none. An agent with an `output_type` gets the data of
     the answer, as JSON; otherwise data is given as text, and files as the response's files.
 
-    Of the model settings, `timeout` (in seconds) and `extra_headers` apply to each message.
+    The model settings `timeout` (in seconds) and `extra_headers` apply to each message.
 
     Args:
         agent: The agent, or its URL.

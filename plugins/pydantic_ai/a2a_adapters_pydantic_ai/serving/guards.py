@@ -172,7 +172,7 @@ def _toolsets(toolsets: Iterable[AbstractToolset[Any]]) -> Iterator[AbstractTool
 
 
 def _changes_calls(toolset: AbstractToolset[Any]) -> bool:
-    """Whether a toolset of your own wraps the calls of another, or of its base class."""
+    """Whether a custom toolset wraps the calls of another, or of its base class."""
     # A function makes a dynamic one for each run.
     return isinstance(toolset, DynamicToolset) or overrides(
         toolset, "call_tool", _PACKAGES, interfaces=[AbstractToolset]

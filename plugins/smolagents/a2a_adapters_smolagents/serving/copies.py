@@ -65,7 +65,7 @@ def check(agent: MultiStepAgent) -> None:
 def changes_answers(agent: MultiStepAgent) -> bool:
     """Whether something may change or refuse an answer, and arguments of tools, such as code.
 
-    That is a check, a tool of your own for the answer, or a class of your own.
+    This may be a check, a custom tool for the answer, or a custom class.
     """
     tool = agent.tools.get("final_answer")
     is_own = not all(

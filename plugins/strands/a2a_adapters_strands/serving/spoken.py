@@ -139,7 +139,7 @@ def _text_of_result(result: object) -> str:
 
 
 def _message_of(result: Any) -> Mapping[str, Any] | None:
-    """Return the message of a result, or that of its last member, if an agent has said it."""
+    """Return the message of a result, or of its last member's result, if it is from an agent."""
     while isinstance(result, MultiAgentResult):
         *_, last = result.results.values() or (None,)
         result = last and last.result

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SPEAKERS = {"user": "User", "agent": "Agent"}
 _INNER = "a2a_inner"
-"""The key of the states of the teams within one."""
+"""Key in a team's state: the states of the teams inside it."""
 
 
 class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
