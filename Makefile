@@ -229,7 +229,7 @@ sbom: $(RELEASE)/.release ## list what the wheel in dist/ installs, in build/sbo
 	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file build/sbom.cdx.json .venv-sbom/bin/python
 
-audit: $(VENV)/.test ## look known vulnerabilities of the dependencies and of the console's scripts up
+audit: $(VENV)/.test ## look up known vulnerabilities of the dependencies and of the console's scripts
 	$(VENV)/bin/uv tool run --quiet pip-audit==2.10.1 --strict --requirement constraints.txt --no-deps --disable-pip
 	$(VENV)/bin/python -m tests.plugins.console.vendored build/vendored
 	cd build/vendored && npm install --silent --package-lock-only --ignore-scripts && npm audit

@@ -67,16 +67,16 @@ MODELS_NOTE = """\
 
 Streams of an agent that says a token every 20 ms like a language model, 400 tokens each, at one
 server process on one core; their starts are spread over two seconds. A server that is late by
-seconds with 300 streams gets no more.
+seconds with 300 streams is not measured with more.
 
-![How late a token is, by the number of streams](benchmarks-streams.svg)
+![The delay of a token, by the number of streams](benchmarks-streams.svg)
 """
 
 MODELS_COLUMNS = """\
 - Said to read: time from the agent's token to its arrival at the client, which users feel.
 - First token: time from connecting to the first token.
 - Slowest `/livez`: a health check on a new connection, twice a second while all streams run.
-- Busiest client: the clients read in two processes, which are not the limit.
+- Busiest client: the busier of the two processes with clients, which are not the bottleneck.
 
 fasta2a is not in the table: it runs one task after the other, so that the last of 100 such streams
 would begin after a quarter of an hour.
