@@ -2,7 +2,7 @@
 
 `serve(target)` runs a server, `build_app(target)` returns an ASGI application, and
 `as_executor(target)` plugs a target into an existing a2a-sdk server. `RemoteAgent(url)` calls an
-agent. What plugins are built with is in `a2a_adapters.plugin`.
+agent. The building blocks of plugins are in `a2a_adapters.plugin`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ TEXT = "one two three four five"
 INTRODUCTION = """\
 # Peers
 
-What callers of the same agent see, served by its framework and served by us.
+This page compares what callers see of one agent, served by its framework and served by us.
 `python benchmarks/peers_served.py` makes this table: it serves an agent with a scripted model both
 ways, and calls it with `RemoteAgent`. The replies to questions are plain text.
 

@@ -265,7 +265,7 @@ class Toolkit(ABC, Generic[Tool]):
         self.fleet = Fleet.of(agents)
 
     def get_tools(self) -> list[Tool]:
-        """Return the tools of the agents that answer, in their order."""
+        """Return the tools of the reachable agents, in their order."""
         return [self._tool(member) for member in self.fleet.members_sync()]
 
     async def aget_tools(self) -> list[Tool]:

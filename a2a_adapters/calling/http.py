@@ -261,7 +261,7 @@ class ValueBudget:
 
 
 _UNUSED_SECONDS = 1.0
-"""Delay before an unused client is closed, so as not to start that in an ending event loop."""
+"""Delay before an unused client is closed, so that this does not start in an ending event loop."""
 
 _POLL_SECONDS = 0.1
 """Interval at which to check whether another event loop has ended; loops do not report it."""

@@ -98,7 +98,7 @@ def has_to_accept_modes(interface: AgentInterface) -> bool:
 
 
 def is_old_version(version: str) -> bool:
-    """Return whether a version is one that is called like 0.3."""
+    """Return whether a version is called in the same way as 0.3."""
     return _OLDEST <= _release(version) < _CURRENT
 
 

@@ -128,7 +128,7 @@ class JsonHttp:
 
 
 async def _reader(response: httpx.Response) -> AnswerEvents | JsonLines | None:
-    """Return the reader of a stream, also of one that is declared as something else.
+    """Return the reader of a stream, even if it is declared as another type.
 
     Other responses are read completely.
     """

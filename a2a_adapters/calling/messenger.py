@@ -200,21 +200,21 @@ class Messenger:
                 yield event
 
     async def intercepted(self, reply: AgentReply) -> AgentReply:
-        """Return the state of a task that was read, as interceptors leave it."""
+        """Return the state of a task, as interceptors have changed it."""
         call = RemoteCall(
             agent=self._connections.name, context_id=reply.context_id, task_id=reply.task_id
         )
         return await self._after(call, reply)
 
     async def _before(self, call: RemoteCall) -> RemoteCall:
-        """Return the call as the interceptors, in their order, leave it."""
+        """Return the call after the interceptors have changed it, in their order."""
         for each in self.options.interceptors:
             call = await each.before(call)
         check_headers(call.headers)
         return call
 
     async def _after(self, call: RemoteCall, reply: AgentReply) -> AgentReply:
-        """Return the reply as the interceptors, the last one first, leave it."""
+        """Return the reply after the interceptors have changed it, the last one first."""
         received = reply
         for each in reversed(self.options.interceptors):
             reply = await each.after(call, reply)

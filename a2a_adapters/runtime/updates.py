@@ -97,7 +97,7 @@ class Update:
         return self._others[encode]
 
     def with_history(self, length: int) -> Update:
-        """Return the same with at most `length` messages of a task's history, the latest."""
+        """Return the update with only the latest `length` messages of a task's history."""
         if not isinstance(self.event, Task) or len(self.event.history) <= length:
             return self
         task = apply_history_length(self.event, GetTaskRequest(history_length=length))

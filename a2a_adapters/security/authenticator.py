@@ -26,7 +26,7 @@ class Authenticator(ABC):
     """The `WWW-Authenticate` header of 401 responses to errors without their own (RFC 9110)."""
 
     trusts_front: bool = False
-    """Whether it believes an unsigned header of a proxy, see `ServerOptions.trust_forwarded`."""
+    """Whether it trusts an unsigned header of a proxy, see `ServerOptions.trust_forwarded`."""
 
     @abstractmethod
     def security_schemes(self) -> Mapping[str, SecurityScheme]:

@@ -45,7 +45,7 @@ class Quota:
         return self._by_owner.get(owner, 0) + self.others.get(owner, 0)
 
     def try_take(self, owner: str, size: int) -> bool:
-        """Take more if the owner may; return whether that is so."""
+        """Take more if the owner may; return whether it did."""
         if not self.has(owner, size):
             return False
         self.take(owner, size)

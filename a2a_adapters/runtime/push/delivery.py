@@ -65,7 +65,7 @@ class Outbox:
         self._is_closed = False
 
     def start(self, target: Target, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
-        """Do a receiver's work in the background; return None if too much is under way."""
+        """Do a receiver's work in the background; return None if too much is in progress."""
         server = self._servers.get(target.origin) or _Server()
         is_full = len(self._work) >= _RECEIVERS or server.receivers >= _RECEIVERS_PER_SERVER
         if self._is_closed or is_full:

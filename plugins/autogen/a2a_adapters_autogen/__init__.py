@@ -7,7 +7,7 @@ the target first:
 
     serve(adapt(make_team, final="all"))
 
-The other way round, `A2AChatCompletionClient`, `A2AAgent` and `A2ATool` are remote agents as
+In the other direction, `A2AChatCompletionClient`, `A2AAgent` and `A2ATool` are remote agents as
 AutoGen's own objects.
 """
 

@@ -6,8 +6,8 @@
 
     serve(adapt(crew, history_key="history"))
 
-The other way round, `A2ALLM`, `A2ATool` and `A2AAgent` are remote agents as the model, a tool or a
-member of a crew.
+In the other direction, `A2ALLM`, `A2ATool` and `A2AAgent` are remote agents as the model, a tool or
+a member of a crew.
 
 crewai replaces signal handlers and sends telemetry as soon as it is imported, unless a name of this
 package, such as `adapt`, is imported first. `quiet()` prevents both without importing crewai, and

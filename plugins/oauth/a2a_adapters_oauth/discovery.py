@@ -63,7 +63,7 @@ class LoginFlow:
             check_address(address)
 
     def check_server(self, trusted_hosts: Collection[str]) -> None:
-        """Refuse tokens of one server to another.
+        """Refuse a token endpoint of another server than that of the login page.
 
         A card, or the metadata of its issuer, may name the login page of one server and the token
         endpoint of another, which would redeem the user's code for itself.

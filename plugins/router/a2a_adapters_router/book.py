@@ -97,8 +97,8 @@ class Refusal:
 
     Attributes:
         wait: Remaining cooldown of the deployment in seconds; 0 if a quota or budget is exhausted.
-        short: The exhausted quotas in words, and when they reset; empty if
-            the caller's own budget is.
+        short: The exhausted quotas in words, and when they reset; empty if the caller's own budget
+            is exhausted.
     """
 
     wait: float = 0.0

@@ -25,7 +25,7 @@ _GREETING = "Hello"
 
 
 def banner(settings: ServerSettings, *, opens: bool) -> Banner:
-    """Return the banner of a server, and leave uvicorn's log lines about its start out.
+    """Return the banner of a server, and leave out uvicorn's log lines about its start.
 
     Args:
         settings: The server's settings.

@@ -47,7 +47,7 @@ class WorkerFigures:
             yield
 
     async def collect(self) -> Mapping[str, str]:
-        """Return the metrics of all workers that answer, by number."""
+        """Return the metrics of all responding workers, by number."""
         paths = sorted(self._folder.iterdir())
         texts = await asyncio.gather(*map(_read, paths))
         return {path.name: text for path, text in zip(paths, texts, strict=True)}

@@ -170,7 +170,7 @@ class AcknowledgeMessage(Write):
         self._task = is_task(agent, owner, task_id)
 
     async def execute_one(self, connection: AsyncConnection) -> bool:
-        """Note it, and return whether the task is still there."""
+        """Record it, and return whether the task still exists."""
         noted = update(messages).where(*self._mine).values(acknowledged=True)
         if (await connection.execute(noted)).rowcount:
             return True

@@ -214,10 +214,11 @@ def version(server: Server) -> str:
 INTRODUCTION = """\
 # Servers of other projects
 
-What [`a2a-adapters check --send`](check.md) says about {count} servers of other projects, each with
-an agent as its documentation sets it up. `make other-servers` installs and checks them, and writes
-this page. Errors and warnings are listed with the section of the specification; notes are only
-counted. Checks that do not apply are skipped, such as those of A2A 1.0 at a server of 0.3.
+This page shows the findings of [`a2a-adapters check --send`](check.md) for {count} servers of other
+projects, each with an agent as its documentation sets it up. `make other-servers` installs and
+checks them, and writes this page. Errors and warnings are listed with the section of the
+specification; notes are only counted. Checks that do not apply are skipped, such as those of A2A
+1.0 at a server of 0.3.
 
 | server | version | errors | warnings | notes | passed | skipped |
 |---|---|---|---|---|---|---|

@@ -43,7 +43,7 @@ class _Slot:
 
     @property
     def is_asking(self) -> bool:
-        """Whether the session's turn is in progress; an unused one is waiting for the caller."""
+        """Whether the session's turn is in progress; if it is unused, it waits for the caller."""
         return self.session is not None and self.session.is_prompted
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _FILES = "files"
-"""The entry of a message's metadata that requests changed files as a whole."""
+"""The entry of a message's metadata that requests whole changed files."""
 _SLOW = (PromptResponse, ToolCallProgress, ToolCallStart)
 """What has texts to compare or files to read."""
 _LOST = "The agent's earlier session could not be loaded: it does not remember the conversation."

@@ -37,7 +37,7 @@ class AgUiAgent(Adapter):
     """Sends messages to an AG-UI endpoint: `serve(AgUiAgent("https://agents.example.com/agent"))`.
 
     Each conversation of each caller is a separate thread. Its messages and state are stored here,
-    as AG-UI wants it of a client, and the endpoint's interrupts become questions.
+    as AG-UI requires of a client, and the endpoint's interrupts become questions.
 
     Args:
         url: The endpoint's URL, trusted as typed. Redirects are not followed.

@@ -31,8 +31,8 @@ _HARMLESS = (MessageInjectionMiddleware, ToolApprovalMiddleware)
 def changes_answers(agent: Any) -> bool:
     """Whether a part of an agent, or of its client, may replace responses or end the run.
 
-    That is middleware, a context provider that sees the response or adds middleware, or a class of
-    your own that wraps the run of its base class or of another agent.
+    That is middleware, a context provider that sees the response or adds middleware, or a custom
+    class that wraps the run of its base class or of another agent.
     """
     if isinstance(inner := getattr(agent, "workflow", None), Workflow):
         return changes_outputs(inner)
@@ -126,12 +126,12 @@ def _package(code: object) -> str:
 
 
 def _wraps(target: object, name: str) -> bool:
-    """Whether a class of your own overrides a method of a class that does the whole work."""
+    """Whether a custom class overrides a method of a class that does the whole work."""
     return overrides(target, name, "agent_framework", interfaces=[BaseChatClient])
 
 
 def _runs_itself(agent: object) -> bool:
-    """Whether an agent is of a class of your own with a `run` that may check other agents."""
+    """Whether an agent is of a custom class with a `run` that may check other agents."""
     method = getattr(type(agent), "run", None)
     return method is not None and not _is_of_framework(method)
 

@@ -248,7 +248,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
 
 def _identifier(name: str) -> str:
-    """Return a name as AutoGen wants it, a Python identifier."""
+    """Convert a name to a Python identifier, as AutoGen requires."""
     slug = re.sub(r"\W+", "_", name).strip("_")
     if not slug:
         return "agent"

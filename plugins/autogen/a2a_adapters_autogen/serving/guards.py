@@ -63,7 +63,7 @@ def _changes_stream(client: ChatCompletionClient) -> bool:
 
 
 def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
-    """Whether your code overrides a method of a class that does the whole work."""
+    """Whether custom code overrides a method of a class that does the whole work."""
     # The streaming of `BaseChatAgent` only calls `on_messages`, which is abstract.
     interfaces = (*_INTERFACES, *([BaseChatAgent] if "messages" in name else ()))
     return overrides(owner, name, _FRAMEWORK, interfaces=interfaces, unless=unless)

@@ -117,7 +117,7 @@ def _read(file: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables that the SDK is not to pass on, as empty ones, and our defaults."""
+    """Return the variables that the SDK must not pass on, as empty ones, and our defaults."""
     passed = basic_environment(_PASSED)
     return {name: "" for name in os.environ if name not in passed} | _DEFAULTS
 

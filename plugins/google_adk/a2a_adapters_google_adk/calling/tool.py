@@ -89,7 +89,7 @@ class A2ATool(BaseTool):
 class A2AToolkit(BaseToolset):
     """A tool for each agent of a fleet: `LlmAgent(tools=[A2AToolkit({"poet": url})], ...)`.
 
-    Each invocation has the tools of the agents that answer then.
+    Each invocation has the tools of the agents that respond at that time.
 
     Args:
         agents: A `Fleet`, or its agents by the names of their tools: URLs, settings, or
@@ -107,7 +107,7 @@ class A2AToolkit(BaseToolset):
         self,
         readonly_context: ReadonlyContext | None = None,  # noqa: ARG002 - of the interface
     ) -> list[BaseTool]:
-        """Return the tools of the agents that answer, in their order."""
+        """Return the tools of the reachable agents, in their order."""
         members = await self.fleet.members()
         return [A2ATool(each.agent, each.about, wait=each.wait) for each in members]
 

@@ -152,7 +152,7 @@ class GrpcTransport(ClientTransport):
             await self._inner.close()
 
     async def call_once(self, name: str, request: Any, context: ClientCallContext | None) -> Any:
-        """Make a call, and return its answer; once more if other credentials are to be had."""
+        """Make a call, and return its answer; retry it once if there are other credentials."""
         sent = await self._credentials()
         try:
             return await self._call(name, request, context, sent)
@@ -233,7 +233,7 @@ class GrpcTransport(ClientTransport):
     async def _other_credentials(
         self, error: UnauthorizedError, sent: Mapping[str, str]
     ) -> Mapping[str, str]:
-        """Return the credentials after a refusal, or raise it if there are no others."""
+        """Return other credentials after a refusal, or raise the refusal if there are none."""
         call = error.__cause__.__cause__ if error.__cause__ else None
         is_refused = isinstance(call, grpc.aio.AioRpcError) and call.code() is _UNAUTHENTICATED
         if is_refused and (other := await self._credentials(sent)) != sent:

@@ -95,13 +95,14 @@ class A2AChatModel(RemoteModel, BaseChatModel):
 
     Attributes:
         agent: The agent, or its URL.
-        context_id: The agent's id of the conversation to continue. A call may set it too, and
-            the task that its message answers: `invoke(x, context_id=..., task_id=...)`. A call
-            also takes `message_metadata`, which is sent with the message, `timeout` in seconds
-            and `headers`, and `response_format` as OpenAI's API has it, see
-            `with_structured_output`. Other options, such as `top_p`, are refused.
+        context_id: The agent's id of the conversation to continue. A call may set it too, and the
+            task that its message answers: `invoke(x, context_id=..., task_id=...)`. A call also
+            takes `message_metadata`, which is sent with the message, `timeout` in seconds and
+            `headers`, and `response_format` as in OpenAI's API, see `with_structured_output`. Other
+            options, such as `top_p`, are refused.
         stop: Stop sequences, where the answer ends, for calls without their own.
-        temperature: Accepted, as LangChain's models have it, without effect; as `max_tokens`.
+        temperature: Accepted without effect, because LangChain's models have it; likewise
+            `max_tokens`.
         streaming: Whether `invoke` streams; by default it does if a callback listens.
 
     An agent given by its URL also takes `timeout`, `max_retries` and `headers`, see

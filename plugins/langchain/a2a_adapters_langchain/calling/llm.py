@@ -50,7 +50,8 @@ class A2ALLM(RemoteModel, BaseLLM):
             also takes `message_metadata`, which is sent with the message, `timeout` in seconds
             and `headers`. Other options, such as `top_p`, are refused.
         stop: Stop sequences, where the answer ends, for calls without their own.
-        temperature: Accepted, as LangChain's models have it, without effect; as `max_tokens`.
+        temperature: Accepted without effect, because LangChain's models have it; likewise
+            `max_tokens`.
 
     An agent given by its URL also takes `timeout`, `max_retries` and `headers`, see
     `AgentOptions`, and `api_key`, which is sent as a bearer token.

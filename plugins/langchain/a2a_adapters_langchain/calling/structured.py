@@ -36,7 +36,7 @@ class Structured:
     """The schema of a call's answer.
 
     Args:
-        response_format: The argument of the call, as OpenAI's API has it, or a schema alone.
+        response_format: The argument of the call, as in OpenAI's API, or a schema alone.
 
     Raises:
         ConfigurationError: It is neither.

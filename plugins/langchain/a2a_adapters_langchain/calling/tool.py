@@ -150,7 +150,7 @@ class A2AToolkit(BaseToolkit):
         super().__init__(fleet=Fleet.of(agents))  # type: ignore[call-arg]
 
     def get_tools(self) -> list[BaseTool]:
-        """Return the tools of the agents that answer, in their order."""
+        """Return the tools of the reachable agents, in their order."""
         return [A2ATool.of_member(member) for member in self.fleet.members_sync()]
 
     async def aget_tools(self) -> list[BaseTool]:

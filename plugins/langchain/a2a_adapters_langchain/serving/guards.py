@@ -93,7 +93,7 @@ class Guards(Enum):
     UNSTREAMED = auto()
     """Some of them check complete messages only."""
     WHOLE = auto()
-    """A runnable of your own checks its answers only if it does not stream."""
+    """A custom runnable checks its answers only if it does not stream."""
 
     @property
     def holds_text(self) -> bool:
@@ -208,7 +208,7 @@ def _changes_text(graph: Any) -> bool:
 
 
 def _refuses_in_node(graph: Any) -> bool:
-    """Whether a node of your own may refuse a message; one before all models checks the input."""
+    """Whether a custom node may refuse a message; one before all models checks the input."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
     if any(is_of_create_agent(each) for node in nodes.values() for each in _functions(node)):
         return False  # see `_guards`

@@ -284,7 +284,7 @@ _CALLS = {"invoke", "ainvoke", "batch", "abatch", "stream", "astream"}
 
 
 def checks_whole_answers(runnable: object) -> bool:
-    """Whether a class of your own changes the answers of a runnable only if it does not stream."""
+    """Whether a custom class changes the answers of a runnable only if it does not stream."""
     if not (isinstance(runnable, Runnable) and _streams(type(runnable))):
         return False
     known = tuple(filter(is_of_langchain, (each.__module__ for each in type(runnable).__mro__)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import JSON
 
 _GIVEN = "lc_run--"
-"""What ids begin with that LangChain gives to chunks without one."""
+"""The prefix of the ids that LangChain gives to chunks without one."""
 
 _SO_FAR = "so_far"
 """Key in a question's metadata: the task before the reply."""

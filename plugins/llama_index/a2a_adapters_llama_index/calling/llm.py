@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from a2a_adapters.plugin import AgentOptions
 
 _PLACE = "a2a"
-"""The key, in the `additional_kwargs` of an answer, of its place in the remote conversation."""
+"""Key in the `additional_kwargs` of an answer: its place in the remote conversation."""
 _Place: TypeAlias = tuple[str, str]
 """A context and a task that waits, or ""."""
 _GO_ON = Text("Please go on.")

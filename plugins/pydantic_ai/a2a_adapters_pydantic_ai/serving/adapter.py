@@ -185,7 +185,7 @@ class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
     async def _events(
         self, agent: _AnyAgent, request: AgentRequest, start: _Start, answer: RunEvents
     ) -> Events:
-        """Run the agent, and once more without streaming where only that can try again."""
+        """Run the agent, and again without streaming if only such a run can retry."""
         run = self._whole if judges_whole_responses(agent) else self._streamed
         options = self._options(agent, request, start)
         try:

@@ -38,7 +38,7 @@ def describe(agent: MultiStepAgent) -> AgentDescription:
 
 
 def check(agent: MultiStepAgent) -> None:
-    """Check that an agent can be copied and reads no terminal.
+    """Check that an agent can be copied and does not read from a terminal.
 
     Raises:
         TargetError: It cannot, or does.

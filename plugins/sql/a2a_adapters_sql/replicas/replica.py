@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from a2a_adapters_sql.replicas.locations import Directory
 
 _LISTING_SECONDS = 1.0
-"""Time limit for other processes to store published changes before a list."""
+"""Time limit for other processes to store published changes before tasks are listed."""
 _SAVE_SECONDS = 4.0
 """Time limit for storing a change of push notification configs."""
 

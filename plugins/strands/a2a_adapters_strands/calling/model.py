@@ -63,7 +63,7 @@ class A2AModel(Model):
         return {"model_id": self._agent.name}
 
     def update_config(self, **model_config: Any) -> None:
-        """Refuse settings, of which a remote agent has none.
+        """Refuse settings, because a remote agent has none.
 
         Raises:
             ConfigurationError: There is a setting.

@@ -28,7 +28,8 @@ class RunEvents:
     """Converts the events of one run.
 
     The text of every model response is the answer, token by token. An agent with a structured
-    output also answers with that as data. What may still be changed is not reported as progress.
+    output also answers with that as data. Events that may still be changed are not reported as
+    progress.
 
     Attributes:
         result: The result of the run, once it has ended.

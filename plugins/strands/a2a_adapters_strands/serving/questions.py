@@ -164,4 +164,4 @@ def _of_json(value: Any) -> Any:
 KIND = TurnKind("strands", _encoded, _decoded, question, answered)
 """How conversations of agents are stored and asked about."""
 TEAM_KIND = TurnKind("strands-team", _encoded, _decoded, question, answered)
-"""How runs of graphs and swarms are; a snapshot is the state of the team."""
+"""The kind of turns of graphs and swarms; a snapshot is the state of the team."""
