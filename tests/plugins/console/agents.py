@@ -1,10 +1,14 @@
-"""Agents for the tests of the console."""
+"""Agents for the tests of the console.
+
+`python -m tests.plugins.console.agents STORAGE PORT` serves one in a process that tests kill.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import struct
+import sys
 import zlib
 
 from a2a_adapters import (
@@ -14,11 +18,13 @@ from a2a_adapters import (
     InputRequired,
     Output,
     Progress,
+    ServerOptions,
     TaskMetadata,
     TextDelta,
     TokenUsage,
     ToolCall,
     ToolResult,
+    serve,
 )
 from a2a_adapters.plugin import AnswerText
 
@@ -251,3 +257,8 @@ AGENTS = {
         unseen,
     )
 }
+
+
+if __name__ == "__main__":
+    storage, port = sys.argv[1:]
+    serve(endless, port=int(port), options=ServerOptions(storage=storage, console=True))

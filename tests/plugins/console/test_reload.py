@@ -145,7 +145,7 @@ async def test_an_unknown_conversation_is_reported(open_page, url):
 
 async def test_a_restarted_server_is_reconnected(open_page, tmp_path):
     def command(port):
-        return warm("-m", "tests.plugins.console.served", f"sqlite:///{tmp_path}/tasks.db", port)
+        return warm("-m", "tests.plugins.console.agents", f"sqlite:///{tmp_path}/tasks.db", port)
 
     with launched(command("0")) as (process, url):
         async with open_page(url, may_fail=True) as page:

@@ -1,4 +1,7 @@
-"""A server that tests kill. It counts its effects in a file."""
+"""Agents for servers that tests stop and kill.
+
+`python -m tests.plugins.sql.served STORAGE EFFECTS` counts its effects in a file.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,28 @@ import asyncio
 import sys
 from pathlib import Path
 
-from a2a_adapters import AgentRequest, OutboundPolicy, PushOptions, ServerOptions, serve
+from a2a_adapters import (
+    AgentRequest,
+    InputRequired,
+    OutboundPolicy,
+    PushOptions,
+    ServerOptions,
+    serve,
+)
+
+
+async def asks(text: str):
+    """Ask, and repeat the answer."""
+    answer = yield InputRequired("which?", durable=True)
+    yield f"heard {answer.text}"
+
+
+async def says(text: str):
+    """Say the words of a text one by one, and never end."""
+    for word in text.split():
+        yield f"{word} "
+    await asyncio.Event().wait()
+
 
 if __name__ == "__main__":
     storage, effects = sys.argv[1:]

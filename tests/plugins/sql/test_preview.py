@@ -12,7 +12,7 @@ import pytest
 from a2a_adapters import Limits, ServerOptions, build_app
 from a2a_adapters.runtime import generations
 from tests.plugins.sql.conftest import new_url
-from tests.plugins.sql.served_preview import asks
+from tests.plugins.sql.served import asks
 from tests.support.preview import (
     JsonRpc,
     begun,
@@ -27,7 +27,7 @@ from tests.support.processes import launched
 from tests.support.requests import client_of
 from tests.support.warm import warm
 
-AGENTS = "tests.plugins.sql.served_preview"
+AGENTS = "tests.plugins.sql.served"
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _TRUSTED = ("langchain.agents.middleware.", "deepagents.", "langchain_anthropic.")
 _REFUSING = ("deepagents.middleware.rubric", "deepagents.profiles.")
-"""Where middleware of these refuses an answer and lets the model write another."""
+"""Modules whose middleware refuses an answer and lets the model write another."""
 
 _DECORATED = "langchain.agents.middleware.types"
 """The module of middleware that LangChain's decorators make from functions of the user."""

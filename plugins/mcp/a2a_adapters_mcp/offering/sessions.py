@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
 _IDLE_SECONDS = 60.0
-"""Protection of a used session from being closed for another, in seconds."""
+"""Time for which a used session is not closed in favour of another one."""
 
 
 class TooManySessionsError(A2AAdaptersError):
@@ -118,7 +118,7 @@ class CallerSessions:
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncGenerator[None]:
-        """Count a session until its server ends, which runs in the opening request's context."""
+        """Count a session until its server, which runs in the opening request's context, ends."""
         session = _opening.get()
         try:
             yield

@@ -1,4 +1,4 @@
-"""A replica that tests stop and kill."""
+"""A replica that tests stop and kill, and the target of workers."""
 
 from __future__ import annotations
 
@@ -97,6 +97,12 @@ class Remembering(Worker):
 
 
 CALLERS = [f"caller-{number}" for number in range(40)]
+
+
+def who(text: str) -> str:
+    """Return the id of the process."""
+    return f"{text} {os.getpid()}"
+
 
 if __name__ == "__main__":
     storage, work, *lease = sys.argv[1:]

@@ -62,7 +62,7 @@ async def processes(url, without=()):
 
 
 async def test_a_killed_worker_is_restarted_and_all_end_together():
-    with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
+    with launched(command("tests.plugins.sql.replicas.served:who")) as (parent, url):
         first = await processes(url)
         killed = min(first)
         os.kill(killed, signal.SIGKILL)
@@ -75,7 +75,7 @@ async def test_a_killed_worker_is_restarted_and_all_end_together():
 
 
 async def test_every_worker_serves_the_metrics_of_all():
-    with launched(command("tests.plugins.sql.replicas.worked:who", "--metrics")) as (parent, url):
+    with launched(command("tests.plugins.sql.replicas.served:who", "--metrics")) as (parent, url):
         await processes(url)
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             shown = (await http.get("/metrics")).text
@@ -94,13 +94,13 @@ async def test_every_worker_serves_the_metrics_of_all():
 
 
 async def test_workers_end_with_their_parent():
-    with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
+    with launched(command("tests.plugins.sql.replicas.served:who")) as (parent, url):
         workers = [psutil.Process(pid) for pid in await processes(url)]
         parent.kill()
         assert psutil.wait_procs(workers, timeout=100)[1] == []
 
 
 def test_an_invalid_target_ends_all_workers():
-    served = launched(command("tests.plugins.sql.replicas.worked:nobody"))
+    served = launched(command("tests.plugins.sql.replicas.served:nobody"))
     with pytest.raises(AssertionError, match="has no attribute"), served:
         pass
