@@ -120,7 +120,8 @@ test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be besid
 models: $(VENV)/.test $(CREWAI)/.test $(FRAMEWORKS)/.test ## test each framework with a real language model of this machine
 	$(VENV)/bin/python -m pytest -m model
 	$(CREWAI)/bin/python -m pytest -m model tests/plugins tests/test_examples.py -k "crew or agent_framework or strands or three"
-	$(FRAMEWORKS)/bin/python -m pytest -m model tests/plugins tests/test_examples.py -k "claude or deepagents or google_adk or six"
+	$(FRAMEWORKS)/bin/python -m pytest -m model tests/plugins/claude_agent tests/plugins/google_adk \
+		tests/plugins/langchain/test_deepagents.py tests/test_examples.py -k "claude or deepagents or google_adk or six"
 
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz.run 10000
