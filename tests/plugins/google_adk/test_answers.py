@@ -13,6 +13,7 @@ from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App
+from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 from google.adk.planners.built_in_planner import BuiltInPlanner
 from google.adk.plugins import ReflectAndRetryModelPlugin
@@ -190,6 +191,17 @@ class Manager(BaseAgent):
             yield event
 
 
+class Verdict(BaseAgent):
+    """Answers with the last final response of its sub-agent."""
+
+    async def _run_async_impl(self, ctx):
+        async for event in self.sub_agents[0].run_async(ctx):
+            if event.is_final_response():
+                text = text_of(event)
+        answer = model(Part(text=REFUSAL if "bomb" in text else text))
+        yield Event(author=self.name, invocation_id=ctx.invocation_id, content=answer)
+
+
 class StrictOutside(LlmAgent):
     """Replaces the events of its run."""
 
@@ -356,6 +368,11 @@ class Story(BaseAgent):
                 yield event
 
 
+def verdict():
+    """Return an agent of one's own that replaces what its sub-agent says."""
+    return Verdict(name="verdict", sub_agents=[agent(BOMB, name="inner")])
+
+
 def loop(**options):
     """Return a writer and a critic who ends the loop."""
     writer = agent("draft one", "draft two", name="writer", **options)
@@ -460,6 +477,8 @@ PROGRAMS = [
         for name, target in (
             ("a plugin registers a plugin", lambda: app(agent(BOMB), Registering("registering"))),
             ("an agent of one's own", lambda: Strict(name="strict", model=script(BOMB))),
+            ("an agent of one's own around another", verdict),
+            ("an agent of one's own as the last of a sequence", lambda: sequence(verdict())),
             ("events of one's own", lambda: StrictOutside(name="strict", model=script(BOMB))),
             ("a node of one's own", lambda: StrictNode(name="strict", model=script(BOMB))),
             (

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.apps.app import App
 from google.adk.planners.built_in_planner import BuiltInPlanner
 from google.adk.runners import Runner
 
 from a2a_adapters.plugin import overrides
-from a2a_adapters_google_adk.serving.targets import below, root_of
+from a2a_adapters_google_adk.serving.targets import nodes, root_of, runs_by_itself
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from google.adk.plugins.base_plugin import BasePlugin
 
@@ -30,12 +29,11 @@ _OBSERVERS = (
     "google.adk.plugins.logging_plugin",
 )
 """Modules of the framework's plugins that change nothing."""
-_RUNS = ("run", "run_async", "_run_impl", "_run_async_impl")
 
 
 def is_guarded(target: Target) -> bool:
     """Return whether callbacks of agents or plugins may change what a model has said."""
-    return _has_plugins(target, _ON_TEXT) or any(map(_changes_text, _nodes(root_of(target))))
+    return _has_plugins(target, _ON_TEXT) or any(map(_changes_text, nodes(root_of(target))))
 
 
 def changes_calls(target: Target, author: str) -> bool:
@@ -46,11 +44,11 @@ def changes_calls(target: Target, author: str) -> bool:
         author: The agent that calls the tool. One that is not part of the target, such as in an
             attribute of an agent, has unknown callbacks.
     """
-    nodes = list(_nodes(root_of(target)))
+    agents = list(nodes(root_of(target)))
     return (
         _has_plugins(target, _ON_CALLS)
-        or any(isinstance(each, LlmAgent) and each.before_tool_callback for each in nodes)
-        or all(getattr(each, "name", "") != author for each in nodes)
+        or any(isinstance(each, LlmAgent) and each.before_tool_callback for each in agents)
+        or all(getattr(each, "name", "") != author for each in agents)
     )
 
 
@@ -68,13 +66,6 @@ def _has_plugins(target: Target, callbacks: Iterable[str]) -> bool:
     )
 
 
-def _nodes(root: object) -> Iterator[object]:
-    """Yield an agent or a workflow, and all below it."""
-    yield root
-    for each in below(root):
-        yield from _nodes(each)
-
-
 def _changes_text(node: object) -> bool:
     """Return whether an agent has callbacks for its model's text, or passes it on by itself."""
     if isinstance(node, LlmAgent) and (
@@ -84,6 +75,4 @@ def _changes_text(node: object) -> bool:
         or overrides(node.planner, "process_planning_response", "google.adk.")
     ):
         return True
-    return isinstance(node, BaseAgent) and any(
-        overrides(node, name, "google.adk.") for name in _RUNS
-    )
+    return runs_by_itself(node)

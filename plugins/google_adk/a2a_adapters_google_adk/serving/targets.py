@@ -34,6 +34,7 @@ APP_NAME = "a2a"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)  # resumability is experimental
     _RESUMABLE = ResumabilityConfig(is_resumable=True)
+_RUNS = ("run", "run_async", "_run_impl", "_run_async_impl")
 
 
 def root_of(target: object) -> Root:
@@ -166,6 +167,20 @@ def below(root: object) -> Sequence[object]:
     return list(root._iter_static_children())  # noqa: SLF001 - not public
 
 
+def nodes(root: object) -> Iterator[object]:
+    """Yield an agent or a workflow, and all below it."""
+    yield root
+    for each in below(root):
+        yield from nodes(each)
+
+
+def runs_by_itself(node: object) -> bool:
+    """Return whether an agent is of a class of the user's own, which runs others or passes on."""
+    return isinstance(node, BaseAgent) and any(
+        overrides(node, name, "google.adk.") for name in _RUNS
+    )
+
+
 def schemas(root: object) -> dict[str, object]:
     """Return the `output_schema` of each agent that has one, by the agent's name."""
     found = {}
@@ -181,9 +196,11 @@ def _with(plugins: list[BasePlugin], app: App) -> App:
 
 
 def _app(root: Root) -> App:
-    # Without resumability, a sequence ends with the agent whose question is answered.
+    # Without resumability, a sequence ends with the agent whose question is answered. With it,
+    # agents yield an empty event at their end, which an agent that runs them takes for an answer.
     is_composed = isinstance(root, BaseAgent) and not isinstance(root, LlmAgent)
-    resumability = _RESUMABLE if is_composed else None
+    is_resumable = is_composed and not any(map(runs_by_itself, nodes(root)))
+    resumability = _RESUMABLE if is_resumable else None
     # `App(...)` would refuse names that the framework's runner accepts from agents.
     return App.model_construct(
         name=APP_NAME, root_agent=root, plugins=[], resumability_config=resumability
