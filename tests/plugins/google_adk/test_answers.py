@@ -393,6 +393,7 @@ def host(desk):
 
 WEATHER = '{"city": "Rome", "degrees": 20}'
 FILTERED = LlmResponse(error_code="SAFETY")
+FILTERED_TEXT = LlmResponse(content=model(Part(text=BOMB)), error_code="SAFETY")
 IMAGE = Part(inline_data=Blob(data=b"bombpixels", mime_type="image/png"))
 THOUGHT = Part(text="pondering", thought=True)
 DRAFT = f"{BOMB} pondering Ym9tYnBpeGVscw=="
@@ -603,6 +604,11 @@ PROGRAMS = [
     *[
         Program(name=name, target=target, bare=nothing, state="rejected", blocked=BOMB)
         for name, target in (
+            ("a filter leaves the text", lambda: agent(FILTERED_TEXT)),
+            (
+                "a filter leaves the output of a workflow",
+                lambda: Workflow(name="flow", edges=[("START", agent(FILTERED_TEXT))]),
+            ),
             (
                 "a filter blocks the last agent of a sequence",
                 lambda: sequence(agent([BOMB, FILTERED], after_model_callback=guard)),

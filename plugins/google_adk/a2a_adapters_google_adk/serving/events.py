@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
 from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
+from a2a_adapters_google_adk.serving.failures import is_filter
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
 from a2a_adapters_google_adk.serving.questions import ASKING, INPUT, LongCalls, as_call
 from a2a_adapters_google_adk.serving.targets import helpers, members, schemas, speakers
@@ -82,7 +83,7 @@ class RunEvents:
         """Yield the adapter events for an event."""
         if event.author == "user":
             return
-        parts = (event.content and event.content.parts) or []
+        parts = _parts(event)
         if event.partial:
             yield from self._chunk(event, _text(parts))
             return
@@ -154,7 +155,7 @@ class RunEvents:
             yield from self._aside(event, text)
             return
         self._speaking.discard(_speaker(event))
-        if event.error_code and not event.content:
+        if event.error_code and not text:
             self._failed.add(_speaker(event))  # what it said so far ends with the run
             return
         if text:
@@ -163,10 +164,9 @@ class RunEvents:
 
     def _aside(self, event: Event, text: str) -> Iterator[AgentEvent]:
         """Keep the text of another agent, which may be a draft that is replaced later."""
-        parts = (event.content and event.content.parts) or []
         schema = self._schemas.get(event.author)
         said = _structured(text, schema) if text and schema else text and TextDelta(text)
-        files = [] if event.author in self._answering else list(_files(parts))
+        files = [] if event.author in self._answering else list(_files(_parts(event)))
         if (said or files) and event.author not in self._helpers:
             self._last = [*([said] if said else []), *files]
         if text and not schema and self._wants_progress:
@@ -208,6 +208,11 @@ class RunEvents:
             self._usage = [
                 known + (new or 0) for known, new in zip(self._usage, counts, strict=True)
             ]
+
+
+def _parts(event: Event) -> list[GenaiPart]:
+    """Return the parts of an event, of which a content filter leaves nothing."""
+    return (not is_filter(event.error_code) and event.content and event.content.parts) or []
 
 
 def _speaker(event: Event) -> _Speaker:

@@ -43,13 +43,18 @@ def failure(error: Exception) -> AgentFailedError | BlockedError | None:
     return model_failure(error)
 
 
+def is_filter(code: str | None) -> bool:
+    """Return whether a content filter stopped an answer with this code."""
+    return code in _FILTERS
+
+
 def check_blocked(code: str) -> None:
     """Raise an error if a filter stopped the answer.
 
     Raises:
         BlockedError: A filter did.
     """
-    if code in _FILTERS:
+    if is_filter(code):
         raise BlockedError("The content filter of the model stopped the answer.")
 
 
