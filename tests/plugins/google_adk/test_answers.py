@@ -688,6 +688,17 @@ PROGRAMS = [
         )
     ],
     Program(
+        name="a loop beside another agent",
+        target=lambda: composed(
+            ParallelAgent,
+            composed(LoopAgent, agent("a draft", name="writer"), name="desk", max_iterations=1),
+            agent(calling("look"), "the end", name="editor", tools=[look]),
+        ),
+        bare=last_text,
+        differs="the end\n\na draft",
+        because="the answers of all members are the answer",
+    ),
+    Program(
         name="files of the last agent of a loop",
         target=lambda: composed(LoopAgent, agent(["Here.", IMAGE]), max_iterations=1),
         bare=bare,

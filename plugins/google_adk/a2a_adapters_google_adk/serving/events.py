@@ -73,7 +73,8 @@ class RunEvents:
         self._is_held = is_held
         self._speaking: set[_Speaker] = set()
         self._failed: set[_Speaker] = set()
-        self._last: list[AgentEvent] = []
+        self._last: dict[str, list[AgentEvent]] = {}
+        """What was said last, by the member of a `ParallelAgent`."""
         self._has_output = False
         self._usage = [0, 0, 0]
         self.calls: list[Mapping[str, Any]] = []
@@ -119,7 +120,8 @@ class RunEvents:
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
-        last = [] if self._has_output or self.calls else self._last
+        is_over = self._has_output or self.calls
+        last = [] if is_over else [each for said in self._last.values() for each in said]
         for each in last:
             if isinstance(each, TextDelta):
                 yield from self._speech.accept(_LAST, each.text)
@@ -159,7 +161,7 @@ class RunEvents:
             self._failed.add(_speaker(event))  # what it said so far ends with the run
             return
         if text:
-            self._last = []
+            self._say_last(event, [])
         yield from self._speech.accept(_speaker(event), text)
 
     def _aside(self, event: Event, text: str) -> Iterator[AgentEvent]:
@@ -168,9 +170,15 @@ class RunEvents:
         said = _structured(text, schema) if text and schema else text and TextDelta(text)
         files = [] if event.author in self._answering else list(_files(_parts(event)))
         if (said or files) and event.author not in self._helpers:
-            self._last = [*([said] if said else []), *files]
+            self._say_last(event, [*([said] if said else []), *files])
         if text and not schema and self._wants_progress:
             yield Progress(f"finished: {event.author}", {"agent": event.author})
+
+    def _say_last(self, event: Event, said: list[AgentEvent]) -> None:
+        """Replace what was said last, except that of members who run in parallel."""
+        member = self._members.get(event.author, "")
+        others = {name: said for name, said in self._last.items() if name not in {member, ""}}
+        self._last = {**(others if member else {}), member: said}
 
     def _output(self, event: Event) -> Iterator[AgentEvent]:
         """Yield the output of a workflow; those of its inner nodes are not the answer."""
