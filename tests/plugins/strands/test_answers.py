@@ -260,6 +260,17 @@ def hooked(member, hook):
     return graph
 
 
+def unlikely(first, second):
+    """Return a graph whose second agent does not run."""
+    builder = GraphBuilder()
+    builder.set_max_node_executions(10)
+    for each in (first, second):
+        builder.add_node(each, each.name)
+    builder.add_edge(first.name, second.name, condition=lambda _: False)
+    builder.set_entry_point(first.name)
+    return builder.build()
+
+
 def around(member):
     """Return a graph around a graph, or around another team."""
     builder = GraphBuilder()
@@ -267,6 +278,17 @@ def around(member):
     builder.add_node(member, "inner")
     builder.set_entry_point("inner")
     return builder.build()
+
+
+def drawing(*answers, **options):
+    """Return an agent that adds a file to what it says."""
+    return agent(*answers, name="end", hooks=[draw], **options)
+
+
+def forecasting(*said):
+    """Return an agent with a structured output, which may say something, too."""
+    call = calling("Weather", city="Rome", degrees=20)
+    return agent([*said, call], name="end", structured_output_model=Weather)
 
 
 class Own(MultiAgentBase):
@@ -545,6 +567,47 @@ PROGRAMS = [
             ("swarm", lambda: lambda: around(Swarm([asking()]))),
         )
     ],
+    *[
+        Program(name=name, target=target, bare=bare)
+        for name, target in (
+            (
+                "the last agent of a graph with structured output",
+                lambda: lambda: team(agent("a draft", name="writer"), forecasting()),
+            ),
+            (
+                "the last agent of a graph with text and structured output",
+                lambda: lambda: team(agent("a draft", name="writer"), forecasting("Well.")),
+            ),
+            (
+                "structured output of a graph in a graph",
+                lambda: lambda: around(team(forecasting())),
+            ),
+            ("structured output of a swarm", lambda: lambda: Swarm([forecasting()])),
+            (
+                "files of the last agent of a graph",
+                lambda: lambda: team(agent("a draft", name="writer"), drawing("Here.")),
+            ),
+            ("files of a swarm", lambda: lambda: Swarm([drawing("Here.")])),
+            (
+                "the last agent of a graph says nothing",
+                lambda: lambda: team(agent("a draft", name="writer"), agent(" ", name="end")),
+            ),
+            (
+                "the last agent of a graph does not run",
+                lambda: lambda: unlikely(agent("a draft", name="writer"), agent("x", name="end")),
+            ),
+        )
+    ],
+    Program(
+        name="a filter stops the first agent of a graph",
+        target=lambda: (
+            lambda: team(
+                agent([BOMB, ("content_filtered",)], name="writer"), agent("the end", name="end")
+            )
+        ),
+        bare=bare,
+        blocked=BOMB,
+    ),
     Program(
         name="an agent delegates",
         target=lambda: delegating(agent(BOMB, name="desk", hooks=[rewrite])),

@@ -22,7 +22,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.plugin import as_json, dialogue
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
-from a2a_adapters_strands.serving.events import media_type_of
+from a2a_adapters_strands.serving.results import media_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TokenUsage
-from a2a_adapters.plugin import as_output
+from a2a_adapters import AgentEvent, Progress, TaskMetadata, TokenUsage
+from a2a_adapters_strands.serving.results import data_of, files_of
 from a2a_adapters_strands.serving.spoken import Spoken
 from a2a_adapters_strands.serving.tools import ToolReports
 
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 
     from strands import Agent
     from strands.agent import AgentResult
-
-_MEDIA_TYPES = {
-    "csv": "text/csv", "doc": "application/msword", "gif": "image/gif", "html": "text/html",
-    "jpeg": "image/jpeg", "md": "text/markdown", "mov": "video/quicktime", "mp4": "video/mp4",
-    "mpeg": "video/mpeg", "pdf": "application/pdf", "png": "image/png", "txt": "text/plain",
-    "webm": "video/webm", "webp": "image/webp",
-}  # fmt: skip
-_KINDS = ("image", "document", "video")
 
 
 class RunEvents:
@@ -75,7 +67,7 @@ class RunEvents:
             case {"message": {"role": "assistant", "content": content} as message}:
                 yield from self._end_of_thought(content if "tracking_id" in message else ())
                 yield from self._spoken.take("", event)
-                yield from self._responded(content)
+                yield from self._responded(message)
             case {"message": {"role": "user", "content": content}} if self._wants_progress:
                 yield from self._tools.returned(content)
             case {"result": result}:
@@ -91,10 +83,7 @@ class RunEvents:
         """Yield the rest of the answer of a run that waits or has ended."""
         yield from self._spoken.end()
         yield from self._files
-        if (output := self.result.structured_output) is not None:
-            schema = type(output).model_json_schema()
-            if converted := as_output(output, schema=schema):
-                yield converted
+        yield from data_of(self.result)
 
     def usage(self) -> Iterator[AgentEvent]:
         """Yield the tokens of the run."""
@@ -103,17 +92,15 @@ class RunEvents:
             tokens = TokenUsage(usage["inputTokens"], usage["outputTokens"], usage["totalTokens"])
             yield TaskMetadata(tokens.as_metadata())
 
-    def _responded(self, content: list[dict[str, Any]]) -> Iterator[AgentEvent]:
+    def _responded(self, message: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the files and the tool calls of a model response."""
-        for block in content:
-            for kind in _KINDS:
-                for file in _file(block[kind]) if kind in block else ():
-                    if self._spoken.guards.runs:
-                        self._files.append(file)
-                    else:
-                        yield file
+        for file in files_of(message):
+            if self._spoken.guards.runs:
+                self._files.append(file)
+            else:
+                yield file
         if self._wants_progress:
-            yield from self._tools.called(self._agent, content)
+            yield from self._tools.called(self._agent, message["content"])
 
     def _end_of_thought(self, accepted: Sequence[Mapping[str, Any]] = ()) -> Iterator[AgentEvent]:
         """Yield the reasoning so far; if it may be changed, only that of an accepted message."""
@@ -125,15 +112,3 @@ class RunEvents:
         self._thought = ""
         if thought and self._wants_progress:
             yield Progress(thought, {"kind": "thought"})
-
-
-def media_type_of(form: str) -> str:
-    """Return the media type of the framework's name of a format; "" if it is not known."""
-    return _MEDIA_TYPES.get(form, "")
-
-
-def _file(block: Mapping[str, Any]) -> Iterator[AgentEvent]:
-    content = block["source"].get("bytes")
-    if content is not None:
-        media_type, filename = media_type_of(block["format"]), block.get("name", "")
-        yield Output([File(content=content, media_type=media_type, filename=filename)])

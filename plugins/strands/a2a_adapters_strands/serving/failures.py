@@ -16,7 +16,9 @@ from a2a_adapters import BlockedError, Rejected, TaskMetadata
 from a2a_adapters.plugin import AgentFailedError, model_failure
 
 if TYPE_CHECKING:
-    from strands.multiagent.base import MultiAgentResult
+    from collections.abc import Mapping
+
+    from strands.multiagent.base import MultiAgentResult, NodeResult
 
     from a2a_adapters import AgentEvent
     from a2a_adapters.plugin import ErrorCategory
@@ -48,14 +50,18 @@ def rejection(stop_reason: str) -> list[AgentEvent]:
     return _limit(_REACHED[stop_reason]) if stop_reason in _REACHED else []
 
 
-def team_failure(result: MultiAgentResult) -> list[AgentEvent]:
+def team_failure(result: MultiAgentResult, answers: Mapping[str, NodeResult]) -> list[AgentEvent]:
     """Return the rejection of a team that reached a limit.
 
+    Args:
+        result: The result of the team.
+        answers: The results that are its answer.
+
     Raises:
-        BlockedError: A filter stopped an agent.
+        BlockedError: A filter stopped an agent that answers.
         Exception: That of the agent that failed.
     """
-    for node in result.results.values():
+    for node in answers.values():
         for each in node.get_agent_results():
             check_blocked(each.stop_reason)
     if result.status is not Status.FAILED:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands.multiagent.base import MultiAgentResult
-
 from a2a_adapters.plugin import CheckedSpeech
 from a2a_adapters_strands.serving.guards import guards_of
+from a2a_adapters_strands.serving.results import message_of, text_of, text_of_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from strands.agent import AgentResult
+    from strands.multiagent.base import MultiAgentResult
 
     from a2a_adapters import TextDelta
     from a2a_adapters.plugin import AnswerText
@@ -68,7 +68,7 @@ class Spoken:
                 yield from self._speech.withdraw(speaker)
             case {"result": result}:
                 yield from self._result(speaker, result)
-                self._accepted[speaker] = _text_of_result(result)
+                self._accepted[speaker] = text_of_result(result)
                 self._last.pop(speaker, None)
                 self._replaced.discard(speaker)
 
@@ -83,7 +83,7 @@ class Spoken:
 
     def settle(self, speaker: str, result: object) -> Iterator[TextDelta | AnswerText]:
         """Yield the text of an agent's result at the end, if hooks have rewritten it since."""
-        text = _text_of_result(result)
+        text = text_of_result(result)
         if self._accepted.get(speaker, text) != text:
             yield from self._speech.correct(speaker, text)
 
@@ -103,7 +103,7 @@ class Spoken:
         self, speaker: str, result: AgentResult | MultiAgentResult
     ) -> Iterator[TextDelta | AnswerText]:
         """Yield the message of a result, if it is another one or has been rewritten."""
-        if (message := _message_of(result)) is None:
+        if (message := message_of(result)) is None:
             return
         text, (last_id, last) = text_of(message["content"]), self._last.get(speaker, (None, ""))
         is_same = speaker in self._last and _id(message) in (None, last_id)
@@ -119,32 +119,6 @@ class Spoken:
             yield from self._speech.correct(speaker, text)
         else:
             yield from self._speech.accept(speaker, text)
-
-
-def text_of(content: list[dict[str, Any]]) -> str:
-    """Return the text of a message, with that of its citations."""
-    texts = []
-    for block in content:
-        if "text" in block:
-            texts.append(block["text"])
-        elif "citationsContent" in block:
-            parts = block["citationsContent"].get("content", ())
-            texts += [part["text"] for part in parts if "text" in part]
-    return "".join(texts)
-
-
-def _text_of_result(result: object) -> str:
-    message = _message_of(result)
-    return text_of(message["content"]) if message is not None else ""
-
-
-def _message_of(result: Any) -> Mapping[str, Any] | None:
-    """Return the message of a result, or of its last member's result, if it is from an agent."""
-    while isinstance(result, MultiAgentResult):
-        *_, last = result.results.values() or (None,)
-        result = last and last.result
-    message: Mapping[str, Any] | None = getattr(result, "message", None)
-    return message if message is not None and message["role"] == "assistant" else None
 
 
 def _id(message: Mapping[str, Any]) -> object:

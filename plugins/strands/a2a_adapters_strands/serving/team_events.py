@@ -14,21 +14,22 @@ from a2a_adapters import (
     TaskMetadata,
     TokenUsage,
 )
-from a2a_adapters_strands.serving.spoken import Spoken, text_of
+from a2a_adapters_strands.serving.results import data_of, files_of, message_of, text_of_result
+from a2a_adapters_strands.serving.spoken import Spoken
 from a2a_adapters_strands.serving.tools import ToolReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from strands.multiagent.base import MultiAgentResult
+    from strands.multiagent.base import MultiAgentResult, NodeResult
 
 
 class TeamEvents:
     """Converts the events of one run.
 
-    The answer is what the last agents of a graph say, or all agents of a swarm, token by token. If
-    they say nothing, it is the last result of the run. Agents that begin, and their tools, are
-    progress.
+    The answer is what the last agents of a graph say, or all agents of a swarm, token by token,
+    followed by the files and the data of their results. If none of the last agents has run, it is
+    that of the agent that ran last. Agents that begin, and their tools, are progress.
 
     Attributes:
         result: The result of the run, once it has ended.
@@ -47,7 +48,6 @@ class TeamEvents:
         self._team = team
         self._spoken = Spoken(team, is_held=is_held)
         self._tools = ToolReports({}, lambda: self._spoken.guards)
-        self._last = ""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
@@ -59,13 +59,26 @@ class TeamEvents:
             case {"type": "multiagent_result", "result": result}:
                 self.result = result
 
+    def answers(self) -> dict[str, NodeResult]:
+        """Return the results that are the answer, by the agents' names."""
+        results = self.result.results
+        if found := {name: each for name, each in results.items() if name in self._speakers}:
+            return found
+        ended = (each.node_id for each in getattr(self.result, "execution_order", ()))
+        return {name: results[name] for name in list(ended)[-1:] if name in results}
+
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
-        if not self._spoken and not self.result.interrupts:
-            yield from self._spoken.say(self._last)
-        for node in self._speakers & self.result.results.keys():
-            yield from self._spoken.settle(node, self.result.results[node].result)
+        answers = self.answers()
+        for name, each in answers.items():
+            if name in self._speakers:
+                yield from self._spoken.settle(name, each.result)
+            elif not self.result.interrupts:
+                yield from self._spoken.say(text_of_result(each.result))
         yield from self._spoken.end()
+        for each in () if self.result.interrupts else answers.values():
+            yield from files_of(message_of(each.result))
+            yield from data_of(each.result)
 
     def usage(self) -> Iterator[AgentEvent]:
         """Yield the tokens of the run."""
@@ -84,9 +97,6 @@ class TeamEvents:
                 yield from self._tools.called(self._team.nodes[node].executor, content)
             case {"message": {"role": "user", "content": content}} if self._wants_progress:
                 yield from self._tools.returned(content)
-            case {"result": result} if message := getattr(result, "message", None):
-                text = text_of(message["content"]) if message["role"] == "assistant" else ""
-                self._last = text if text.strip() else self._last
 
     def _is_own(self, node: str) -> bool:
         """Whether a node is a team of the user's own, which answers with its result only."""

@@ -120,7 +120,7 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
                 async for event in run:
                     for each in events.take(event):
                         yield each
-            ended = [*events.usage(), *team_failure(events.result)]
+            ended = [*events.usage(), *team_failure(events.result, events.answers())]
         except Exception as error:
             if failed := failure(error):
                 raise failed from error
