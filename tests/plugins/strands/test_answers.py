@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -77,6 +78,14 @@ def rewrite_result(event: AfterInvocationEvent) -> None:
     if "bomb" in text_of(message):
         others = [block for block in message["content"] if "text" not in block]
         message["content"] = [{"text": REFUSAL}, *others]
+
+
+async def drop_files(event: AfterInvocationEvent) -> None:
+    """Remove the files of the result, after others could read it."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+    content = event.result.message["content"]
+    content[:] = [block for block in content if "image" not in block]
 
 
 def draw(event: MessageAddedEvent) -> None:
@@ -530,6 +539,11 @@ PROGRAMS = [
         bare=bare,
     ),
     Program(name="files", target=lambda: agent("Here.", hooks=[draw]), bare=bare),
+    Program(
+        name="a hook removes a file",
+        target=lambda: agent("Here.", hooks=[draw, drop_files]),
+        bare=bare,
+    ),
     Program(
         name="reasoning",
         target=lambda: agent([{"thought": "pondering"}, "It rains."]),

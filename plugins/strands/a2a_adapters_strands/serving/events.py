@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import AgentEvent, Progress, TaskMetadata, TokenUsage
-from a2a_adapters_strands.serving.results import data_of, files_of
+from a2a_adapters_strands.serving.results import data_of, files_of, message_of
 from a2a_adapters_strands.serving.spoken import Spoken
 from a2a_adapters_strands.serving.tools import ToolReports
 
@@ -48,7 +48,6 @@ class RunEvents:
         self._spoken = Spoken(agent, is_held=is_held)
         self._tools = ToolReports(known, lambda: self._spoken.guards)
         self._thought = ""
-        self._files: list[AgentEvent] = []
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
@@ -62,7 +61,6 @@ class RunEvents:
                 self._thought = ""
                 yield from self._spoken.take("", event)
             case {"init_event_loop": True}:
-                self._files.clear()
                 yield from self._spoken.take("", event)
             case {"message": {"role": "assistant", "content": content} as message}:
                 yield from self._end_of_thought(content if "tracking_id" in message else ())
@@ -82,7 +80,8 @@ class RunEvents:
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
         yield from self._spoken.end()
-        yield from self._files
+        if self._spoken.guards.runs and not self.result.interrupts:
+            yield from files_of(message_of(self.result))
         yield from data_of(self.result)
 
     def usage(self) -> Iterator[AgentEvent]:
@@ -94,11 +93,8 @@ class RunEvents:
 
     def _responded(self, message: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the files and the tool calls of a model response."""
-        for file in files_of(message):
-            if self._spoken.guards.runs:
-                self._files.append(file)
-            else:
-                yield file
+        if not self._spoken.guards.runs:  # otherwise only the message of the result is checked
+            yield from files_of(message)
         if self._wants_progress:
             yield from self._tools.called(self._agent, message["content"])
 
