@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from a2a_adapters_strands import TeamAdapter
+from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
 from strands.multiagent import GraphBuilder, Swarm
 
 from a2a_adapters import (
     Data,
     InputRequired,
+    Output,
     Progress,
     Rejected,
     TargetError,
@@ -63,6 +65,10 @@ class TestSwarms(contracts.Agents):
 def _last(dialogue):
     """Return the last message of a dialogue."""
     return {"role": "user", "content": [{"text": dialogue.rpartition("User: ")[2]}]}
+
+
+class Weather(BaseModel):
+    city: str
 
 
 @tool(context=True)
@@ -154,6 +160,30 @@ async def test_interrupts_of_parallel_agents_are_asked_at_once():
     first, second = data(events)[-1]["response_schema"]["properties"]
     events = await reply(adapter, Data({first: "Rome", second: "Oslo"}))
     assert sorted(answer(events).split("\n\n")) == ["to Oslo", "to Rome"]
+
+
+async def test_agents_beside_one_that_asks_answer_with_data_once():
+    def make():
+        builder = GraphBuilder()
+        builder.set_max_node_executions(10)
+        asking = made(Fake(lambda m: results(m).get("c1") or calling("ask_city")), tools=[ask_city])
+        weather = calling("Weather", city="Rome")
+        for name, member in {
+            "first": agent("go", name="first"),
+            "asking": asking,
+            "data": agent(weather, name="data", structured_output_model=Weather),
+        }.items():
+            builder.add_node(member, name)
+        builder.add_edge("first", "asking")
+        builder.add_edge("first", "data")
+        return builder.build()
+
+    adapter = adapt(make)
+    events = await ask(adapter, "go")
+    assert only(events, Output).parts[0].value == Weather(city="Rome")
+    events = await reply(adapter, "Oslo")
+    assert answer(events) == "to Oslo"
+    assert not [event for event in events if isinstance(event, Output)]
 
 
 async def test_a_function_may_be_async():

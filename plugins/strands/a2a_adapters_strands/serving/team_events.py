@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands.multiagent.base import MultiAgentBase
+from strands.agent import AgentResult
+from strands.multiagent.base import MultiAgentBase, MultiAgentResult
 from strands.multiagent.graph import Graph
 from strands.multiagent.swarm import Swarm
 
@@ -21,7 +22,7 @@ from a2a_adapters_strands.serving.tools import ToolReports
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from strands.multiagent.base import MultiAgentResult, NodeResult
+    from strands.multiagent.base import NodeResult
 
 
 class TeamEvents:
@@ -48,6 +49,8 @@ class TeamEvents:
         self._team = team
         self._spoken = Spoken(team, is_held=is_held)
         self._tools = ToolReports({}, lambda: self._spoken.guards)
+        self._ended: set[str] = set()
+        """The agents that have ended in this run, also those before a question."""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
@@ -62,23 +65,24 @@ class TeamEvents:
     def answers(self) -> dict[str, NodeResult]:
         """Return the results that are the answer, by the agents' names."""
         results = self.result.results
-        if found := {name: each for name, each in results.items() if name in self._speakers}:
+        found = {name: each for name, each in results.items() if name in self._speakers}
+        if found or self.result.interrupts:
             return found
         ended = (each.node_id for each in getattr(self.result, "execution_order", ()))
         return {name: results[name] for name in list(ended)[-1:] if name in results}
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
-        answers = self.answers()
-        for name, each in answers.items():
+        results = {name: each.result for name, each in self.answers().items()}
+        for name, result in results.items():
             if name in self._speakers:
-                yield from self._spoken.settle(name, each.result)
-            elif not self.result.interrupts:
-                yield from self._spoken.say(text_of_result(each.result))
+                yield from self._spoken.settle(name, result)
+            else:
+                yield from self._spoken.say(text_of_result(result))
         yield from self._spoken.end()
-        for each in () if self.result.interrupts else answers.values():
-            yield from files_of(message_of(each.result))
-            yield from data_of(each.result)
+        for result in (each for name, each in results.items() if name in self._ended):
+            yield from files_of(message_of(result))
+            yield from data_of(result)
 
     def usage(self) -> Iterator[AgentEvent]:
         """Yield the tokens of the run."""
@@ -97,6 +101,9 @@ class TeamEvents:
                 yield from self._tools.called(self._team.nodes[node].executor, content)
             case {"message": {"role": "user", "content": content}} if self._wants_progress:
                 yield from self._tools.returned(content)
+            case {"result": AgentResult() | MultiAgentResult() as result}:
+                if not result.interrupts:
+                    self._ended.add(node)
 
     def _is_own(self, node: str) -> bool:
         """Whether a node is a team of the user's own, which answers with its result only."""
