@@ -29,6 +29,8 @@ from strands.multiagent import GraphBuilder, Swarm
 from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult, Status
 from strands.types.exceptions import ModelThrottledException
 from strands.vended_plugins.goal import GoalLoop
+from strands.vended_plugins.steering import Proceed as Continue
+from strands.vended_plugins.steering import SteeringHandler
 
 from a2a_adapters import BlockedError, Data, File, Progress, TargetError, TextDelta, build_app
 from a2a_adapters.plugin import Factory
@@ -152,6 +154,20 @@ class Denial(InterventionHandler):
 
     def before_tool_call(self, event):
         return Deny(reason="No.") if "bomb" in str(event.tool_use) else Proceed()
+
+
+class OfTools(SteeringHandler):
+    """Steers calls of tools."""
+
+    async def steer_before_tool(self, **_):
+        return Continue(reason="")
+
+
+class OfMessages(SteeringHandler):
+    """Steers messages."""
+
+    async def steer_after_model(self, **_):
+        return Continue(reason="")
 
 
 def changed_call(*answers, **options):
@@ -682,9 +698,10 @@ async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
 def test_text_is_held_where_it_may_change():
     held = [agent("x", hooks=[each]) for each in (rewrite, call_again, rewrite_result)]
     free = [agent("x", hooks=[each]) for each in (cancel, end_turn)]
-    free.append(agent("x", hooks=[change_call]))
-    found = [adapt(target).holds_text for target in (*held, filtered("x"), *free, agent("x"))]
-    assert found == [True, True, True, True, False, False, False, False]
+    free += [agent("x", hooks=[change_call]), agent("x", plugins=[OfTools()])]
+    held += [filtered("x"), agent("x", plugins=[OfMessages()])]
+    assert all(adapt(target).holds_text for target in held)
+    assert not any(adapt(target).holds_text for target in (*free, agent("x")))
 
 
 def test_a_class_that_checks_only_calls_is_refused():

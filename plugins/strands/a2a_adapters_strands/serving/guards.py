@@ -30,6 +30,7 @@ from strands.middleware import ExecuteToolStage, InvokeModelStage
 from strands.multiagent.base import MultiAgentBase
 from strands.types.content import Message
 from strands.types.tools import ToolResult, ToolUse
+from strands.vended_plugins.steering import SteeringHandler
 
 from a2a_adapters.plugin import overrides
 
@@ -133,6 +134,9 @@ def _has_hooks(hooks: HookRegistry, *events: BaseHookEvent) -> bool:
 
 
 def _may_change(callback: Callable[..., Any]) -> bool:
+    if getattr(callback, "__func__", None) is SteeringHandler.provide_model_steering_guidance:
+        handler = callback.__self__  # type: ignore[attr-defined]
+        return overrides(handler, "steer_after_model", "strands.")
     module = getattr(callback, "__module__", None) or ""
     return not module.startswith(_HARMLESS)
 
