@@ -353,6 +353,20 @@ def look() -> str:
     return "rain"
 
 
+def failing(**options):
+    """Return a workflow with an agent that fails after a tool, and is run again."""
+    looking = agent(
+        ["Let me see.", calling("look")],
+        RuntimeError(),
+        ["Let me look.", calling("look")],
+        "It rains.",
+        tools=[look],
+        retry_config=RetryConfig(initial_delay=0),
+        **options,
+    )
+    return Workflow(name="flow", edges=[("START", looking)])
+
+
 def adviser():
     """Return an agent whose answer is that of another, which it calls as a tool."""
     tool = AgentTool(agent("Rome.", name="desk"), skip_summarization=True)
@@ -722,6 +736,22 @@ PROGRAMS = [
         ),
         bare=bare,
     ),
+    *[
+        Program(
+            name=name,
+            target=target,
+            bare=bare,
+            differs="Let me look.\n\nIt rains.",
+            because="what the agent says before it calls a tool is part of the answer",
+        )
+        for name, target in (
+            ("a node is run again after a tool", failing),
+            (
+                "a node with a callback is run again after a tool",
+                lambda: failing(after_model_callback=guard),
+            ),
+        )
+    ],
     Program(
         name="a callback recovers a failure",
         target=lambda: agent(["half an ", RuntimeError()], on_model_error_callback=recover),

@@ -140,10 +140,14 @@ class RunEvents:
             if speaker not in self._speaking:
                 self._speaking.add(speaker)
                 self._find_guards()
-            if speaker in self._failed:  # it is run again
-                self._failed.remove(speaker)
-                yield from self._speech.accept(speaker, "")
+            yield from self._begin(speaker)
             yield from self._speech.add(speaker, text)
+
+    def _begin(self, speaker: _Speaker) -> Iterator[AgentEvent]:
+        """Withdraw what an agent has said if it failed, and is run again."""
+        if speaker in self._failed:
+            self._failed.remove(speaker)
+            yield from self._speech.withdraw(speaker)
 
     def _find_guards(self) -> None:
         """Hold text back if callbacks may change it, which may be added during the run."""
@@ -156,13 +160,15 @@ class RunEvents:
         if event.author not in self._speakers:
             yield from self._aside(event, text)
             return
-        self._speaking.discard(_speaker(event))
+        speaker = _speaker(event)
+        self._speaking.discard(speaker)
         if event.error_code and not text:
-            self._failed.add(_speaker(event))  # what it said so far ends with the run
+            self._failed.add(speaker)  # what it said so far ends with the run
             return
         if text:
             self._say_last(event, [])
-        yield from self._speech.accept(_speaker(event), text)
+            yield from self._begin(speaker)
+        yield from self._speech.accept(speaker, text)
 
     def _aside(self, event: Event, text: str) -> Iterator[AgentEvent]:
         """Keep the text of another agent, which may be a draft that is replaced later."""
