@@ -268,6 +268,12 @@ async def bare(target):
     return [text_of(result.message), *files, *([Data(output.model_dump())] if output else [])]
 
 
+async def end_of(make):
+    """Return the text of the result of the agent `end` of a team."""
+    result = await make().invoke_async("hello")
+    return text_of(result.results["end"].result.message)
+
+
 async def nothing(_):
     """Return nothing: the run ends with an exception, or for a reason that is no answer."""
 
@@ -293,6 +299,17 @@ def unlikely(first, second):
         builder.add_node(each, each.name)
     builder.add_edge(first.name, second.name, condition=lambda _: False)
     builder.set_entry_point(first.name)
+    return builder.build()
+
+
+def detour():
+    """Return a graph that reaches its last agent in two ways, one longer than the other."""
+    builder = GraphBuilder()
+    builder.set_max_node_executions(10)
+    for each in (agent("a", name="a"), agent("b", name="b"), agent("first", "last", name="end")):
+        builder.add_node(each, each.name)
+    for edge in (("a", "end"), ("a", "b"), ("b", "end")):
+        builder.add_edge(*edge)
     return builder.build()
 
 
@@ -628,6 +645,11 @@ PROGRAMS = [
             ),
         )
     ],
+    Program(
+        name="the last agent of a graph runs twice",
+        target=lambda: detour,
+        bare=end_of,
+    ),
     Program(
         name="a filter stops the first agent of a graph",
         target=lambda: (

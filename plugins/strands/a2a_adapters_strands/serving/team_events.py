@@ -55,8 +55,11 @@ class TeamEvents:
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
         match event:
-            case {"type": "multiagent_node_start", "node_id": node} if self._wants_progress:
-                yield Progress(node, {"kind": "step"})
+            case {"type": "multiagent_node_start", "node_id": node}:
+                if self._wants_progress:
+                    yield Progress(node, {"kind": "step"})
+                if isinstance(self._team, Graph):  # its result is that of the last time
+                    yield from self._spoken.forget(node)
             case {"type": "multiagent_node_stream", "node_id": node, "event": inner}:
                 yield from self._of_agent(node, inner)
             case {"type": "multiagent_result", "result": result}:
