@@ -20,7 +20,7 @@ from crewai.tasks.conditional_task import ConditionalTask
 from crewai.tools import BaseTool
 from pydantic import BaseModel, field_validator
 
-from a2a_adapters import File, Text
+from a2a_adapters import File, TargetError, Text
 from tests.plugins.crewai.support import (
     Call,
     Scripted,
@@ -266,6 +266,31 @@ class CheckedTask(Task):
         return redact(await super().aexecute_sync(*args, **kwargs))
 
 
+class CheckedSync(Agent):
+    """Replaces blocked texts of tasks, and of runs outside of crews, by methods that block."""
+
+    def execute_task(self, *args, **kwargs):
+        text = super().execute_task(*args, **kwargs)
+        return REFUSAL if BLOCKED in text else text
+
+    def kickoff(self, *args, **kwargs):
+        return redact(super().kickoff(*args, **kwargs))
+
+
+class CheckedAsync(Agent):
+    """Replaces what runs outside of crews say, if they do not block."""
+
+    async def kickoff_async(self, *args, **kwargs):
+        return redact(await super().kickoff_async(*args, **kwargs))
+
+
+class CheckedSyncTask(Task):
+    """Replaces the output of a task, by a method that blocks."""
+
+    def execute_sync(self, *args, **kwargs):
+        return redact(super().execute_sync(*args, **kwargs))
+
+
 def crew(*script, model=Scripted, tools=(), callbacks=(), **fields):
     """Return a crew whose last agent streams the script."""
     last = agent(model(*script, stream=True), tools=list(tools))
@@ -344,9 +369,9 @@ def leaking(callbacks=(), **fields):
     return crew(tool_call("leak", "{}"), LONG, tools=tools, callbacks=callbacks, **fields)
 
 
-def checked_agent():
+def checked_agent(kind=CheckedAgent):
     model = Scripted(BLOCKED, stream=True)
-    return CheckedAgent(role="Writer", goal="Write", backstory="None", llm=model)
+    return kind(role="Writer", goal="Write", backstory="None", llm=model)
 
 
 def of_one(writer, kind=Task):
@@ -496,6 +521,17 @@ async def in_thread(target):
     """Return the answer of a crew or agent whose code asks other ones, outside of event loops."""
     asked = {"inputs": {"topic": "hello"}} if isinstance(target, Crew) else {"messages": "hello"}
     return (await asyncio.to_thread(target.kickoff, **asked)).raw
+
+
+async def in_loop(target):
+    """Return the answer of an agent that does not block."""
+    return (await target.kickoff_async("hello")).raw
+
+
+def watched(target):
+    """Return a crew with a callback that changes nothing."""
+    target.tasks[0].callback = lambda output: output
+    return target
 
 
 async def blocked(target):
@@ -655,8 +691,32 @@ PROGRAMS = [
     program("an async class like a crew in a flow", lambda: ByAsyncDesk, **REPLACED),
     program("a validator of a flow's state", lambda: Validated, **REJECTED),
     program("a class of agents", lambda: of_one(checked_agent()), **REPLACED),
+    program("a class of agents that blocks", lambda: checked_agent(CheckedSync), **REPLACED),
+    program(
+        "a class of agents that does not block",
+        lambda: checked_agent(CheckedAsync),
+        bare=in_loop,
+        **REPLACED,
+    ),
+    program(
+        "a class of agents that blocks in a crew",
+        lambda: of_one(checked_agent(CheckedSync)),
+        bare=in_thread,
+        **REPLACED,
+    ),
     program("a class of agents in a flow", lambda: ByCheckedAgent, **REPLACED),
     program("a class of tasks", lambda: of_one(speaker(BLOCKED), CheckedTask), **REPLACED),
+    program(
+        "a class of tasks that blocks",
+        lambda: of_one(speaker(BLOCKED), CheckedSyncTask),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a class of tasks with a callback",
+        lambda: watched(of_one(speaker(BLOCKED), CheckedTask)),
+        **REPLACED,
+    ),
     program("a file", lambda: Parts),
 ]
 
@@ -679,3 +739,9 @@ async def test_text_before_a_tool_call_is_not_the_answer(script, tools, tmp_path
         talker = agent(model, tools=tools)
         called = program("tools", lambda: Crew(agents=[talker], tasks=[task(talker)]))
         await check(called, ALL, tmp_path, caplog)
+
+
+def test_checks_of_both_kinds_of_methods_are_refused():
+    target = of_one(checked_agent(CheckedSync), CheckedTask)
+    with pytest.raises(TargetError, match="CheckedSync wraps a method that blocks, and Checked"):
+        adapt(target)

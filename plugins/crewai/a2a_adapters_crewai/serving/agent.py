@@ -13,7 +13,7 @@ from a2a_adapters import AgentRequest, Output, TargetError
 from a2a_adapters.plugin import Turn, as_text
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_agent
-from a2a_adapters_crewai.serving.guardrails import runs_own_code
+from a2a_adapters_crewai.serving.guardrails import ALONE, needs_thread
 from a2a_adapters_crewai.serving.input import input_files
 from a2a_adapters_crewai.serving.output import result_output
 from a2a_adapters_crewai.serving.targets import as_target
@@ -70,7 +70,7 @@ class AgentAdapter(RunsAdapter):
             if self._tokens:
                 enable_agent_streaming([agent])
             # Connecting to MCP servers blocks, and guardrails retry only outside of event loops.
-            if agent.mcps or runs_own_code(agent):
+            if needs_thread([agent], ALONE, is_blocking=agent.mcps):
                 kickoff = partial(agent.kickoff, messages, input_files=files)
                 return result_output(await asyncio.to_thread(kickoff))
             return result_output(await agent.akickoff(messages, input_files=files))

@@ -10,7 +10,7 @@ from crewai.crews.utils import enable_agent_streaming
 from a2a_adapters import AgentRequest, Output, TargetError
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_crew
-from a2a_adapters_crewai.serving.guardrails import runs_own_code
+from a2a_adapters_crewai.serving.guardrails import IN_CREWS, needs_thread
 from a2a_adapters_crewai.serving.input import RequestInputs, crew_inputs, input_files
 from a2a_adapters_crewai.serving.output import result_output, task_output
 from a2a_adapters_crewai.serving.process import tracing_of
@@ -42,6 +42,7 @@ class CrewAdapter(RunsAdapter):
         if not options.shared_memory:
             _refuse_memory(example)
         self._input = options.input or crew_inputs(example, options.text_key, options.history_key)
+        _needs_thread(example)  # refuses classes of which a run would call only some
         description = describe_crew(example, self._input)
         super().__init__(target, options, description, self._input, _earlier_task_output)
 
@@ -83,8 +84,8 @@ class CrewAdapter(RunsAdapter):
 def _needs_thread(crew: Crew) -> bool:
     """Whether a crew may block: by custom code, a planner, or connections to MCP servers."""
     agents = agents_of(crew)
-    is_connecting = any(agent.mcps for agent in agents)
-    return crew.planning or is_connecting or runs_own_code(crew, *crew.tasks, *agents)
+    is_blocking = crew.planning or any(agent.mcps for agent in agents)
+    return needs_thread([crew, *crew.tasks, *agents], IN_CREWS, is_blocking=is_blocking)
 
 
 def _earlier_task_output(task: Task, output: TaskOutput) -> Output | None:

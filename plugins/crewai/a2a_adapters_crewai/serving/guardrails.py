@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from crewai import Agent, Crew, Task
 from crewai.agents.agent_builder.base_agent import BaseAgent
@@ -17,11 +17,11 @@ from crewai.hooks import HookAborted, InterceptionPoint, get_hooks
 from crewai.hooks.dispatch import get_scoped_hooks
 from crewai.llms.base_llm import BaseLLM, LLMCallBlockedError
 
-from a2a_adapters import BlockedError
+from a2a_adapters import BlockedError, TargetError
 from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _AFTER_STEPS = (
     InterceptionPoint.POST_STEP,
@@ -35,6 +35,21 @@ _CALLS = (
     "call", "execute_async", "execute_sync", "execute_task", "kickoff", "kickoff_async",
 )  # fmt: skip
 """The methods of models, agents and tasks that return an answer."""
+
+_BASES = (BaseAgent, BaseLLM)
+"""The classes whose methods do nothing."""
+
+_Form: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""Methods that block, and those that do the same in an event loop."""
+
+IN_CREWS: tuple[_Form, ...] = (
+    (("_execute_core", "execute_sync"), ("_aexecute_core", "aexecute_sync")),
+    (("execute_task",), ("aexecute_task",)),
+)
+"""The methods that crews call of their tasks and agents."""
+
+ALONE: tuple[_Form, ...] = ((("kickoff",), ("akickoff", "kickoff_async")),)
+"""The methods of an agent that is served alone."""
 
 _OWN_CODE = (
     "before_kickoff_callbacks", "callback", "condition", "guardrail", "guardrails",
@@ -71,11 +86,34 @@ def has_result_hooks() -> bool:
     return _has_hooks(InterceptionPoint.POST_TOOL_CALL)
 
 
-def runs_own_code(*parts: object) -> bool:
-    """Whether a run of crews, tasks and agents calls hooks, guardrails or callbacks.
+def needs_thread(
+    parts: Collection[object], forms: Iterable[_Form], *, is_blocking: object = False
+) -> bool:
+    """Whether a run of crews, tasks and agents has to be in a thread.
 
-    These may ask an agent or a crew, as a judge, which CrewAI refuses in an event loop.
+    That is so if it blocks, or calls hooks, guardrails or callbacks, which may ask an agent or a
+    crew, as a judge: CrewAI refuses that in an event loop. Custom classes that wrap only the
+    methods that block, or only the async ones, come first: others would not be called.
+
+    Raises:
+        TargetError: There are classes of both kinds, so that no run would call both.
     """
+    pairs = [(part, *form) for part in parts for form in forms]
+    in_threads = [part for part, sync, others in pairs if _wraps_only(part, sync, others)]
+    in_loops = [part for part, others, names in pairs if _wraps_only(part, names, others)]
+    if in_threads and in_loops:
+        raise TargetError(
+            f"{type(in_threads[0]).__name__} wraps a method that blocks, and "
+            f"{type(in_loops[0]).__name__} only an async one: wrap both methods"
+        )
+    return bool(in_threads or (not in_loops and (is_blocking or _runs_own_code(parts))))
+
+
+def _wraps_only(part: object, names: Iterable[str], others: Collection[str]) -> bool:
+    return any(overrides(part, name, "crewai.", interfaces=_BASES, unless=others) for name in names)
+
+
+def _runs_own_code(parts: Collection[object]) -> bool:
     return (
         any(map(_has_hooks, InterceptionPoint))
         or any(getattr(part, name, None) for part in parts for name in _OWN_CODE)
@@ -137,9 +175,8 @@ def _may_change(agent: BaseAgent | None) -> bool:
 
 def _wraps_calls(part: object) -> bool:
     """Whether a custom class overrides a call of a class that does the whole work."""
-    interfaces = (BaseAgent, BaseLLM)
     return _holds_model(part) or any(
-        overrides(part, name, "crewai.", interfaces=interfaces) for name in _CALLS
+        overrides(part, name, "crewai.", interfaces=_BASES) for name in _CALLS
     )
 
 
