@@ -79,6 +79,16 @@ class Blocking(Guarded):
         raise BlockedError("I do not talk about that.")
 
 
+class NamedLikeAutoGen(Guarded):
+    """Is in a module of your own whose name begins as those of AutoGen do."""
+
+    __module__ = "autogen_app"
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in super().on_messages_stream(messages, cancellation_token):
+            yield event
+
+
 class GuardedWithoutStream(AssistantAgent):
     """Replaces what must not be said, unless it is streamed."""
 
@@ -357,6 +367,7 @@ PROGRAMS = [
         lambda: GuardedTeamRun([agent(f"this is {BOMB}")], max_turns=1),
         **KEPT,
     ),
+    program("a class of a module like AutoGen's", partial(guarded, NamedLikeAutoGen), **KEPT),
     program("a class of agents blocks", partial(guarded, Blocking), **REJECTED),
     program(
         "a class of agents blocks in a team", lambda: round_robin(guarded(Blocking)), **REJECTED

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters_autogen.serving.runners import Runner
 
-_FRAMEWORK = ("autogen_", "a2a_adapters_")
+_FRAMEWORK = ("autogen_agentchat.", "autogen_core.", "autogen_ext.", "a2a_adapters_autogen.")
 _INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
 _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
 
