@@ -253,8 +253,22 @@ def look() -> str:
     return "rain"
 
 
+IMAGE = Image(Picture.new("RGB", (1, 1)))
+
+
 def picture(_):
-    return MultiModalMessage(content=["here", Image(Picture.new("RGB", (1, 1)))], source="custom")
+    return MultiModalMessage(content=["here", IMAGE], source="custom")
+
+
+def pictures(_):
+    return MultiModalMessage(content=[IMAGE, "here", IMAGE, "and there"], source="custom")
+
+
+class CheckedPicture(Custom):
+    """Is checked by a class of your own, so that its text is held back."""
+
+    async def on_messages(self, messages, cancellation_token):
+        return await super().on_messages(messages, cancellation_token)
 
 
 def thinking_aloud(**options):
@@ -321,14 +335,18 @@ def chat(*members, ends="APPROVE", **options):
     return RoundRobinGroupChat([*members], termination_condition=ends, max_turns=6, **options)
 
 
+def as_file(image):
+    return {"file": image.to_base64(), "type": "image/png"}
+
+
 async def bare(target):
     """Return the last message of a run."""
     message = (await target().run(task="hello")).messages[-1]
     match message:
         case StructuredMessage():
             return message.content.model_dump()
-        case MultiModalMessage(content=[text, image]):
-            return [text, {"file": image.to_base64(), "type": "image/png"}]
+        case MultiModalMessage(content=items):
+            return [each if isinstance(each, str) else as_file(each) for each in items]
     return message.to_text()
 
 
@@ -445,6 +463,15 @@ PROGRAMS = [
     program("an empty answer", lambda: Custom(lambda _: "")),
     program("structured output", structured),
     program("an image", lambda: Custom(picture, produces=[MultiModalMessage])),
+    program("texts between images", lambda: Custom(pictures, produces=[MultiModalMessage])),
+    program(
+        "texts between images in a team",
+        lambda: round_robin(agent("a draft"), Custom(pictures, produces=[MultiModalMessage])),
+    ),
+    program(
+        "an image of a class of agents",
+        lambda: CheckedPicture(picture, produces=[MultiModalMessage]),
+    ),
     program("a tool as last step", lambda: agent(calling("look"), tools=[look])),
     program("text before a tool call", partial(thinking_aloud, max_tool_iterations=2)),
     program("text before the last tool call", thinking_aloud),

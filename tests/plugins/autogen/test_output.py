@@ -16,7 +16,7 @@ from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Output, TaskMetadata, TextDelta
+from a2a_adapters import Data, File, Output, TaskMetadata, Text, TextDelta
 from tests.plugins.autogen.support import (
     Custom,
     agent,
@@ -82,15 +82,15 @@ async def test_a_team_registers_the_message_types_of_its_members(levels):
     assert only(events, Output).parts[0].value["city"] == "Rome"
 
 
-async def test_images_are_files_beside_the_text():
+async def test_images_are_files_between_the_texts():
     image = Image(Picture.new("RGB", (2, 1), "red"))
 
     def paint(_):
         return MultiModalMessage(content=["look:", image, "nice?"], source="custom")
 
     events = await ask(adapt(lambda: Custom(paint, produces=[MultiModalMessage])), "hi")
-    assert deltas(events) == ["look:\nnice?"]
-    (file,) = only(events, Output).parts
+    before, file, after = only(events, Output).parts
+    assert (before, after) == (Text("look:"), Text("nice?"))
     assert isinstance(file, File)
     assert file.media_type == "image/png"
     assert file.content.startswith(b"\x89PNG")

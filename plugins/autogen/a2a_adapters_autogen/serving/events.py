@@ -24,6 +24,7 @@ from autogen_agentchat.messages import (
 from a2a_adapters import (
     AgentEvent,
     InputRequired,
+    Output,
     Progress,
     TaskMetadata,
     TextDelta,
@@ -40,7 +41,7 @@ from a2a_adapters.plugin import (
     tool_arguments,
 )
 from a2a_adapters_autogen.serving.input import USER
-from a2a_adapters_autogen.serving.output import TerminateFilter, output_of, text_of
+from a2a_adapters_autogen.serving.output import TerminateFilter, mixed_output, output_of, text_of
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     inner_names,
@@ -154,6 +155,7 @@ class Translator:
             new_filter=self._new_filter,
         )
         self._whole: str | None = None
+        self._output: Output | None = None
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
         self._source = ""
@@ -209,6 +211,8 @@ class Translator:
             yield from self._answer(last) if is_answer else self._progress(last)
         if self._whole is not None and self._is_single:
             yield AnswerText(self._whole)
+        if self._output is not None:
+            yield self._output
         yield from self.metadata()
 
     def metadata(self) -> Iterator[AgentEvent]:
@@ -268,20 +272,24 @@ class Translator:
         last = result.messages[-1] if result.messages else None
         if not isinstance(last, BaseChatMessage) or isinstance(last, HandoffMessage):
             return
-        is_said = self._last is None and self._filtered(last) == self._whole
+        is_said = self._last is None and self._filtered(text_of(last)) == self._whole
         if not is_said and last.source not in self._users:
             self._last, self.handoff = last, None
 
     def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
-        self._source = message.source
-        self._whole = self._filtered(message)
-        yield from _delta(self._speech.end(message.source, text_of(message)))
-        if output := output_of(message):
+        mixed = mixed_output(message) if self._is_single else None
+        text = "" if mixed else text_of(message)
+        self._source, self._whole = message.source, self._filtered(text)
+        yield from _delta(self._speech.end(message.source, text))
+        output = mixed or output_of(message)
+        if self._is_single:
+            self._output = output
+        elif output:
             yield output
 
-    def _filtered(self, message: BaseChatMessage) -> str:
+    def _filtered(self, text: str) -> str:
         ended = self._new_filter()
-        return ended.add(text_of(message)) + ended.rest()
+        return ended.add(text) + ended.rest()
 
     def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         is_hidden = self._is_checked and message.source in self._inner

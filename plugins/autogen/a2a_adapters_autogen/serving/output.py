@@ -14,7 +14,7 @@ from autogen_agentchat.messages import (
 from autogen_core import Image
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Output, Part
+from a2a_adapters import Data, File, Output, Part, Text
 from a2a_adapters.plugin import ReasoningFilter, without_reasoning
 
 # The possible beginning of a trailing TERMINATE, and a complete one.
@@ -51,6 +51,16 @@ def output_of(message: BaseChatMessage) -> Output | None:
     elif isinstance(message, MultiModalMessage):
         parts += [image_file(item) for item in message.content if isinstance(item, Image)]
     return Output(parts, metadata={"source": message.source}) if parts else None
+
+
+def mixed_output(message: BaseChatMessage) -> Output | None:
+    """Return the texts and images of a message in order, if a text comes after an image."""
+    items = message.content if isinstance(message, MultiModalMessage) else []
+    is_image = [isinstance(item, Image) for item in items]
+    if is_image == sorted(is_image):
+        return None
+    parts = [image_file(item) if isinstance(item, Image) else Text(item) for item in items]
+    return Output(parts, metadata={"source": message.source})
 
 
 def image_file(image: Image) -> File:
