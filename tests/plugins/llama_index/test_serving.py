@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+from base64 import b64encode
+
 import pytest
-from llama_index.core.base.response.schema import AsyncStreamingResponse, Response
-from llama_index.core.llms import ChatMessage, ChatResponse, ImageBlock, LLMMetadata
+from llama_index.core.base.response.schema import (
+    AsyncStreamingResponse,
+    PydanticResponse,
+    Response,
+    StreamingResponse,
+)
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.chat_engine.types import AgentChatResponse
+from llama_index.core.llms import ChatMessage, ChatResponse, ImageBlock, LLMMetadata, TextBlock
 from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.mock import MockLLM
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 from workflows import Workflow, step
@@ -15,8 +26,10 @@ from a2a_adapters import (
     Data,
     File,
     InvalidInputError,
+    Output,
     Progress,
     TargetError,
+    Text,
     ToolCall,
     ToolResult,
     build_app,
@@ -141,12 +154,23 @@ class Weather(BaseModel):
     degrees: int
 
 
+WEATHER = Weather(city="Rome", degrees=20)
+IMAGE = ImageBlock(image=b64encode(b"p"), image_mimetype="image/png")
+LOOK = TextBlock(text="Look:")
+FILE = File(content=b"p", media_type="image/png")
+
+
 @pytest.mark.parametrize(
     ("result", "text", "value"),
     [
         (Response("It rains.", source_nodes=[]), "It rains.", None),
+        (PydanticResponse(WEATHER, source_nodes=[]), "", {"city": "Rome", "degrees": 20}),
         (AsyncStreamingResponse(support.gen("It rains."), source_nodes=[]), "It rains.", None),
-        (Weather(city="Rome", degrees=20), "", {"city": "Rome", "degrees": 20}),
+        (StreamingResponse(each for each in ("It ", "rains.")), "It rains.", None),
+        (AgentChatResponse("It rains."), "It rains.", None),
+        (ChatMessage("It rains.", role="assistant"), "It rains.", None),
+        (support.gen("It rains."), "It rains.", None),
+        (WEATHER, "", {"city": "Rome", "degrees": 20}),
         ({"degrees": 20}, "", {"degrees": 20}),
     ],
 )
@@ -157,6 +181,39 @@ async def test_results_are_text_or_data(result, text, value):
     events = await ask(adapt(Flow(answer_it)), "hi")
     assert answer(events) == text
     assert as_json(data(events)) == ([value] if value else [])
+
+
+@pytest.mark.parametrize("name", ["achat", "chat", "astream_chat", "stream_chat"])
+async def test_results_of_chat_engines_are_text(name):
+    async def answer_it(ctx, text):
+        asked = getattr(SimpleChatEngine.from_defaults(llm=MockLLM()), name)(text)
+        return await asked if inspect.isawaitable(asked) else asked
+
+    assert answer(await ask(adapt(Flow(answer_it)), "hi")) == "user: hi\nassistant: "
+
+
+async def test_streams_of_models_are_text():
+    async def answer_it(ctx, text):
+        return await script("It rains.").astream_chat([ChatMessage(text)])
+
+    assert answer(await ask(adapt(Flow(answer_it)), "hi")) == "It rains."
+
+
+@pytest.mark.parametrize(
+    ("blocks", "parts"),
+    [
+        ([LOOK, IMAGE], [FILE]),
+        ([IMAGE, LOOK], [FILE, Text("Look:")]),
+        ([LOOK, IMAGE, LOOK], [Text("Look:"), FILE, Text("Look:")]),
+    ],
+)
+async def test_texts_and_images_keep_their_order(blocks, parts):
+    async def answer_it(ctx, text):
+        return ChatMessage(blocks=blocks, role="assistant")
+
+    events = await ask(adapt(Flow(answer_it)), "hi")
+    assert only(events, Output).parts == parts
+    assert answer(events) == ("Look:" if parts == [FILE] else "")
 
 
 async def test_structured_responses_are_data():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import BaseModel
 from workflows.events import Event, InputRequiredEvent, StepState, StepStateChanged, StopEvent
 
 from a2a_adapters import (
@@ -11,8 +14,10 @@ from a2a_adapters import (
     Data,
     File,
     Output,
+    Part,
     Progress,
     TaskMetadata,
+    Text,
     TextDelta,
     TokenUsage,
 )
@@ -20,7 +25,14 @@ from a2a_adapters.plugin import AnswerText, ToolCalls, as_json, as_output
 from a2a_adapters_llama_index.serving.questions import fields_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Collection,
+        Generator,
+        Iterator,
+        Mapping,
+    )
 
 _FRAMEWORK = ("llama_index.", "workflows.")
 
@@ -101,11 +113,13 @@ class RunEvents:
         """Yield the result, in place of the text before it."""
         self._text = ""
         result = stop.result if type(stop) is StopEvent else stop
-        if hasattr(result, "async_response_gen"):  # of a query engine
-            async for chunk in result.async_response_gen():
-                self._text += chunk
-                yield TextDelta(chunk)
-        outputs = list(self._outputs(result))
+        outputs = []
+        if (chunks := _chunks(result)) is None:
+            outputs = list(self._outputs(result))
+        else:
+            async for chunk in chunks:
+                for event in self._delta(chunk if isinstance(chunk, str) else chunk.delta):
+                    yield event
         yield AnswerText(self._text)
         for event in (*outputs, *self._metadata()):
             yield event
@@ -117,21 +131,33 @@ class RunEvents:
             case StopEvent():
                 yield Output([Data(fields_of(result), schema=_schema(result))])
             case Event(response=message, structured_response=value):
-                self._text = message.content or ""
-                yield from _files(message)
+                yield from self._message(message)
                 if value is not None:
                     yield Output([Data(as_json(value))])
-            case object(message=object(content=_, blocks=list()) as message, raw=_):  # of a model
-                self._text = message.content or ""
-                yield from _files(message)
+            case (  # of a model
+                object(message=object(content=_, blocks=list()) as message, raw=_)
+                | (object(role=_, content=_, blocks=list()) as message)
+            ):
+                yield from self._message(message)
             case object(text=str(), raw=_, logprobs=_):  # of a model that completes
                 self._text = result.text
-            case object(response=str() | None, source_nodes=list()):  # of a query engine
+            case object(response=BaseModel() as value, source_nodes=list()):  # of a query engine
+                yield from self._outputs(value)
+            case object(response=str() | None, source_nodes=list()):  # of a query or chat engine
                 self._text = str(result)
-            case object(async_response_gen=_):
-                pass
             case _ if output := as_output(result):
                 yield output
+
+    def _message(self, message: Any) -> Iterator[AgentEvent]:
+        """Answer with the text and the files of a message, in order."""
+        parts = list(_parts(message))
+        is_file = [isinstance(part, File) for part in parts]
+        if is_file == sorted(is_file):
+            self._text = message.content or ""
+            yield from (Output([part]) for part in parts if isinstance(part, File))
+        else:
+            self._text = ""
+            yield Output(parts)
 
     def _metadata(self) -> Iterator[AgentEvent]:
         if self._usage.total_tokens:
@@ -151,7 +177,7 @@ class RunEvents:
         """Whether what is written now comes from steps whose text is streamed."""
         return all(name in self._streaming for name, _ in self._working)
 
-    def _delta(self, text: str) -> Iterator[AgentEvent]:
+    def _delta(self, text: str | None) -> Iterator[AgentEvent]:
         if text:
             self._text += text
             yield TextDelta(text)
@@ -180,11 +206,33 @@ def _usage(raw: Any) -> TokenUsage:
     return TokenUsage()
 
 
-def _files(message: Any) -> Iterator[AgentEvent]:
+def _chunks(result: Any) -> AsyncIterator[Any] | None:
+    """Return the stream of a model, a query engine or a chat engine; None for other results."""
+    if inspect.isasyncgen(result):
+        return result
+    if getattr(result, "chat_stream", None) is not None:  # of `stream_chat`
+        return _in_thread(result.response_gen)
+    if hasattr(result, "is_dummy_stream"):  # a whole answer
+        return None
+    if hasattr(result, "async_response_gen"):
+        return cast("AsyncIterator[Any]", result.async_response_gen())
+    if inspect.isgenerator(getattr(result, "response_gen", None)):
+        return _in_thread(result.response_gen)
+    return None
+
+
+async def _in_thread(chunks: Generator[Any]) -> AsyncIterator[Any]:
+    for chunk in await asyncio.to_thread(list, chunks):
+        yield chunk
+
+
+def _parts(message: Any) -> Iterator[Part]:
     for block in message.blocks:
-        if block.block_type == "image" and block.image:
+        if block.block_type == "text" and block.text:
+            yield Text(block.text)
+        elif block.block_type == "image" and block.image:
             content = block.resolve_image().read()
-            yield Output([File(content=content, media_type=block.image_mimetype or "")])
+            yield File(content=content, media_type=block.image_mimetype or "")
 
 
 def _schema(stop: StopEvent) -> Any:
