@@ -158,7 +158,10 @@ async def test_the_work_of_a_manager_can_be_reviewed():
         assert answer([await events.asend(request("ok"))]) == "managed"
 
 
-def fail(_prompt):
+def judge(prompt):
+    """Return the outcome of feedback that is in somebody's own words."""
+    if "fine" in prompt:
+        return "approved"
     raise ConnectionError("no model")
 
 
@@ -168,7 +171,7 @@ class Routed(Flow):
     suppress_flow_events: bool = True
 
     @start()
-    @human_feedback("Publish?", emit=["approved", "needs_work"], llm=Scripted(fail))
+    @human_feedback("Publish?", emit=["approved", "needs_work"], llm=Scripted(judge))
     def draft(self):
         return "a draft"
 
@@ -219,6 +222,11 @@ async def test_an_outcome_given_by_name_needs_no_model(replying, said, result):
         "Publish?\n\na draft\n\nReply with approved or needs_work, or in your own words."
     )
     assert answer([done]) == result
+
+
+async def test_a_model_of_your_own_finds_the_outcome(replying):
+    _, done = await replying("looks fine to me")
+    assert answer([done]) == "published: looks fine to me"
 
 
 async def test_a_model_that_fails_leaves_the_question_open(replying):

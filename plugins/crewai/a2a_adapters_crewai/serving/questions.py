@@ -14,6 +14,7 @@ from crewai.flow.async_feedback.providers import ConsoleProvider
 from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedbackContext
 from crewai.flow.flow_config import flow_config
 from crewai.flow.human_feedback import HumanFeedbackResult
+from crewai.llms.base_llm import BaseLLM
 
 from a2a_adapters import AgentRequest, Data, InputRequired, Part, TargetError
 from a2a_adapters.plugin import as_decision, as_json, as_text, without_reasoning
@@ -148,6 +149,7 @@ def classify_feedback(flow: Flow[Any], run: CrewRun) -> None:
     finalize = flow._finalize_human_feedback  # noqa: SLF001
 
     async def classified(**given: Any) -> HumanFeedbackResult:
+        given["llm"] = _model_of(flow, given["method_name"]) or given["llm"]
         while True:
             if result := _exact_result(given):
                 flow.human_feedback_history.append(result)
@@ -166,6 +168,15 @@ def classify_feedback(flow: Flow[Any], run: CrewRun) -> None:
                 given["raw_feedback"] = await _answer_of(run, question)
 
     object.__setattr__(flow, "_finalize_human_feedback", classified)
+
+
+def _model_of(flow: Flow[Any], method: str) -> BaseLLM | None:
+    """Return the model that classifies feedback, if it is an object.
+
+    A stored question has only its configuration, from which crewai makes another model.
+    """
+    feedback = flow.flow_definition().methods[method].human_feedback
+    return feedback.llm if feedback and isinstance(feedback.llm, BaseLLM) else None
 
 
 def _exact_result(given: Mapping[str, Any]) -> HumanFeedbackResult | None:
