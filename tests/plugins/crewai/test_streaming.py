@@ -299,6 +299,14 @@ class ByAnnotated(Flow):
         return result.raw
 
 
+class ByCrewInThread(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        return (await make(LONG).kickoff_async(inputs={"topic": "cats"})).raw
+
+
 class ByPress(Flow):
     plan = start()(plan)
 
@@ -331,7 +339,7 @@ class ByModel(Flow):
         return "never"
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel])
+@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByCrewInThread, ByPress, ByAgent, ByModel])
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)

@@ -305,4 +305,5 @@ def _stack() -> Iterator[FrameType]:
 def _is_library(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     is_installed = "-packages" in file or file.startswith((_STANDARD, "<"))
-    return is_installed or frame.f_globals.get("__name__", "").startswith("a2a_adapters_crewai.")
+    module = frame.f_globals.get("__name__", "")
+    return is_installed or module.startswith(("a2a_adapters.", "a2a_adapters_crewai."))
