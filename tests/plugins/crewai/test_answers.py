@@ -505,6 +505,13 @@ class Parts(Flow):
         return [Text("here"), File(content=b"abc", media_type="text/csv")]
 
 
+class Several(Flow):
+    @start()
+    def write(self):
+        outputs = of_one(agent(Scripted("a line"))).kickoff_for_each([{"topic": "x"}] * 2)
+        return {"lines": outputs, "tasks": outputs[0].tasks_output}
+
+
 async def kickoff(target):
     """Return the answer of a target's own call."""
     if isinstance(target, Crew):
@@ -521,6 +528,12 @@ async def in_thread(target):
     """Return the answer of a crew or agent whose code asks other ones, outside of event loops."""
     asked = {"inputs": {"topic": "hello"}} if isinstance(target, Crew) else {"messages": "hello"}
     return (await asyncio.to_thread(target.kickoff, **asked)).raw
+
+
+async def several(target):
+    """Return the texts of several results."""
+    result = await target().kickoff_async()
+    return {name: [each.raw for each in outputs] for name, outputs in result.items()}
 
 
 async def in_loop(target):
@@ -718,6 +731,12 @@ PROGRAMS = [
         **REPLACED,
     ),
     program("a file", lambda: Parts),
+    program(
+        "several results",
+        lambda: Several,
+        bare=several,
+        blocked="A secret past",  # of a prompt, which the results have
+    ),
 ]
 
 

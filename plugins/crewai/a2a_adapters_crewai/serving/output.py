@@ -66,12 +66,22 @@ def result_output(
         name: The artifact's name; by default `answer` for text.
         schema: The JSON schema of a task's `output_json`.
     """
-    if isinstance(result, HumanFeedbackResult):
-        result = result.output
-    if isinstance(result, CrewOutput | LiteAgentOutput | TaskOutput):
-        values = (result.pydantic, getattr(result, "json_dict", None), result.raw)
-        result = next(value for value in values if value is not None)
-    return as_output(result, name=name, schema=schema)
+    return as_output(plain(result), name=name, schema=schema)
+
+
+def plain(result: Any) -> Any:
+    """Return a result, or a list or mapping of several, without the prompts that it came from."""
+    match result:
+        case HumanFeedbackResult(output=output):
+            return plain(output)
+        case CrewOutput() | LiteAgentOutput() | TaskOutput():
+            values = (result.pydantic, getattr(result, "json_dict", None), result.raw)
+            return next(value for value in values if value is not None)
+        case list() | tuple():
+            return [plain(each) for each in result]
+        case dict():
+            return {name: plain(each) for name, each in result.items()}
+    return result
 
 
 def task_output(output: TaskOutput) -> Output | None:

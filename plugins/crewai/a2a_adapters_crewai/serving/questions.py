@@ -19,6 +19,7 @@ from crewai.llms.base_llm import BaseLLM
 from a2a_adapters import AgentRequest, Data, InputRequired, Part, TargetError
 from a2a_adapters.plugin import as_decision, as_json, as_text, without_reasoning
 from a2a_adapters_crewai.serving.crew_run import current_run
+from a2a_adapters_crewai.serving.output import plain
 
 if TYPE_CHECKING:
     from crewai.agents.parser import AgentFinish
@@ -47,7 +48,7 @@ def feedback_question(
         context: The question, as crewai describes it.
         is_repeated: Whether the last answer could not be understood.
     """
-    draft = getattr(context.method_output, "raw", context.method_output)
+    draft = plain(getattr(context.method_output, "raw", context.method_output))
     draft = without_reasoning(draft) if isinstance(draft, str) else draft
     text = draft if isinstance(draft, str) else as_text([Data(as_json(draft))])
     data = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
