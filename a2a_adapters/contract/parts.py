@@ -99,9 +99,9 @@ def _deprecate_name() -> None:
 class Data:
     """Structured data, optionally with its JSON schema.
 
-    To send, `value` may be anything that pydantic can serialise, including models and dataclasses;
-    received values are plain JSON. The schema is sent in the part's metadata as `json_schema`. An
-    empty `media_type` means `application/json`.
+    To send, `value` may be anything that pydantic can serialise, including models and dataclasses,
+    and arrays and numbers of numpy; received values are plain JSON. The schema is sent in the
+    part's metadata as `json_schema`. An empty `media_type` means `application/json`.
     """
 
     value: object

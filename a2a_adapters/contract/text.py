@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from pydantic_core import from_json, to_json, to_jsonable_python
 
@@ -48,12 +48,23 @@ def as_text(parts: Iterable[Part]) -> str:
 def _text(part: Part) -> str:
     match part:
         case Data(value=value):
-            return to_json(value).decode()
+            return to_json(value, fallback=from_array).decode()
         case File():
             name = part.filename or part.url or part.media_type or "without a name"
             return f"(A file: {name})"
         case _:
             return part.text
+
+
+def from_array(value: Any) -> Any:
+    """Convert an array or a number of numpy or torch; the fallback of pydantic's serializers.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not hasattr(value, "tolist"):
+        raise ValueError(f"{type(value)} cannot be serialized as JSON")
+    return value.tolist()
 
 
 def as_json(value: object) -> JSON:

@@ -15,6 +15,7 @@ from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
 from a2a_adapters.contract.caller import CALLER, Caller
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
+from a2a_adapters.contract.text import from_array
 from a2a_adapters.protocol import states
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _valid_value(value: Any) -> Any:
         case None | bool() | int() | float():
             return value
         case _:
-            return _valid_value(to_jsonable_python(value))
+            return _valid_value(to_jsonable_python(value, fallback=from_array))
 
 
 def replace_surrogates(text: str) -> str:
@@ -245,7 +246,7 @@ def to_value(value: object) -> struct_pb2.Value:
     Raises:
         ValueError: It cannot be serialised as JSON.
     """
-    plain = to_jsonable_python(value, inf_nan_mode="null")
+    plain = to_jsonable_python(value, inf_nan_mode="null", fallback=from_array)
     try:
         return json_format.ParseDict(plain, struct_pb2.Value())
     except json_format.ParseError as error:

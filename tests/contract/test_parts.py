@@ -16,7 +16,13 @@ from pydantic import BaseModel, ValidationError
 
 from a2a_adapters import AgentReply, AgentRequest, Data, File, InvalidInputError, RemoteAgent, Text
 from a2a_adapters.plugin import NamedInputs, as_decision, as_json, as_text, dialogue, tool_arguments
-from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
+from a2a_adapters.protocol.conversion import (
+    agent_parts,
+    from_protocol,
+    from_value,
+    to_protocol,
+    to_value,
+)
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -77,6 +83,25 @@ def test_values_that_json_cannot_express():
     assert from_value(to_value({"when": {1, 2}})) in ({"when": [1, 2]}, {"when": [2, 1]})
     with pytest.raises(ValueError, match="object"):
         to_value(object())
+
+
+class Array:
+    """Is an array, or a number, as numpy and torch have them."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def tolist(self):
+        return self._value
+
+
+def test_arrays_are_lists_and_their_numbers_are_numbers():
+    value = {"total": Array(3), "rows": Array([[1, 2], [3, math.nan]])}
+    expected = {"total": 3, "rows": [[1, 2], [3, None]]}
+    assert from_value(to_value(value)) == expected
+    assert as_text([Data(Array(3))]) == "3"
+    _, [_, part] = agent_parts([Text("\ud800"), Data(value)])  # with text that has to be repaired
+    assert from_value(part.data) == expected
 
 
 def test_a_file_is_one_of_two():

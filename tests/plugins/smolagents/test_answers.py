@@ -54,6 +54,18 @@ def block_calls(step):
         raise BlockedError("This is not allowed.")
 
 
+class Total:
+    """Is a number as numpy has them."""
+
+    def tolist(self):
+        return 42
+
+
+def total():
+    """Sum up."""
+    return Total()
+
+
 def desk(*answers, **options):
     """Return an agent that another one can manage."""
     return agent(*answers, name="desk", description="Knows the weather.", **options)
@@ -72,6 +84,11 @@ def look() -> str:
 async def bare(target):
     """Return the result of the framework's own call."""
     return await asyncio.to_thread(target.run, "hello")
+
+
+async def summed(target):
+    """Return a number as what it is in JSON."""
+    return (await bare(target)).tolist()
 
 
 async def nothing(_):
@@ -269,6 +286,11 @@ PROGRAMS = [
     ),
     Program(name="code", target=lambda: coding("x = 42", "final_answer(x)"), bare=bare),
     Program(name="data", target=lambda: coding('final_answer({"x": [1]})'), bare=bare),
+    Program(
+        name="a number of a library",
+        target=lambda: coding("final_answer(total())", tools=[tool(total)]),
+        bare=summed,
+    ),
     Program(
         name="a managed agent",
         target=lambda: team(desk("It rains."), calling("desk", task="weather?"), "Rain."),
