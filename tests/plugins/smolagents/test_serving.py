@@ -20,10 +20,12 @@ from a2a_adapters import (
     File,
     InvalidInputError,
     Limits,
+    Output,
     Progress,
     RemoteAgent,
     TargetError,
     TaskMetadata,
+    Text,
     ToolCall,
     ToolResult,
     build_app,
@@ -132,10 +134,17 @@ async def test_images_go_in_and_out():
         """Draw."""
         return PIL.Image.new("RGB", (1, 1))
 
-    artist = coding("final_answer(draw())")
+    artist = coding("final_answer(draw())", 'final_answer([draw(), "look", {"x": 1}, draw()])')
     artist.tools["draw"] = tool(draw)
-    [output] = [each for each in await ask(adapt(artist), "hi") if hasattr(each, "parts")]
-    assert output.parts[0].content.startswith(b"\x89PNG")
+    adapter = adapt(artist)
+    [file] = only(await ask(adapter, "hi"), Output).parts
+    assert file.content.startswith(b"\x89PNG")
+    assert only(await ask(adapter, "more"), Output).parts == [
+        file,
+        Text("look"),
+        Data({"x": 1}),
+        file,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,18 @@ from smolagents.agents import ToolOutput
 from smolagents.memory import ToolCall
 from smolagents.utils import AgentMaxStepsError
 
-from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
+from a2a_adapters import (
+    AgentEvent,
+    Data,
+    File,
+    Output,
+    Part,
+    Progress,
+    TaskMetadata,
+    Text,
+    TextDelta,
+    TokenUsage,
+)
 from a2a_adapters.plugin import AgentFailedError, ToolCalls, as_output
 from a2a_adapters_smolagents.serving.copies import (
     changes_answers,
@@ -91,15 +102,12 @@ class RunEvents:
         if is_cut and (self._is_checked or not isinstance(output, str)):
             raise AgentFailedError("limit")
         match output:
-            case AgentImage() | Image():
-                raw = output.to_raw() if isinstance(output, AgentImage) else output
-                content = io.BytesIO()
-                raw.save(content, "PNG")
-                yield _file(content.getvalue(), "image/png")
-            case AgentAudio():
-                yield _file(_read(output.to_string()), "audio/wav")
+            case _ if file := _file_of(output):
+                yield Output([file])
             case AgentText() | str():
                 yield TextDelta(str(output))
+            case list() | tuple() if any(map(_file_of, output)):
+                yield Output([_file_of(each) or _part(each) for each in output])
             case _ if converted := as_output(output):
                 yield converted
 
@@ -112,8 +120,21 @@ class RunEvents:
             yield TaskMetadata(total.as_metadata())
 
 
-def _file(content: bytes, media_type: str) -> Output:
-    return Output([File(content=content, media_type=media_type)])
+def _file_of(output: Any) -> File | None:
+    """Return an image or audio as a file."""
+    match output:
+        case AgentImage() | Image():
+            raw = output.to_raw() if isinstance(output, AgentImage) else output
+            content = io.BytesIO()
+            raw.save(content, "PNG")
+            return File(content=content.getvalue(), media_type="image/png")
+        case AgentAudio():
+            return File(content=_read(output.to_string()), media_type="audio/wav")
+    return None
+
+
+def _part(output: Any) -> Part:
+    return Text(output) if isinstance(output, str) else Data(output)
 
 
 def _read(path: str) -> bytes:
