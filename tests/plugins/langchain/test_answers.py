@@ -709,6 +709,11 @@ PROGRAMS = [
     ),
     Program(name="a class of one's own", target=OfOnesOwn, bare=called()),
     Program(
+        name="a class of one's own with a name",
+        target=lambda: OfOnesOwn().with_config(run_name="named"),
+        bare=called(),
+    ),
+    Program(
         name="a provider's structured output is refused",
         target=lambda: agent(
             f'{{"text": "{BOMB}"}}', response_format=ProviderStrategy(Strict), model=Native

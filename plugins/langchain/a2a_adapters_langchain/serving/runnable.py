@@ -25,7 +25,6 @@ from a2a_adapters_langchain.serving.guards import (
     refuse_blocking_hooks,
 )
 from a2a_adapters_langchain.serving.input import runnable_input
-from a2a_adapters_langchain.serving.packages import is_of_langchain
 from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
@@ -182,7 +181,8 @@ class RunnableAdapter(Adapter):
         result: object = None
         root = ""
         # `astream_events` streams all steps, and graphs stream something else than they return.
-        source = RunnableLambda(chain.ainvoke) if is_whole else _traced(chain)
+        # Both report a run of their own, which classes of your own need not do.
+        source = RunnableLambda(chain.ainvoke) if is_whole else RunnableGenerator(chain.atransform)
         events = cast(
             "AsyncGenerator[StreamEvent]",
             source.astream_events(value, config, version="v2"),
@@ -240,12 +240,6 @@ def _configurable(runnable: AnyRunnable) -> set[str]:
         return {spec.id for spec in runnable.config_specs}
     except RecursionError:  # a function in the chain returns the chain
         return set()
-
-
-def _traced(chain: AnyRunnable) -> AnyRunnable:
-    """Return a runnable that reports its run, which custom classes need not do."""
-    is_own = not is_of_langchain(type(chain).__module__)
-    return RunnableGenerator(chain.atransform) if is_own else chain
 
 
 def _remembers(runnable: AnyRunnable) -> bool:
