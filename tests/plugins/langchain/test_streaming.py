@@ -7,8 +7,9 @@ import pytest
 from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.tools import ToolRuntime
 from langchain_core.language_models import FakeListChatModel, FakeStreamingListLLM
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import ConfigurableField, RunnableGenerator, RunnableLambda
@@ -178,6 +179,25 @@ async def test_commands_annotated_to_end_are_streamed():
     builder.add_node("plan", plan)
     builder.add_node("write", write)
     builder.add_edge(START, "plan")
+    assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
+
+
+async def test_agents_that_hand_over_to_each_other_are_streamed():
+    def hands_over(other: str):
+        @tool(f"to_{other}")
+        def hand_over(runtime: ToolRuntime) -> Command:
+            """Hand over."""
+            done = ToolMessage(f"over to {other}", tool_call_id=runtime.tool_call_id)
+            messages = [*runtime.state["messages"], done]
+            return Command(graph=Command.PARENT, goto=other, update={"messages": messages})
+
+        return hand_over
+
+    alice = Scripted(script=[calling(call("to_bob", "c0"))])
+    bob = Scripted(script=["one two three"])
+    builder = StateGraph(MessagesState).add_edge(START, "alice")
+    builder.add_node("alice", create_agent(alice, [hands_over("bob")]), destinations=("bob",))
+    builder.add_node("bob", create_agent(bob, [hands_over("alice")]), destinations=("alice",))
     assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
 
 

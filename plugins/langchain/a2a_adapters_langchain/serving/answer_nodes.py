@@ -1,10 +1,11 @@
 """Finds the nodes of a graph whose tokens are its answer.
 
 Those are the nodes that can be the last: they have an edge to END, or a branch or `Command`
-annotated to lead there, or a person answers what they say in a loop. A node whose successor is
-decided at runtime counts only if there is no other: of several, any may check what another has
-written. The tokens of a classifier, a planner or a tool are not the answer. In an agent of
-`create_agent` it is the model's node, not its middleware.
+annotated to lead there, or a person answers what they say in a loop, or they are agents without an
+edge, whose tools may hand over to others. Another node whose successor is decided at runtime counts
+only if there is no other: of several, any may check what another has written. The tokens of a
+classifier, a planner or a tool are not the answer. In an agent of `create_agent` it is the model's
+node, not its middleware.
 The same rule applies to subgraphs.
 
 A workflow of the functional API has one node, its entry point; the tokens of its tasks are not the
@@ -24,7 +25,7 @@ from langgraph.constants import END
 from a2a_adapters import TargetError
 from a2a_adapters_langchain.serving.packages import is_of_langchain
 from a2a_adapters_langchain.serving.references import names_in, reachable
-from a2a_adapters_langchain.serving.schema import is_remote, local_graphs
+from a2a_adapters_langchain.serving.schema import is_graph, is_remote, local_graphs
 
 IsAnswer: TypeAlias = Callable[[str], bool]
 """Whether the tokens of a task, given by its path, are part of the answer."""
@@ -77,13 +78,24 @@ def final_nodes(graph: Any) -> Collection[str]:
 
 
 def _just_ends(graph: Any, name: str) -> bool:
-    """Whether no edge leaves a node, and its code, with that of tools, names no `Command`."""
+    """Whether no edge leaves a node, and its code, with that of tools, names no `Command`.
+
+    The tools of an agent leave its graph by a `Command`. If none does, the agent just ends.
+    """
+    if is_graph(graph.nodes[name].bound):
+        return not _leads_on(graph.builder, name)
     if _targets(graph.builder, name) or name in graph.builder.branches:
         return False
     found = reachable(graph.nodes[name].bound, with_tools=True)
     functions = (each for each in found if isinstance(each, FunctionType | MethodType))
     own = (each for each in functions if not is_of_langchain(each.__module__ or ""))
     return not any("Command" in names_in(each.__code__) for each in own)
+
+
+def _leads_on(builder: Any, node: str) -> bool:
+    """Whether an edge leaves a node."""
+    joined = (node in starts for starts, _ in builder.waiting_edges)
+    return node in builder.branches or any(joined) or any(node == each for each, _ in builder.edges)
 
 
 def _is_answered(graph: Any, name: str) -> bool:
