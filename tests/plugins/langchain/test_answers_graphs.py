@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal
 
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
+from a2a_adapters_langchain.serving.content import message_extras
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
@@ -165,6 +167,51 @@ class Checked(Runnable):
         return AIMessage("I cannot help.") if "bomb" in said.text else said
 
 
+@after_model
+def exchange_message(state, runtime):
+    last = state["messages"][-1]
+    if "bomb" in last.text:
+        return {"messages": [RemoveMessage(id=last.id), AIMessage("I cannot help.")]}
+    return None
+
+
+def beside_one_another(*nodes):
+    """Return a graph whose nodes run in the same step, which is its last one."""
+    builder = StateGraph(MessagesState)
+    for number, node in enumerate(nodes):
+        builder.add_node(f"node{number}", node)
+        builder.add_edge(START, f"node{number}").add_edge(f"node{number}", END)
+    return builder.compile()
+
+
+def ending_in_reverse():
+    """The first node waits for the second one."""
+    said = asyncio.Event()
+
+    async def first(state):
+        await said.wait()
+        return await says("the first")(state)
+
+    async def second(state):
+        answered = await says("the second")(state)
+        said.set()
+        return answered
+
+    return beside_one_another(first, second)
+
+
+def all_said(state):
+    """Return what all models have said, and all files, in order."""
+    said = [each for each in state["messages"] if isinstance(each, AIMessage)]
+    files = [part for each in said for part in message_extras(each)]
+    return ["\n\n".join(each.text for each in said), *files]
+
+
+def image(text, content):
+    block = {"type": "image", "base64": content, "mime_type": "image/png"}
+    return AIMessage([{"type": "text", "text": text}, block])
+
+
 def checks(said):
     return AIMessage("I cannot help.") if "bomb" in said.text else said
 
@@ -318,6 +365,32 @@ PROGRAMS = [
         target=graded_by_a_model,
         bare=invoked(),
         blocked="yes, it is grounded",
+    ),
+    *(
+        Program(
+            name=f"guarded agents beside one another, {guard.name}",
+            target=lambda guard=guard: beside_one_another(
+                agent("The first.", middleware=[guard]),
+                agent(BOMB, middleware=[guard]),
+                agent("The third."),
+            ),
+            bare=invoked(read=all_said),
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for guard in (guard_model, exchange_message)
+    ),
+    Program(
+        name="nodes beside one another that end in reverse",
+        target=ending_in_reverse,
+        bare=invoked(read=all_said),
+    ),
+    Program(
+        name="images of nodes beside one another",
+        target=lambda: beside_one_another(
+            says(image("A cat.", "Y2F0")), says(image("A dog.", "ZG9n"))
+        ),
+        bare=invoked(read=all_said),
     ),
     *(
         Program(

@@ -3,7 +3,8 @@
 | the graph's output has    | the answer is                                                        |
 |---------------------------|----------------------------------------------------------------------|
 | `structured_response`     | that, as data with its schema                                        |
-| messages                  | the task's last message: its text, unless it was streamed, and files |
+| messages                  | the task's last message, and those that other nodes wrote beside it: |
+|                           | their text, unless it was streamed, and files                        |
 | other keys                | those that the task has written; a single text is sent as text       |
 """
 
@@ -102,6 +103,8 @@ class GraphRun:
         self._is_structured = is_structured
         self._held: dict[str, list[str]] = {}
         self._progress = progress
+        self._step_messages: list[BaseMessage] = []
+        """The last message of each task of the present step that has written some."""
 
     async def events(
         self,
@@ -166,6 +169,7 @@ class GraphRun:
             if not namespace and not (isinstance(data, Mapping) and INTERRUPT in data):
                 if self.values is None and isinstance(data, Mapping):
                     self.first_values = data
+                self._end_step()
                 self.values = data
         elif mode == "updates":
             if not namespace:
@@ -179,11 +183,22 @@ class GraphRun:
     def _note_updates(self, updates: Mapping[str, Any]) -> None:
         self.is_paused = self.is_paused or INTERRUPT in updates
         for node, update in updates.items():
-            if any(messages_in(update)):
+            if messages := [*messages_in(update)]:
                 self.speaks = self._is_answer is None or self._is_answer(node)
+                if self.speaks and not isinstance(messages[-1], RemoveMessage | ToolMessage):
+                    self._step_messages.append(messages[-1])
             for written in update if isinstance(update, list) else [update]:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
+
+    def _end_step(self) -> None:
+        """Note which messages the tasks of a step have written beside one another."""
+        step, self._step_messages = self._step_messages, []
+        if len(step) > 1:
+            known = {message.id for message in messages_in(self.values)}
+            self.transcript.beside = {each.id for each in step if each.id} - known
+        elif step:
+            self.transcript.beside = ()
 
     def _note_messages(self, updates: Mapping[str, Any]) -> None:
         for node, update in updates.items():
@@ -217,6 +232,11 @@ class GraphRun:
         ids = [message.id for message in messages]
         is_known = before is not None and before in ids
         return messages[ids.index(before) + 1 :] if is_known else messages
+
+    def last_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        """Return the last message of a list, and those written beside it, if the task made it."""
+        last, beside = self.last_message(key, messages), self.transcript.beside
+        return [each for each in messages if each is last or each.id in beside] if last else []
 
     def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
         """Return the last message of a list, if the task made it."""
@@ -304,7 +324,9 @@ class GraphResult:
         if asked:
             return [*files, asked]
         run.transcript.settle(self._proofs(run, is_final=True))
-        return [*run.transcript.corrected(self._answer(run)), *files]
+        answer = self._answer(run)
+        run.transcript.arrange()
+        return [*run.transcript.corrected(answer), *files]
 
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
         values = run.values
@@ -319,8 +341,8 @@ class GraphResult:
             schema = properties.get(_STRUCTURED)
             definitions = {"$defs": self._schema.get("$defs", {})}
             return outputs(structured, {**schema, **definitions} if schema else None)
-        if last := self._last_message(run, state):
-            return _message_events(last, run.transcript)
+        if last := self._last_messages(run, state):
+            return _messages_events(last, run.transcript)
         made = {
             key: value
             for key, value in state.items()
@@ -335,10 +357,10 @@ class GraphResult:
         is_complete = new.keys() == properties.keys()
         return outputs(new, self._schema if is_complete else None) if new else []
 
-    def _last_message(self, run: GraphRun, state: Mapping[str, Any]) -> BaseMessage | None:
-        """Return the message that is the answer; None if the task has made none."""
+    def _last_messages(self, run: GraphRun, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """Return the messages that are the answer; none if the task has made none."""
         key = _spoken(state)
-        return run.last_message(key, state[key]) if key else None
+        return run.last_messages(key, state[key]) if key else ()
 
     def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the output of a graph."""
@@ -372,7 +394,7 @@ class GraphResult:
 
     def _unless_sent(self, value: object, transcript: Transcript) -> Sequence[AgentEvent]:
         if isinstance(value, BaseMessage):
-            return _message_events(value, transcript)
+            return _messages_events([value], transcript)
         if isinstance(value, str):
             return _text_events(value, transcript)
         return outputs(value, None if self._output else self._schema)
@@ -386,11 +408,14 @@ def _text_events(text: str, transcript: Transcript) -> Sequence[AgentEvent]:
     return transcript.say(text) if transcript.has_text else outputs(text)
 
 
-def _message_events(message: BaseMessage, transcript: Transcript) -> Sequence[AgentEvent]:
-    if not transcript.has_text:
-        return outputs(message)
-    extras = message_extras(message)
-    return [*transcript.say(str(message.text)), *(outputs(extras) if extras else [])]
+def _messages_events(
+    messages: Sequence[BaseMessage], transcript: Transcript
+) -> Sequence[AgentEvent]:
+    if len(messages) == 1 and not transcript.has_text:
+        return outputs(messages[0])
+    said = [event for each in messages for event in transcript.say(str(each.text))]
+    extras = [output for each in messages for output in outputs(message_extras(each) or None)]
+    return [*said, *extras]
 
 
 def _files(values: Any) -> Mapping[str, Any]:

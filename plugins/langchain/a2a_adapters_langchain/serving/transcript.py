@@ -101,6 +101,9 @@ class Transcript:
         self.called: set[str] = set()
         """The tool calls that tools have answered."""
         self._refused_calls: set[str] = set()
+        self.beside: Collection[str] = ()
+        """The ids of the messages that tasks of the graph have written beside one another."""
+        self._state: _Texts | None = None
         self._is_corrected = False
 
     @property
@@ -174,7 +177,7 @@ class Transcript:
             waiting: The paths of the tasks that the graph has not finished. Their messages are not
                 in its state yet.
         """
-        state = self._texts(proofs)
+        self._state = state = self._texts(proofs)
         earlier = (state.final(*each) for each in self._earlier.streamed.items())
         self._earlier_texts = [text for text in earlier if text]
         changed = False
@@ -190,6 +193,20 @@ class Transcript:
         if changed:
             self._rejoined()
         return changed
+
+    def arrange(self) -> None:
+        """Put the messages in the order in which the settled state has them."""
+        places: dict[str, int] = {}
+        for message_id, chunks in self._messages.items():
+            said = without_reasoning("".join(chunks))
+            place = self._state.place(message_id, _digest(said)) if said and self._state else None
+            if place is not None:
+                places[message_id] = place
+        ordered = iter(sorted(places, key=places.__getitem__))
+        ids = [next(ordered) if each in places else each for each in self._messages]
+        if ids != [*self._messages]:
+            self._messages = {each: self._messages[each] for each in ids}
+            self._is_corrected = True
 
     def pause(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
         """Correct the text before a question; see `settle`."""
@@ -258,7 +275,8 @@ class Transcript:
 
     def _texts(self, proofs: object) -> _Texts:
         refused = self._refused_calls if self._is_guarded else None
-        return _Texts(proofs, self.called, refused, self._earlier.streamed)
+        counted = {*self._earlier.streamed, *self.beside}
+        return _Texts(proofs, self.called, refused, counted)
 
     def _rejoined(self) -> str:
         """Rejoin the remaining messages, and return the text that may be sent."""
@@ -282,7 +300,8 @@ class _Texts:
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
             count only if other tools have answered their calls, or if no message of a model follows
             them; what others have said proves nothing. Without guardrails, None.
-        earlier: The ids of messages before a question, which no later one replaces.
+        counted: The ids of messages that no later one replaces: those before a question, and those
+            that were written beside one another.
     """
 
     def __init__(
@@ -290,14 +309,17 @@ class _Texts:
         values: object,
         called: Collection[str],
         refused_calls: Collection[str] | None,
-        earlier: Collection[str],
+        counted: Collection[str],
     ) -> None:
         self._values = values
-        self._earlier = earlier
+        self._counted = counted
         self._called = called
         self._refused_calls = refused_calls
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
+        self._places: dict[str, list[int]] = {}
+        """The places of messages among all, by id and by digest."""
+        self._messages_read = 0
         self._refused: set[str | None] = set()
         self._is_read = False
 
@@ -305,6 +327,14 @@ class _Texts:
         """Return the current text of a message; None if the state no longer has it."""
         self._read_once()
         return self._by_id.get(message_id, self._by_digest.get(digest))
+
+    def place(self, message_id: str, digest: str) -> int | None:
+        """Return the place of a message; without its id, the next one of equal messages."""
+        self._read_once()
+        if message_id in self._places:
+            return self._places[message_id][-1]
+        places = self._places.get(digest)
+        return places.pop(0) if places else None
 
     def is_refused(self, message_id: str) -> bool:
         """Whether the state has a message that does not count."""
@@ -317,16 +347,11 @@ class _Texts:
             self._read(self._values)
 
     def _read(self, value: object) -> None:
-        is_guarded = self._refused_calls is not None
         match value:
-            case str() if not is_guarded:
+            case str() if self._refused_calls is None:
                 self._note(value)
             case BaseMessage():
-                text = without_reasoning(str(value.text))
-                if value.id is not None:
-                    self._by_id[value.id] = text
-                if isinstance(value, AIMessage) or not is_guarded:
-                    self._note(text)
+                self._read_message(value)
             case Mapping():
                 for each in value.values():
                     self._read(each)
@@ -336,6 +361,18 @@ class _Texts:
                 for each in value:
                     if id(each) not in refused:
                         self._read(each)
+
+    def _read_message(self, message: BaseMessage) -> None:
+        text = without_reasoning(str(message.text))
+        keys = []
+        if message.id is not None:
+            self._by_id[message.id] = text
+            keys.append(message.id)
+        if isinstance(message, AIMessage) or self._refused_calls is None:
+            keys.append(self._note(text))
+        self._messages_read += 1
+        for key in keys:
+            self._places.setdefault(key, []).append(self._messages_read)
 
     def _refused_of(self, messages: Sequence[object]) -> list[AIMessage]:
         """Return the messages of a model that another one follows, unless they called tools."""
@@ -349,12 +386,14 @@ class _Texts:
             each
             for each in said[:-1]
             if called.isdisjoint(call["id"] for call in each.tool_calls)
-            and each.id not in self._earlier
+            and each.id not in self._counted
         ]
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str) -> str:
         text = without_reasoning(text)
-        self._by_digest.setdefault(_digest(text), text)
+        digest = _digest(text)
+        self._by_digest.setdefault(digest, text)
+        return digest
 
 
 def _digest(text: str) -> str:
