@@ -200,6 +200,14 @@ def ending_in_reverse():
     return beside_one_another(first, second)
 
 
+def branches(first, second):
+    """Return a graph of two branches, of which the second has another node before its last one."""
+    builder = StateGraph(MessagesState).add_node("first", first).add_node("second", second)
+    builder.add_node("before", lambda _: None).add_edge(START, "first").add_edge(START, "before")
+    builder.add_edge("before", "second").add_edge("first", END).add_edge("second", END)
+    return builder.compile()
+
+
 def all_said(state):
     """Return what all models have said, and all files, in order."""
     said = [each for each in state["messages"] if isinstance(each, AIMessage)]
@@ -381,15 +389,23 @@ PROGRAMS = [
         for guard in (guard_model, exchange_message)
     ),
     Program(
+        name="guarded agents in branches of different length",
+        target=lambda: branches(
+            agent(BOMB, middleware=[exchange_message]),
+            agent("The second.", middleware=[guard_model]),
+        ),
+        bare=invoked(read=all_said),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
         name="nodes beside one another that end in reverse",
         target=ending_in_reverse,
         bare=invoked(read=all_said),
     ),
     Program(
         name="images of nodes beside one another",
-        target=lambda: beside_one_another(
-            says(image("A cat.", "Y2F0")), says(image("A dog.", "ZG9n"))
-        ),
+        target=lambda: branches(says(image("A cat.", "Y2F0")), says(image("A dog.", "ZG9n"))),
         bare=invoked(read=all_said),
     ),
     *(

@@ -113,6 +113,12 @@ def _asks(graph: Any, name: str) -> bool:
     return asks or name in graph.interrupt_before_nodes
 
 
+def leads_to(graph: Any, start: str, end: str) -> bool:
+    """Whether a node of a graph can follow another one, as far as is known."""
+    builder = getattr(graph, "builder", None)
+    return builder is None or _leads_to(builder, start, end)
+
+
 def _leads_to(builder: Any, start: str, end: str) -> bool:
     """Whether a node can follow another one, however many are between them."""
     found = {start}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, is_typeddict
@@ -19,7 +20,7 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag
-from a2a_adapters_langchain.serving.answer_nodes import answer_filter
+from a2a_adapters_langchain.serving.answer_nodes import answer_filter, leads_to
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import (
     MakeConfig,
@@ -126,6 +127,7 @@ class GraphAdapter(Adapter):
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
         self._guarding_nodes = guarding_nodes(graph)
+        self._leads = functools.cache(functools.partial(leads_to, graph))
         self._waits = waiting_calls(graph, self._guards)
         self._shows_arguments = not checks_arguments(graph)
         self.holds_text = self._is_answer is not None and self._guards.holds_text
@@ -244,6 +246,7 @@ class GraphAdapter(Adapter):
             is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
             guarding_nodes=guarding,
+            leads=functools.partial(leads_to, thread.graph) if self._make else self._leads,
         )
 
     @asynccontextmanager

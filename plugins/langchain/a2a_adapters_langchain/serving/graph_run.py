@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from contextlib import aclosing
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
 from langgraph.types import StateSnapshot
@@ -45,6 +45,19 @@ FILES = "files"
 """The key of the files in a graph's state, as in deepagents."""
 
 
+class _Write(NamedTuple):
+    """The messages that a task has written; `speaks` if its node can be the last."""
+
+    node: str
+    speaks: bool
+    messages: list[BaseMessage]
+
+    def without(self, known: Collection[str | None]) -> _Write:
+        """Leave out the messages that the state has already, and those that remove others."""
+        new = [each for each in self.messages if each.id not in known]
+        return self._replace(messages=[m for m in new if not isinstance(m, RemoveMessage)])
+
+
 class GraphRun:
     """One run: converts its stream to events.
 
@@ -60,6 +73,7 @@ class GraphRun:
         is_held: Whether text waits for the end of the run.
         is_checked: Whether the graph's middleware checks its stream.
         guarding_nodes: The nodes with which guardrails inspect messages.
+        leads: Whether a node of the graph can follow another one.
 
     Attributes:
         transcript: The messages of the answer.
@@ -84,13 +98,18 @@ class GraphRun:
         is_held: bool = False,
         is_checked: bool = False,
         guarding_nodes: Collection[str] = (),
+        leads: Callable[[str, str], bool] = lambda *_: True,
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
         self.is_guarded = is_guarded
         self.earlier = earlier or TaskSoFar()
         self.transcript = Transcript(
-            self.earlier, keeps_all=keeps_all, is_guarded=is_guarded, is_held=is_held
+            self.earlier,
+            keeps_all=keeps_all,
+            is_guarded=is_guarded,
+            is_held=is_held,
+            endings=self._endings,
         )
         self.values = start.values
         self.first_values = start.first_values
@@ -103,8 +122,9 @@ class GraphRun:
         self._is_structured = is_structured
         self._held: dict[str, list[str]] = {}
         self._progress = progress
-        self._step_messages: list[BaseMessage] = []
-        """The last message of each task of the present step that has written some."""
+        self._leads = leads
+        self._steps: list[list[_Write]] = [[]]
+        """What the tasks of each step have written."""
 
     async def events(
         self,
@@ -169,8 +189,8 @@ class GraphRun:
             if not namespace and not (isinstance(data, Mapping) and INTERRUPT in data):
                 if self.values is None and isinstance(data, Mapping):
                     self.first_values = data
-                self._end_step()
                 self.values = data
+                self._steps.append([])
         elif mode == "updates":
             if not namespace:
                 self._note_updates(data)
@@ -185,20 +205,30 @@ class GraphRun:
         for node, update in updates.items():
             if messages := [*messages_in(update)]:
                 self.speaks = self._is_answer is None or self._is_answer(node)
-                if self.speaks and not isinstance(messages[-1], RemoveMessage | ToolMessage):
-                    self._step_messages.append(messages[-1])
+                self._steps[-1].append(_Write(node, self.speaks, messages))
             for written in update if isinstance(update, list) else [update]:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
 
-    def _end_step(self) -> None:
-        """Note which messages the tasks of a step have written beside one another."""
-        step, self._step_messages = self._step_messages, []
-        if len(step) > 1:
-            known = {message.id for message in messages_in(self.values)}
-            self.transcript.beside = {each.id for each in step if each.id} - known
-        elif step:
-            self.transcript.beside = ()
+    def _endings(self) -> set[str]:
+        """Return the ids of the last messages of tasks, if no node that wrote later can follow.
+
+        There are several if nodes run beside one another.
+        """
+        known = {message.id for message in messages_in(self.first_values)}
+        steps = []
+        for step in self._steps:
+            steps.append([new for each in step if (new := each.without(known)).messages])
+            known.update(message.id for each in step for message in each.messages)
+        endings: set[str] = set()
+        later: set[str] = set()
+        for step in reversed(steps):
+            for node, speaks, messages in step:
+                last = messages[-1].id
+                if speaks and last and not any(self._leads(node, each) for each in later):
+                    endings.add(last)
+            later.update(each.node for each in step)
+        return endings
 
     def _note_messages(self, updates: Mapping[str, Any]) -> None:
         for node, update in updates.items():
@@ -234,9 +264,15 @@ class GraphRun:
         return messages[ids.index(before) + 1 :] if is_known else messages
 
     def last_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        """Return the last message of a list, and those written beside it, if the task made it."""
-        last, beside = self.last_message(key, messages), self.transcript.beside
-        return [each for each in messages if each is last or each.id in beside] if last else []
+        """Return the last message of a list, if the task made it, and those written beside it."""
+        if not (last := self.last_message(key, messages)):
+            return ()
+        endings = self._endings()
+        return [
+            each
+            for each in messages
+            if each is last or (each.id in endings and not isinstance(each, ToolMessage))
+        ]
 
     def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
         """Return the last message of a list, if the task made it."""

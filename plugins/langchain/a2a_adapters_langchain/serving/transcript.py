@@ -9,7 +9,7 @@ because the graph may still change that after the reply.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ class Transcript:
         keeps_all: Whether messages that the final state lacks remain part of the answer.
         is_guarded: Whether guardrails may have refused messages that the final state has.
         is_held: Whether text waits for the end of the run, before which it is not accepted.
+        endings: Returns the ids of messages that no later node of the graph has looked at.
     """
 
     def __init__(
@@ -80,12 +81,14 @@ class Transcript:
         keeps_all: bool = False,
         is_guarded: bool = False,
         is_held: bool = False,
+        endings: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.is_held = is_held
         """Whether text waits for the end of the run."""
         self._earlier = earlier
         self._keeps_all = keeps_all
         self._is_guarded = is_guarded
+        self._endings = endings
         self._speech = Speech[str]()
         self._messages: dict[str, list[str]] = {}
         """The chunks of each message, by its id."""
@@ -101,8 +104,6 @@ class Transcript:
         self.called: set[str] = set()
         """The tool calls that tools have answered."""
         self._refused_calls: set[str] = set()
-        self.beside: Collection[str] = ()
-        """The ids of the messages that tasks of the graph have written beside one another."""
         self._state: _Texts | None = None
         self._is_corrected = False
 
@@ -275,7 +276,7 @@ class Transcript:
 
     def _texts(self, proofs: object) -> _Texts:
         refused = self._refused_calls if self._is_guarded else None
-        counted = {*self._earlier.streamed, *self.beside}
+        counted = {*self._earlier.streamed, *self._endings()}
         return _Texts(proofs, self.called, refused, counted)
 
     def _rejoined(self) -> str:
@@ -300,8 +301,8 @@ class _Texts:
         refused_calls: With guardrails, the tool calls that these have answered. Messages then
             count only if other tools have answered their calls, or if no message of a model follows
             them; what others have said proves nothing. Without guardrails, None.
-        counted: The ids of messages that no later one replaces: those before a question, and those
-            that were written beside one another.
+        counted: The ids of messages that no later one replaces: those before a question, and
+            `endings`.
     """
 
     def __init__(
