@@ -1,4 +1,4 @@
-"""Sends one message to a remote agent and follows its task."""
+"""Sends a message to a remote agent, after failures again where that is safe; follows its task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translates failed calls into this package's errors, and retries them where that is safe."""
+"""Translates failed calls into this package's errors, and retries those that change nothing."""
 
 from __future__ import annotations
 

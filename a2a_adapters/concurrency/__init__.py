@@ -1,4 +1,4 @@
-"""Blocking code off the event loop, coroutines in blocking code, timeouts and background tasks."""
+"""Threads and event loops, timeouts, background tasks, child processes and bounded maps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Runs an adapter for one message, and writes its events as those of A2A."""
+"""Runs adapters: the turns and the history of conversations, and adapter events as those of A2A."""

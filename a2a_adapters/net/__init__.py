@@ -1,4 +1,4 @@
-"""Addresses and listening sockets, and HTTP connections to where other parties say."""
+"""Sockets and HTTP clients, and the policy for addresses that other parties choose."""
 
 from __future__ import annotations
 

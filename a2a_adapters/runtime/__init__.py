@@ -1,4 +1,4 @@
-"""The runtime: an a2a-sdk `RequestHandler` that keeps one small object per live task."""
+"""The runtime: every operation of A2A on tasks that live in this process or are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication, rate limits, body limits, and protection from web pages."""
+"""What is checked of incoming requests: the caller, rates, sizes and headers."""
 
 from __future__ import annotations
 

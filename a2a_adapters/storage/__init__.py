@@ -1,4 +1,4 @@
-"""The interface of storages, the storage in memory, and the quotas of owners."""
+"""The interface of storages, the storage in memory, the journal of tasks, and quotas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage in memory: tasks, push configs and states. Also opens storages by URL."""
+"""The storage in memory: tasks, pages of their lists, push configs and states. Opens storages."""
 
 from __future__ import annotations
 
