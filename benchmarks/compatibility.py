@@ -83,7 +83,7 @@ def page() -> str:
     text += "other\nlibraries determine it.\n\n"
     text += f"| library | allowed | {' | '.join(environments)} |\n"
     text += f"|---|---|{'---|' * len(environments)}\n"
-    everything = core | {name: spec for each in allowed.values() for name, spec in each.items()}
+    everything = {name: spec for each in allowed.values() for name, spec in each.items()} | core
     for library in LIBRARIES:
         spec = everything.get(library, "")
         versions = [tested(library, spec, each, core, allowed) for each in environments.values()]
