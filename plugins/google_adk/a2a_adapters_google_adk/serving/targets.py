@@ -174,10 +174,15 @@ def nodes(root: object) -> Iterator[object]:
         yield from nodes(each)
 
 
-def runs_by_itself(node: object) -> bool:
-    """Return whether an agent is of a class of the user's own, which runs others or passes on."""
+def runs_by_itself(node: object, *known: str) -> bool:
+    """Return whether an agent is of a class that runs others, or passes on what they say, itself.
+
+    Args:
+        node: The agent, or another node.
+        known: Prefixes of the modules of such classes that are no concern.
+    """
     return isinstance(node, BaseAgent) and any(
-        overrides(node, name, "google.adk.") for name in _RUNS
+        overrides(node, name, ("google.adk.", *known)) for name in _RUNS
     )
 
 
@@ -199,7 +204,8 @@ def _app(root: Root) -> App:
     # Without resumability, a sequence ends with the agent whose question is answered. With it,
     # agents yield an empty event at their end, which an agent that runs them takes for an answer.
     is_composed = isinstance(root, BaseAgent) and not isinstance(root, LlmAgent)
-    is_resumable = is_composed and not any(map(runs_by_itself, nodes(root)))
+    runs_others = any(runs_by_itself(each, "a2a_adapters_google_adk.") for each in nodes(root))
+    is_resumable = is_composed and not runs_others
     resumability = _RESUMABLE if is_resumable else None
     # `App(...)` would refuse names that the framework's runner accepts from agents.
     return App.model_construct(
