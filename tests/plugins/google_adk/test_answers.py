@@ -95,6 +95,12 @@ def conclude(callback_context):
     return model(Part(text="That is all."))
 
 
+def repeat(callback_context):
+    """Add a message that repeats the last one."""
+    last = callback_context.session.events[-1]
+    return model(Part(text=f"This was: {text_of(last)}"))
+
+
 class Guard(BasePlugin):
     """Replaces what any agent says."""
 
@@ -764,6 +770,25 @@ PROGRAMS = [
         differs="It rains.\n\nThat is all.",
         because="after_agent_callback adds an event: the one before it is part of the run, too",
     ),
+    *[
+        Program(
+            name=name,
+            target=target,
+            bare=bare,
+            differs="the end\n\nThis was: the end",
+            because="after_agent_callback adds an event: the one before it is part of the run, too",
+        )
+        for name, target in (
+            (
+                "a callback of an agent reads the session",
+                lambda: sequence(agent("the end", after_agent_callback=repeat)),
+            ),
+            (
+                "a callback of a sequence reads the session",
+                lambda: sequence(agent("the end"), after_agent_callback=repeat),
+            ),
+        )
+    ],
     Program(
         name="several messages",
         target=lambda: agent(["Let me see.", calling("look")], "It rains.", tools=[look]),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from google.adk.agents._streaming_mode import StreamingMode
 from google.adk.agents.run_config import RunConfig, ToolThreadPoolConfig
 from google.adk.runners import Runner
-from google.adk.sessions.base_session_service import BaseSessionService, ListSessionsResponse
-from google.adk.sessions.session import Session
-from google.adk.sessions.state import State
 from google.genai.types import Content
 
 from a2a_adapters import AgentEvent, AgentRequest, Limits, Output, Rejected
@@ -37,6 +34,7 @@ from a2a_adapters_google_adk.serving.questions import (
     responses,
     tool_names,
 )
+from a2a_adapters_google_adk.serving.sessions import RunSession
 from a2a_adapters_google_adk.serving.targets import (
     APP_NAME,
     Target,
@@ -224,7 +222,9 @@ class _Run:
         events = list(converted.end())
         if converted.error_code:
             return events + refused(converted.error_code)
-        session = "" if self._has_sessions else self._session.as_json()
+        session = ""
+        if not self._has_sessions:
+            session = self._session.as_json(is_paused=bool(converted.calls))
         if not converted.calls:
             await self._turn.complete(session)
             return events
@@ -256,47 +256,3 @@ class _Run:
 
 adapt = GoogleAdkAdapter
 """Wraps an agent, a workflow, an app or a runner, with options."""
-
-
-class RunSession(BaseSessionService):
-    """The only session of a run.
-
-    Args:
-        stored: The session as JSON; empty for a new one.
-        app_name: The app.
-        user_id: The user.
-        session_id: The session's id.
-    """
-
-    def __init__(self, stored: str, *, app_name: str, user_id: str, session_id: str) -> None:
-        self._session = (
-            Session.model_validate_json(stored)
-            if stored
-            else Session(id=session_id, app_name=app_name, user_id=user_id)
-        )
-
-    def as_json(self) -> str:
-        """Return the session as JSON, without the state of the run alone."""
-        session = self._session
-        lasting = {
-            key: value
-            for key, value in session.state.items()
-            if not key.startswith(State.TEMP_PREFIX)
-        }
-        copy = session.model_copy(update={"state": lasting})
-        return copy.model_dump_json(by_alias=True, exclude_none=True)
-
-    async def create_session(self, **_: Any) -> Session:
-        """Return the session."""
-        return self._session
-
-    async def get_session(self, **_: Any) -> Session:
-        """Return the session."""
-        return self._session
-
-    async def list_sessions(self, **_: Any) -> ListSessionsResponse:
-        """Return the session."""
-        return ListSessionsResponse(sessions=[self._session])
-
-    async def delete_session(self, **_: Any) -> None:
-        """Keep the session, which ends with the run."""
