@@ -208,6 +208,13 @@ class Verdict(BaseAgent):
         yield Event(author=self.name, invocation_id=ctx.invocation_id, content=answer)
 
 
+class Ending(BaseAgent):
+    """Says that it is the end."""
+
+    async def _run_async_impl(self, ctx):
+        yield Event(author=self.name, content=model(Part(text="The end.")))
+
+
 class StrictOutside(LlmAgent):
     """Replaces the events of its run."""
 
@@ -812,6 +819,14 @@ PROGRAMS = [
             ),
         )
     ],
+    Program(
+        name="a sequence waits, and ends with an agent of one's own",
+        target=lambda: composed(SequentialAgent, desk("Rome"), Ending(name="end")),
+        bare=nothing,
+        messages=("hello", "yes"),
+        differs="The end.",
+        because="the framework's own run does not wait",
+    ),
     Program(
         name="an agent as a tool is the last step",
         target=adviser,

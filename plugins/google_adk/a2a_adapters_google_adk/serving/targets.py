@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
@@ -174,16 +174,21 @@ def nodes(root: object) -> Iterator[object]:
         yield from nodes(each)
 
 
-def runs_by_itself(node: object, *known: str) -> bool:
-    """Return whether an agent is of a class that runs others, or passes on what they say, itself.
+def runs_by_itself(node: object) -> bool:
+    """Return whether an agent is of a class of the user, which may change what it passes on."""
+    return _overrides_run(node, "google.adk.")
 
-    Args:
-        node: The agent, or another node.
-        known: Prefixes of the modules of such classes that are no concern.
-    """
-    return isinstance(node, BaseAgent) and any(
-        overrides(node, name, ("google.adk.", *known)) for name in _RUNS
-    )
+
+def _reads_events(node: object) -> bool:
+    """Return whether an agent of the user's own reads the events of others, or of its own class."""
+    if not _overrides_run(node, ("google.adk.", "a2a_adapters_google_adk.")):
+        return False
+    has_fields = type(node).model_fields.keys() > BaseAgent.model_fields.keys()
+    return has_fields or bool(node.sub_agents)
+
+
+def _overrides_run(node: object, package: str | tuple[str, ...]) -> TypeGuard[BaseAgent]:
+    return isinstance(node, BaseAgent) and any(overrides(node, name, package) for name in _RUNS)
 
 
 def schemas(root: object) -> dict[str, object]:
@@ -202,10 +207,9 @@ def _with(plugins: list[BasePlugin], app: App) -> App:
 
 def _app(root: Root) -> App:
     # Without resumability, a sequence ends with the agent whose question is answered. With it,
-    # agents yield an empty event at their end, which an agent that runs them takes for an answer.
+    # agents yield an empty event at their end, which one of the user's own takes for an answer.
     is_composed = isinstance(root, BaseAgent) and not isinstance(root, LlmAgent)
-    runs_others = any(runs_by_itself(each, "a2a_adapters_google_adk.") for each in nodes(root))
-    is_resumable = is_composed and not runs_others
+    is_resumable = is_composed and not any(map(_reads_events, nodes(root)))
     resumability = _RESUMABLE if is_resumable else None
     # `App(...)` would refuse names that the framework's runner accepts from agents.
     return App.model_construct(
