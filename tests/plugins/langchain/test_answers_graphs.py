@@ -208,6 +208,14 @@ def branches(first, second):
     return builder.compile()
 
 
+def named(graph, name):
+    async def run(state):
+        return await graph.ainvoke(state)
+
+    run.__name__ = name
+    return run
+
+
 def all_said(state):
     """Return what all models have said, and all files, in order."""
     said = [each for each in state["messages"] if isinstance(each, AIMessage)]
@@ -395,6 +403,19 @@ PROGRAMS = [
             agent("The second.", middleware=[guard_model]),
         ),
         bare=invoked(read=all_said),
+        blocked=BOMB,
+        is_kept=True,
+    ),
+    Program(
+        name="guarded agents that stream_nodes names",
+        target=lambda: adapt(
+            line(
+                named(agent(BOMB, middleware=[guard_model]), "first"),
+                named(agent("The second.", middleware=[guard_model]), "second"),
+            ),
+            stream_nodes=["first", "second"],
+        ),
+        bare=lambda _: _returns("I cannot help.\n\nThe second."),
         blocked=BOMB,
         is_kept=True,
     ),

@@ -73,7 +73,7 @@ class GraphRun:
         is_held: Whether text waits for the end of the run.
         is_checked: Whether the graph's middleware checks its stream.
         guarding_nodes: The nodes with which guardrails inspect messages.
-        leads: Whether a node of the graph can follow another one.
+        may_replace: Whether what a node says may be replaced by what another one says later.
 
     Attributes:
         transcript: The messages of the answer.
@@ -98,7 +98,7 @@ class GraphRun:
         is_held: bool = False,
         is_checked: bool = False,
         guarding_nodes: Collection[str] = (),
-        leads: Callable[[str, str], bool] = lambda *_: True,
+        may_replace: Callable[[str, str], bool] = lambda *_: True,
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
@@ -122,7 +122,7 @@ class GraphRun:
         self._is_structured = is_structured
         self._held: dict[str, list[str]] = {}
         self._progress = progress
-        self._leads = leads
+        self._may_replace = may_replace
         self._steps: list[list[_Write]] = [[]]
         """What the tasks of each step have written."""
 
@@ -211,7 +211,7 @@ class GraphRun:
                     self._written |= written.keys()
 
     def _endings(self) -> set[str]:
-        """Return the ids of the last messages of tasks, if no node that wrote later can follow.
+        """Return the ids of the last messages of tasks that no later one may have replaced.
 
         There are several if nodes run beside one another.
         """
@@ -225,7 +225,7 @@ class GraphRun:
         for step in reversed(steps):
             for node, speaks, messages in step:
                 last = messages[-1].id
-                if speaks and last and not any(self._leads(node, each) for each in later):
+                if speaks and last and not any(self._may_replace(node, each) for each in later):
                     endings.add(last)
             later.update(each.node for each in step)
         return endings

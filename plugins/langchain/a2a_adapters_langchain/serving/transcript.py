@@ -71,7 +71,7 @@ class Transcript:
         keeps_all: Whether messages that the final state lacks remain part of the answer.
         is_guarded: Whether guardrails may have refused messages that the final state has.
         is_held: Whether text waits for the end of the run, before which it is not accepted.
-        endings: Returns the ids of messages that no later node of the graph has looked at.
+        endings: Returns the ids of messages that no later one may have replaced.
     """
 
     def __init__(
