@@ -201,6 +201,19 @@ async def test_agents_that_hand_over_to_each_other_are_streamed():
     assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
 
 
+async def test_graphs_whose_nodes_lead_on_by_a_command_are_not_streamed():
+    say = Scripted(script=["a draft"])
+
+    async def write(state):
+        said = await say.ainvoke(state["messages"])
+        return Command(graph=Command.PARENT, goto="review", update={"messages": [said]})
+
+    builder = StateGraph(MessagesState).add_edge(START, "team")
+    builder.add_node("team", line(("write", write)).compile(), destinations=("review",))
+    builder.add_node("review", speaker("one two three"))
+    assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
+
+
 async def test_nodes_of_subgraphs_follow_the_same_rule():
     inner = line(("draft", speaker("a draft")), ("polish", speaker("one two three"))).compile()
     outer = line(("team", inner)).compile()

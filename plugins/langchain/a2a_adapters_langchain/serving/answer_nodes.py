@@ -2,10 +2,10 @@
 
 Those are the nodes that can be the last: they have an edge to END, or a branch or `Command`
 annotated to lead there, or a person answers what they say in a loop, or they are agents without an
-edge, whose tools may hand over to others. Another node whose successor is decided at runtime counts
-only if there is no other: of several, any may check what another has written. The tokens of a
-classifier, a planner or a tool are not the answer. In an agent of `create_agent` it is the model's
-node, not its middleware.
+edge whose tools hand over to other agents only. Another node whose successor is decided at runtime
+counts only if there is no other: of several, any may check what another has written. The tokens of
+a classifier, a planner or a tool are not the answer. In an agent of `create_agent` it is the
+model's node, not its middleware.
 The same rule applies to subgraphs.
 
 A workflow of the functional API has one node, its entry point; the tokens of its tasks are not the
@@ -80,13 +80,15 @@ def final_nodes(graph: Any) -> Collection[str]:
 def _just_ends(graph: Any, name: str) -> bool:
     """Whether no edge leaves a node, and its code, with that of tools, names no `Command`.
 
-    The tools of an agent leave its graph by a `Command`. If none does, the agent just ends.
+    An agent also ends if its tools hand over to agents only: these check nothing.
     """
-    if is_graph(graph.nodes[name].bound):
-        return not _leads_on(graph.builder, name)
-    if _targets(graph.builder, name) or name in graph.builder.branches:
+    builder, node = graph.builder, graph.nodes[name].bound
+    targets = _targets(builder, name)
+    after = (graph.nodes[each].bound for each in targets or builder.nodes if each != END)
+    hands_over = is_graph(node) and all(map(is_graph, after))
+    if _leads_on(builder, name) or (targets and not hands_over):
         return False
-    found = reachable(graph.nodes[name].bound, with_tools=True)
+    found = reachable(node, with_tools=not hands_over)
     functions = (each for each in found if isinstance(each, FunctionType | MethodType))
     own = (each for each in functions if not is_of_langchain(each.__module__ or ""))
     return not any("Command" in names_in(each.__code__) for each in own)
