@@ -512,6 +512,18 @@ class Several(Flow):
         return {"lines": outputs, "tasks": outputs[0].tasks_output}
 
 
+class Lines(BaseModel):
+    lines: list = []
+    tasks: list = []
+
+
+class SeveralInState(Flow):
+    @start()
+    def write(self):
+        outputs = of_one(agent(Scripted("a line"))).kickoff_for_each([{"topic": "x"}] * 2)
+        return Lines(lines=outputs, tasks=outputs[0].tasks_output)
+
+
 async def kickoff(target):
     """Return the answer of a target's own call."""
     if isinstance(target, Crew):
@@ -533,7 +545,7 @@ async def in_thread(target):
 async def several(target):
     """Return the texts of several results."""
     result = await target().kickoff_async()
-    return {name: [each.raw for each in outputs] for name, outputs in result.items()}
+    return {name: [each.raw for each in outputs] for name, outputs in dict(result).items()}
 
 
 async def in_loop(target):
@@ -731,12 +743,18 @@ PROGRAMS = [
         **REPLACED,
     ),
     program("a file", lambda: Parts),
-    program(
-        "several results",
-        lambda: Several,
-        bare=several,
-        blocked="A secret past",  # of a prompt, which the results have
-    ),
+    *[
+        program(
+            name,
+            lambda flow=flow: flow,
+            bare=several,
+            blocked="A secret past",  # of a prompt, which the results have
+        )
+        for name, flow in (
+            ("several results", Several),
+            ("several results in a model", SeveralInState),
+        )
+    ],
 ]
 
 

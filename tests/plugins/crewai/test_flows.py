@@ -223,6 +223,7 @@ async def test_a_crew_inside_can_have_its_draft_reviewed():
 
 class Trip(BaseModel):
     city: str
+    days: tuple[int, ...] = (1, 2)
 
 
 def _parts(events):

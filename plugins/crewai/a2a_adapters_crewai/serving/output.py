@@ -31,6 +31,7 @@ from crewai.flow.human_feedback import HumanFeedbackResult
 from crewai.lite_agent_output import LiteAgentOutput
 from crewai.types.usage_metrics import UsageMetrics
 from crewai.utilities.string_utils import sanitize_tool_name
+from pydantic import BaseModel
 
 from a2a_adapters import (
     AgentEvent,
@@ -70,17 +71,21 @@ def result_output(
 
 
 def plain(result: Any) -> Any:
-    """Return a result, or a list or mapping of several, without the prompts that it came from."""
+    """Return a result, or what has several, without the prompts that they came from."""
     match result:
         case HumanFeedbackResult(output=output):
             return plain(output)
         case CrewOutput() | LiteAgentOutput() | TaskOutput():
-            values = (result.pydantic, getattr(result, "json_dict", None), result.raw)
-            return next(value for value in values if value is not None)
+            forms = (result.pydantic, getattr(result, "json_dict", None), result.raw)
+            return next(form for form in forms if form is not None)
         case list() | tuple():
-            return [plain(each) for each in result]
+            values = [plain(each) for each in result]
+            return tuple(values) if isinstance(result, tuple) else values
         case dict():
             return {name: plain(each) for name, each in result.items()}
+        case BaseModel():  # such as the state of a flow
+            fields = {name: plain(each) for name, each in vars(result).items()}
+            return result if fields == vars(result) else fields
     return result
 
 
