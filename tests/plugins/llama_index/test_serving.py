@@ -183,6 +183,36 @@ async def test_results_are_text_or_data(result, text, value):
     assert as_json(data(events)) == ([value] if value else [])
 
 
+class Sourced(StopEvent):
+    sources: list[str]
+
+
+class Ended(StopEvent): ...
+
+
+@pytest.mark.parametrize(
+    ("stop", "text", "value"),
+    [
+        (Sourced(result="It rains.", sources=["a"]), "It rains.", [{"sources": ["a"]}]),
+        (Sourced(sources=["a"]), "", [{"sources": ["a"]}]),
+        (Ended(result="It rains."), "It rains.", []),
+        (Ended(result={"degrees": 20}), "", [{"degrees": 20}]),
+        (Ended(), "", [{}]),
+    ],
+)
+async def test_results_and_fields_of_stop_events_are_sent(stop, text, value):
+    class Stopping(Workflow):
+        async def end(self, ev: StartEvent):
+            return stop
+
+        end.__annotations__["return"] = type(stop)
+        end = step(end)
+
+    events = await ask(adapt(Stopping()), "hi")
+    assert answer(events) == text
+    assert as_json(data(events)) == value
+
+
 @pytest.mark.parametrize("name", ["achat", "chat", "astream_chat", "stream_chat"])
 async def test_results_of_chat_engines_are_text(name):
     async def answer_it(ctx, text):

@@ -112,14 +112,15 @@ class RunEvents:
     async def end(self, stop: StopEvent) -> AsyncGenerator[AgentEvent]:
         """Yield the result, in place of the text before it."""
         self._text = ""
-        result = stop.result if type(stop) is StopEvent else stop
         outputs = []
-        if (chunks := _chunks(result)) is None:
-            outputs = list(self._outputs(result))
+        if (chunks := _chunks(stop.result)) is None:
+            outputs = list(self._outputs(stop.result))
         else:
             async for chunk in chunks:
                 for event in self._delta(chunk if isinstance(chunk, str) else chunk.delta):
                     yield event
+        if type(stop) is not StopEvent and ((fields := fields_of(stop)) or stop.result is None):
+            outputs.append(Output([Data(fields, schema=_schema(stop))]))
         yield AnswerText(self._text)
         for event in (*outputs, *self._metadata()):
             yield event
@@ -128,8 +129,6 @@ class RunEvents:
         match result:
             case str():
                 self._text = result
-            case StopEvent():
-                yield Output([Data(fields_of(result), schema=_schema(result))])
             case Event(response=message, structured_response=value):
                 yield from self._message(message)
                 if value is not None:
