@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 from a2a_adapters_autogen import adapt
+from autogen_agentchat.conditions import FunctionalTermination
 from autogen_agentchat.messages import (
     HandoffMessage,
     MultiModalMessage,
@@ -16,7 +17,7 @@ from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Output, TaskMetadata, Text, TextDelta
+from a2a_adapters import BlockedError, Data, File, Output, TaskMetadata, Text, TextDelta
 from tests.plugins.autogen.support import (
     Custom,
     agent,
@@ -26,6 +27,7 @@ from tests.plugins.autogen.support import (
     deltas,
     model,
     only,
+    request,
     round_robin,
 )
 
@@ -80,6 +82,24 @@ async def test_a_team_registers_the_message_types_of_its_members(levels):
     events = await ask(adapt(make, final="all"), "hi")
     assert "noted" in answer(events)
     assert only(events, Output).parts[0].value["city"] == "Rome"
+
+
+async def test_data_of_checked_teams_waits_as_text_does():
+    trip = StructuredMessage[Trip]
+
+    def block(messages):
+        if any(isinstance(message, trip) for message in messages):
+            raise BlockedError
+        return False
+
+    def make():
+        rome = trip(content=Trip(city="Rome", days=3), source="guide")
+        guide = Custom(lambda _: rome, "guide", [trip])
+        return round_robin(guide, termination_condition=FunctionalTermination(block))
+
+    events = adapt(make, final="all").stream(request("hi"))
+    with pytest.raises(BlockedError):
+        await anext(events)
 
 
 async def test_images_are_files_between_the_texts():

@@ -155,7 +155,7 @@ class Translator:
             new_filter=self._new_filter,
         )
         self._whole: str | None = None
-        self._output: Output | None = None
+        self._outputs: list[Output] = []
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
         self._source = ""
@@ -211,8 +211,7 @@ class Translator:
             yield from self._answer(last) if is_answer else self._progress(last)
         if self._whole is not None and self._is_single:
             yield AnswerText(self._whole)
-        if self._output is not None:
-            yield self._output
+        yield from self._sent_outputs()
         yield from self.metadata()
 
     def metadata(self) -> Iterator[AgentEvent]:
@@ -281,11 +280,16 @@ class Translator:
         text = "" if mixed else text_of(message)
         self._source, self._whole = message.source, self._filtered(text)
         yield from _delta(self._speech.end(message.source, text))
-        output = mixed or output_of(message)
         if self._is_single:
-            self._output = output
-        elif output:
-            yield output
+            self._outputs = []
+        if output := mixed or output_of(message):
+            self._outputs.append(output)
+        if not (self._is_single or self._is_checked):
+            yield from self._sent_outputs()
+
+    def _sent_outputs(self) -> Iterator[Output]:
+        outputs, self._outputs = self._outputs, []
+        yield from outputs
 
     def _filtered(self, text: str) -> str:
         ended = self._new_filter()
