@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 
 import pytest
+from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import (
     ApprovalResponse,
     AssistantAgent,
@@ -471,6 +472,14 @@ PROGRAMS = [
     program(
         "an image of a class of agents",
         lambda: CheckedPicture(picture, produces=[MultiModalMessage]),
+    ),
+    program(
+        "all messages of a class of agents",
+        lambda: adapt(
+            lambda: round_robin(CheckedPicture(picture, produces=[MultiModalMessage]), agent(LONG)),
+            final="all",
+        ),
+        bare=returns([f"custom: here\n\nhelper: {LONG}", as_file(IMAGE)]),
     ),
     program("a tool as last step", lambda: agent(calling("look"), tools=[look])),
     program("text before a tool call", partial(thinking_aloud, max_tool_iterations=2)),

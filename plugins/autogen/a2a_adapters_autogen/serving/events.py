@@ -211,6 +211,8 @@ class Translator:
             yield from self._answer(last) if is_answer else self._progress(last)
         if self._whole is not None and self._is_single:
             yield AnswerText(self._whole)
+        elif self._outputs:  # which follow the text that is held back
+            yield AnswerText(self._speech.completed)
         yield from self._sent_outputs()
         yield from self.metadata()
 
