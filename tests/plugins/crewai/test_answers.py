@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from a2a_adapters_crewai import adapt
-from crewai import Agent, BaseLLM, Crew, Process, Task
+from crewai import Agent, BaseLLM, Crew, CrewOutput, Process, Task, TaskOutput
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
 from crewai.project import CrewBase, after_kickoff
@@ -505,6 +505,11 @@ class Parts(Flow):
         return [Text("here"), File(content=b"abc", media_type="text/csv")]
 
 
+class Report(BaseModel):
+    lines: list[CrewOutput]
+    tasks: list[TaskOutput]
+
+
 class Several(Flow):
     @start()
     def write(self):
@@ -512,16 +517,10 @@ class Several(Flow):
         return {"lines": outputs, "tasks": outputs[0].tasks_output}
 
 
-class Lines(BaseModel):
-    lines: list = []
-    tasks: list = []
-
-
-class SeveralInState(Flow):
+class SeveralInModel(Flow):
     @start()
     def write(self):
-        outputs = of_one(agent(Scripted("a line"))).kickoff_for_each([{"topic": "x"}] * 2)
-        return Lines(lines=outputs, tasks=outputs[0].tasks_output)
+        return Report(**Several().write())
 
 
 async def kickoff(target):
@@ -743,18 +742,15 @@ PROGRAMS = [
         **REPLACED,
     ),
     program("a file", lambda: Parts),
-    *[
+    *(
         program(
             name,
             lambda flow=flow: flow,
             bare=several,
             blocked="A secret past",  # of a prompt, which the results have
         )
-        for name, flow in (
-            ("several results", Several),
-            ("several results in a model", SeveralInState),
-        )
-    ],
+        for name, flow in (("several results", Several), ("results in a model", SeveralInModel))
+    ),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any, TypeAlias
 
 from crewai import CrewOutput, Task, TaskOutput
@@ -71,22 +71,35 @@ def result_output(
 
 
 def plain(result: Any) -> Any:
-    """Return a result, or what has several, without the prompts that they came from."""
+    """Return a result, or an object that has some, without the prompts that it came from."""
     match result:
         case HumanFeedbackResult(output=output):
             return plain(output)
         case CrewOutput() | LiteAgentOutput() | TaskOutput():
-            forms = (result.pydantic, getattr(result, "json_dict", None), result.raw)
-            return next(form for form in forms if form is not None)
+            values = (result.pydantic, getattr(result, "json_dict", None), result.raw)
+            return next(value for value in values if value is not None)
         case list() | tuple():
-            values = [plain(each) for each in result]
-            return tuple(values) if isinstance(result, tuple) else values
+            return [plain(each) for each in result]
         case dict():
             return {name: plain(each) for name, each in result.items()}
-        case BaseModel():  # such as the state of a flow
-            fields = {name: plain(each) for name, each in vars(result).items()}
-            return result if fields == vars(result) else fields
+        case _ if _is_model(result) and _has_results(result):
+            return plain(vars(result))
     return result
+
+
+def _has_results(value: Any) -> bool:
+    match value:
+        case CrewOutput() | LiteAgentOutput() | TaskOutput():
+            return True
+        case list() | tuple():
+            return any(map(_has_results, value))
+        case dict():
+            return any(map(_has_results, value.values()))
+    return _is_model(value) and _has_results(vars(value))
+
+
+def _is_model(value: object) -> bool:
+    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
 
 
 def task_output(output: TaskOutput) -> Output | None:
