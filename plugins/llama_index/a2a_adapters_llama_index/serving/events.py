@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
@@ -25,14 +26,7 @@ from a2a_adapters.plugin import AnswerText, ToolCalls, as_json, as_output
 from a2a_adapters_llama_index.serving.questions import fields_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncGenerator,
-        AsyncIterator,
-        Collection,
-        Generator,
-        Iterator,
-        Mapping,
-    )
+    from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 
 _FRAMEWORK = ("llama_index.", "workflows.")
 
@@ -112,14 +106,17 @@ class RunEvents:
     async def end(self, stop: StopEvent) -> AsyncGenerator[AgentEvent]:
         """Yield the result, in place of the text before it."""
         self._text = ""
+        result = stop.result
+        if inspect.isgenerator(result):  # of a model that blocks
+            result = _joined(await asyncio.to_thread(list, result))
         outputs = []
-        if (chunks := _chunks(stop.result)) is None:
-            outputs = list(self._outputs(stop.result))
+        if (chunks := _chunks(result)) is None:
+            outputs = list(self._outputs(result))
         else:
             async for chunk in chunks:
                 for event in self._delta(chunk if isinstance(chunk, str) else chunk.delta):
                     yield event
-        if type(stop) is not StopEvent and ((fields := fields_of(stop)) or stop.result is None):
+        if type(stop) is not StopEvent and ((fields := fields_of(stop)) or result is None):
             outputs.append(Output([Data(fields, schema=_schema(stop))]))
         yield AnswerText(self._text)
         for event in (*outputs, *self._metadata()):
@@ -215,12 +212,20 @@ def _chunks(result: Any) -> AsyncIterator[Any] | None:
         return None
     if hasattr(result, "async_response_gen"):
         return cast("AsyncIterator[Any]", result.async_response_gen())
-    if inspect.isgenerator(getattr(result, "response_gen", None)):
+    if isinstance(getattr(result, "response_gen", None), Iterator):
         return _in_thread(result.response_gen)
     return None
 
 
-async def _in_thread(chunks: Generator[Any]) -> AsyncIterator[Any]:
+def _joined(chunks: list[Any]) -> Any:
+    """Return the text of the chunks of a model; other values as they are."""
+    texts = [getattr(each, "delta", each) for each in chunks]
+    if all(isinstance(each, str | None) for each in texts):
+        return "".join(each or "" for each in texts)
+    return chunks
+
+
+async def _in_thread(chunks: Iterator[Any]) -> AsyncIterator[Any]:
     for chunk in await asyncio.to_thread(list, chunks):
         yield chunk
 
