@@ -637,6 +637,14 @@ PROGRAMS = [
                 lambda: Workflow(name="flow", edges=[("START", agent(FILTERED_TEXT))]),
             ),
             (
+                "a filter blocks the first of two agents in parallel",
+                lambda: composed(
+                    ParallelAgent,
+                    agent(FILTERED_TEXT, name="first"),
+                    agent("the end", name="second"),
+                ),
+            ),
+            (
                 "a filter blocks the last agent of a sequence",
                 lambda: sequence(agent([BOMB, FILTERED], after_model_callback=guard)),
             ),

@@ -39,7 +39,6 @@ class RunEvents:
 
     Attributes:
         calls: The calls that wait for the caller, as they are stored.
-        error_code: The code with which the model ended the answer; empty if it did not fail.
 
     Args:
         root: The agent or the workflow.
@@ -76,9 +75,15 @@ class RunEvents:
         self._last: dict[str, list[AgentEvent]] = {}
         """What was said last, by the member of a `ParallelAgent`."""
         self._has_output = False
+        self._codes: dict[str, str] = {}
+        """The codes with which models ended their last messages, by such a member."""
         self._usage = [0, 0, 0]
         self.calls: list[Mapping[str, Any]] = []
-        self.error_code = ""
+
+    @property
+    def error_code(self) -> str:
+        """The code with which the model of an agent that answers ended its last message, or ""."""
+        return next(filter(None, self._codes.values()), "")
 
     def take(self, event: Event) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event."""
@@ -88,8 +93,9 @@ class RunEvents:
         if event.partial:
             yield from self._chunk(event, _text(parts))
             return
+        member = self._members.get(event.author, "")
         if event.error_code or event.content or event.output is not None:
-            self.error_code = event.error_code or ""
+            self._codes = {**(self._codes if member else {}), member: event.error_code or ""}
         self._count(event.usage_metadata)
         is_answer = event.author in self._answering
         if self._wants_progress:
@@ -105,9 +111,7 @@ class RunEvents:
             yield from self._output(event)
         waiting = event.long_running_tool_ids or ()
         self.calls += [
-            as_call(each, self._members.get(event.author, ""))
-            for each in event.get_function_calls()
-            if each.id in waiting
+            as_call(each, member) for each in event.get_function_calls() if each.id in waiting
         ]
         self._drop_answered(event)
 
