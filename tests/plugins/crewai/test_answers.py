@@ -277,6 +277,15 @@ class CheckedSync(Agent):
         return redact(super().kickoff(*args, **kwargs))
 
 
+class CheckedThread(Task):
+    """Replaces the output of a task that runs in a thread beside others."""
+
+    def execute_async(self, *args, **kwargs):
+        future = super().execute_async(*args, **kwargs)
+        redact(future.result())
+        return future
+
+
 class CheckedAsync(Agent):
     """Replaces what runs outside of crews say, if they do not block."""
 
@@ -552,6 +561,12 @@ async def in_loop(target):
     return (await target.kickoff_async("hello")).raw
 
 
+def in_threads(target):
+    """Return a crew whose task runs in a thread."""
+    target.tasks[0].async_execution = True
+    return target
+
+
 def watched(target):
     """Return a crew with a callback that changes nothing."""
     target.tasks[0].callback = lambda output: output
@@ -733,6 +748,12 @@ PROGRAMS = [
     program(
         "a class of tasks that blocks",
         lambda: of_one(speaker(BLOCKED), CheckedSyncTask),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a class of tasks in threads",
+        lambda: in_threads(of_one(speaker(BLOCKED), CheckedThread)),
         bare=in_thread,
         **REPLACED,
     ),

@@ -43,7 +43,7 @@ _Form: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """Methods that block, and those that do the same in an event loop."""
 
 IN_CREWS: tuple[_Form, ...] = (
-    (("_execute_core", "execute_sync"), ("_aexecute_core", "aexecute_sync")),
+    (("_execute_core", "execute_async", "execute_sync"), ("_aexecute_core", "aexecute_sync")),
     (("execute_task",), ("aexecute_task",)),
 )
 """The methods that crews call of their tasks and agents."""
