@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from a2a_adapters_crewai import adapt
+from a2a_adapters_crewai.serving.output import plain
 from crewai import Agent, BaseLLM, Crew, CrewOutput, Process, Task, TaskOutput
 from crewai.flow import Flow, listen, start
 from crewai.hooks import HookAborted, InterceptionPoint, get_hooks, register_hook, unregister_hook
@@ -519,6 +520,10 @@ class Report(BaseModel):
     tasks: list[TaskOutput]
 
 
+class Staff(BaseModel):
+    crew: Crew
+
+
 class Several(Flow):
     @start()
     def write(self):
@@ -799,3 +804,10 @@ def test_checks_of_both_kinds_of_methods_are_refused():
     target = of_one(checked_agent(CheckedSync), CheckedTask)
     with pytest.raises(TargetError, match="CheckedSync wraps a method that blocks, and Checked"):
         adapt(target)
+
+
+def test_results_are_not_looked_for_in_crews():
+    crew = of_one(agent(Scripted("a line")))
+    crew.kickoff(inputs={"topic": "x"})  # its agent then refers to it
+    staff = Staff(crew=crew)
+    assert plain(staff) is staff

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
-from crewai import CrewOutput, Task, TaskOutput
+from crewai import Crew, CrewOutput, Task, TaskOutput
+from crewai.agents.agent_builder.base_agent import BaseAgent
 from crewai.events.types.agent_events import (
     AgentExecutionStartedEvent,
     LiteAgentExecutionStartedEvent,
@@ -82,8 +83,8 @@ def plain(result: Any) -> Any:
             return [plain(each) for each in result]
         case dict():
             return {name: plain(each) for name, each in result.items()}
-        case _ if _is_model(result) and _has_results(result):
-            return plain(vars(result))
+        case _ if _has_results(found := _fields(result)):
+            return plain(found)
     return result
 
 
@@ -95,11 +96,16 @@ def _has_results(value: Any) -> bool:
             return any(map(_has_results, value))
         case dict():
             return any(map(_has_results, value.values()))
-    return _is_model(value) and _has_results(vars(value))
+    return any(map(_has_results, _fields(value).values()))
 
 
-def _is_model(value: object) -> bool:
-    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a model or dataclass, but not of crews, whose parts refer to them."""
+    if isinstance(value, BaseModel) and not isinstance(value, BaseAgent | Crew | Task):
+        return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return {}
 
 
 def task_output(output: TaskOutput) -> Output | None:
