@@ -350,6 +350,17 @@ def test_a_flow_that_cannot_be_recreated_is_refused():
     assert FlowAdapter(lambda: Configured("x")).describe().name == "Configured"
 
 
+@pytest.mark.parametrize("name", ["kickoff", "akickoff"])
+def test_a_flow_whose_check_would_not_run_is_refused(name):
+    def checked(self, inputs=None, **_given):
+        raise AssertionError
+
+    with pytest.raises(TargetError, match=f"overrides {name}, which the server does not call"):
+        adapt(type("Checked", (Silent,), {name: checked}))
+    both = {name: checked, "kickoff_async": Silent.kickoff_async}
+    assert adapt(type("CheckedTwice", (Silent,), both))
+
+
 def test_options_of_crews_are_refused():
     with pytest.raises(TargetError, match="shared_memory is for crews"):
         adapt(Review, shared_memory=True)

@@ -21,7 +21,7 @@ from a2a_adapters import (
     Rejected,
     TargetError,
 )
-from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, as_text
+from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, as_text, overrides
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_flow
 from a2a_adapters_crewai.serving.guardrails import has_after_kickoff
@@ -65,8 +65,8 @@ class FlowAdapter(RunsAdapter):
         options: The options; that for memory is refused.
 
     Raises:
-        TargetError: The target is not a flow, is a conversational one, or no other one like it can
-            be created.
+        TargetError: The target is not a flow, is a conversational one, overrides another method
+            than the one that runs it, or no other one like it can be created.
     """
 
     def __init__(self, flow: object, options: Options | None = None) -> None:
@@ -82,6 +82,7 @@ class FlowAdapter(RunsAdapter):
                 f"{name} is a conversational flow, whose kickoff takes no message: serve a "
                 f"function, def answer(text: str): return {name}().handle_turn(text)"
             )
+        _refuse_unused(example)
         refuse_blocking_questions(example)
         self._input = options.input or flow_inputs(example, options.text_key, options.history_key)
         description = describe_flow(example, self._input)
@@ -203,6 +204,16 @@ class FlowAdapter(RunsAdapter):
             type(state).model_validate({**state.model_dump(), **inputs})
         except ValidationError as error:
             raise InvalidInputError.of(error) from error
+
+
+def _refuse_unused(flow: Flow[Any]) -> None:
+    """Raise `TargetError` if a check in a class of the user's own would not run."""
+    for name in ("kickoff", "akickoff"):
+        if overrides(flow, name, "crewai.", unless=["kickoff_async"]):
+            raise TargetError(
+                f"{type(flow).__name__} overrides {name}, which the server does not call: override "
+                "kickoff_async, which CrewAI's own kickoff calls as well"
+            )
 
 
 def _task_output(task: Task, output: TaskOutput) -> Output | None:
