@@ -258,6 +258,22 @@ except RemoteConnectionError:
     assert not ours & {"serving", "bindings", "runtime", "executor", "security", "observability"}
 
 
+def test_serving_a_function_imports_no_http_client_and_no_handlers_of_a2a_sdk():
+    code = """
+import sys
+from a2a_adapters import serve_in_background
+def shout(text: str) -> str:
+    return text.upper()
+with serve_in_background(shout):
+    print(*sys.modules, sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "a2a_adapters.runtime.handler" in loaded
+    slow = ("httpcore", "grpc", "a2a.client", "a2a.server.request_handlers", "a2a.server.routes")
+    assert not [name for name in loaded if name.startswith(slow)]
+
+
 def test_plugins_import_only_the_public_core():
     others = [
         f"{path.relative_to(ROOT)} imports {name}"

@@ -126,7 +126,11 @@ def build_card(
 
 
 def card_json(card: AgentCard) -> dict[str, JSON]:
-    """Return a card as JSON, with the fields of 0.3 beside those of 1.0, as a2a-sdk does."""
+    """Return a card as JSON, with the fields of 0.3 beside those of 1.0.
+
+    As a2a-sdk's `agent_card_to_dict`, which cannot be imported without its request handlers: these
+    take a sixth of a start.
+    """
     found: dict[str, JSON] = MessageToDict(card)
     try:
         old = to_compat_agent_card(card).model_dump(exclude_none=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.types import APIKeySecurityScheme, SecurityScheme
 
 from a2a_adapters import (
     Card,
@@ -15,7 +17,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.plugin import AgentDescription
-from a2a_adapters.protocol.card import build_card
+from a2a_adapters.protocol.card import build_card, card_json
 from a2a_adapters.testing import running
 from tests.support.requests import serving
 
@@ -25,6 +27,18 @@ PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.json"]
 def hello(text: str) -> str:
     """Say hello."""
     return text
+
+
+@pytest.mark.parametrize("url", ["https://agents.example.org", ""])
+@pytest.mark.parametrize("has_extended", [True, False])
+def test_its_json_is_that_of_a2a_sdk(url, has_extended):
+    key = SecurityScheme(
+        api_key_security_scheme=APIKeySecurityScheme(name="key", location="header")
+    )
+    skills = [Skill(id="hello", name="Hello", description="Say hello.", examples=["Hi"])]
+    about = AgentDescription(name="hello", description="Says hello.", version="1", skills=skills)
+    card = build_card(about, url, security_schemes={"key": key}, has_extended=has_extended)
+    assert card_json(card) == agent_card_to_dict(card)
 
 
 async def fetch(app, path=PATHS[0], **headers):

@@ -187,7 +187,7 @@ class RunEvents:
     def _say_last(self, event: Event, said: list[AgentEvent]) -> None:
         """Replace what was said last, except that of members who run in parallel."""
         member = self._members.get(event.author, "")
-        others = {name: said for name, said in self._last.items() if name not in {member, ""}}
+        others = {name: last for name, last in self._last.items() if name not in {member, ""}}
         self._last = {**(others if member else {}), member: said}
 
     def _output(self, event: Event) -> Iterator[AgentEvent]:

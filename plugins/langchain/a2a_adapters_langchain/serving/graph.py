@@ -128,7 +128,7 @@ class GraphAdapter(Adapter):
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
         self._guarding_nodes = guarding_nodes(graph)
         self._chosen_nodes = frozenset(stream_nodes or ())
-        self._replaces = functools.cache(functools.partial(self._may_replace, graph))
+        self._replaces = self._replacing(graph)
         self._waits = waiting_calls(graph, self._guards)
         self._shows_arguments = not checks_arguments(graph)
         self.holds_text = self._is_answer is not None and self._guards.holds_text
@@ -247,16 +247,19 @@ class GraphAdapter(Adapter):
             is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
             guarding_nodes=guarding,
-            may_replace=(
-                functools.partial(self._may_replace, thread.graph) if self._make else self._replaces
-            ),
+            may_replace=self._replacing(thread.graph) if self._make else self._replaces,
         )
 
-    def _may_replace(self, graph: Any, node: str, later: str) -> bool:
-        """Whether what a later node says may take the place of what another one has said."""
-        if node != later and self._chosen_nodes.issuperset((node, later)):
-            return False
-        return leads_to(graph, node, later)
+    def _replacing(self, graph: Any) -> Callable[[str, str], bool]:
+        """Return whether a later node may replace what another one has said, by their names."""
+
+        @functools.cache
+        def may_replace(node: str, later: str) -> bool:
+            if node != later and self._chosen_nodes.issuperset((node, later)):
+                return False
+            return leads_to(graph, node, later)
+
+        return may_replace
 
     @asynccontextmanager
     async def _repairing(

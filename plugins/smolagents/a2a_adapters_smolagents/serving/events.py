@@ -106,8 +106,9 @@ class RunEvents:
                 yield Output([file])
             case AgentText() | str():
                 yield TextDelta(str(output))
-            case list() | tuple() if any(map(_file_of, output)):
-                yield Output([_file_of(each) or _part(each) for each in output])
+            case list() | tuple() if any(files := [*map(_file_of, output)]):
+                pairs = zip(files, output, strict=True)
+                yield Output([file or _part(each) for file, each in pairs])
             case _ if converted := as_output(output):
                 yield converted
 
