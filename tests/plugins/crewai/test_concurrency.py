@@ -9,11 +9,20 @@ import threading
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import CrewAdapter, Options, adapt
-from crewai import Crew
+from crewai import Crew, Flow
+from crewai.flow import start
 from crewai.project import CrewBase, agent, crew, task
 from crewai.tools import BaseTool
 
-from a2a_adapters import Progress, ServerOptions, TaskMetadata, ToolCall, ToolResult, build_app
+from a2a_adapters import (
+    Progress,
+    ServerOptions,
+    TargetError,
+    TaskMetadata,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
 from a2a_adapters.plugin import PROGRESS_EXTENSION
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai import support
@@ -45,7 +54,7 @@ def make_crew() -> Crew:
 
 @CrewBase
 class Base:
-    """Caches the results of its methods, so that all its crews share agents and tasks."""
+    """Caches the results of its methods, so that all crews of one object share their parts."""
 
     agents_config: dict = {}  # noqa: RUF012
     tasks_config: dict = {}  # noqa: RUF012
@@ -81,12 +90,10 @@ def with_a_shared_agent() -> Crew:
     [
         support.crew,
         lambda: Base,
-        Base,
-        lambda: Base().crew,
         lambda: remembering,
         lambda: with_a_shared_agent,
     ],
-    ids=["crew", "class", "object", "method", "remembering", "shared agent"],
+    ids=["crew", "class", "remembering", "shared agent"],
 )
 async def test_many_callers_of_one_target(make):
     adapter = adapt(make())
@@ -186,3 +193,27 @@ async def test_a_run_that_waits_for_its_slot_outlives_the_loop_of_the_others():
     gate.set()
     assert answer(await second) == "two"
     await adapter.aclose()
+
+
+async def test_a_crew_that_methods_share_works_for_one_caller_at_a_time():
+    gate, calling = threading.Event(), threading.Event()
+    model = Scripted(value_of("topic"), gate=gate, calling=calling)
+    writer = support.agent(model)
+    shared = Crew(agents=[writer], tasks=[support.task(writer), support.task(writer)])
+
+    class Sharing(Flow):
+        suppress_flow_events: bool = True
+        message: str = ""
+
+        @start()
+        def write(self):
+            return shared.kickoff(inputs={"topic": self.state["message"]}).raw
+
+    adapter = adapt(Sharing)
+    first = asyncio.create_task(ask(adapter, "cats"))
+    assert await asyncio.to_thread(calling.wait, 60)
+    with pytest.raises(TargetError, match="working for another caller"):
+        await ask(adapter, "dogs")
+    gate.set()
+    assert answer(await first) == "cats"
+    assert answer(await ask(adapter, "dogs")) == "dogs"

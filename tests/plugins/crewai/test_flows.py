@@ -364,3 +364,24 @@ def test_a_flow_whose_check_would_not_run_is_refused(name):
 def test_options_of_crews_are_refused():
     with pytest.raises(TargetError, match="shared_memory is for crews"):
         adapt(Review, shared_memory=True)
+
+
+class Reviewed(Flow):
+    async def kickoff_async(self, *args, **kwargs):
+        return await super().kickoff_async(*args, **kwargs)
+
+    @start()
+    @human_feedback("Fine?")
+    def draft(self):
+        return "a draft"
+
+
+class ReviewedOften(Reviewed):
+    async def resume_async(self, *args, **kwargs):
+        return await super().resume_async(*args, **kwargs)
+
+
+def test_a_flow_that_overrides_only_one_of_the_methods_that_run_it_is_refused():
+    with pytest.raises(TargetError, match="overrides kickoff_async, and asks for"):
+        adapt(Reviewed)
+    assert isinstance(adapt(ReviewedOften), FlowAdapter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
 import pytest
 from a2a.types import GetTaskRequest
@@ -299,14 +300,6 @@ class ByAnnotated(Flow):
         return result.raw
 
 
-class ByCrewInThread(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    async def write(self):
-        return (await make(LONG).kickoff_async(inputs={"topic": "cats"})).raw
-
-
 class ByPress(Flow):
     plan = start()(plan)
 
@@ -339,7 +332,7 @@ class ByModel(Flow):
         return "never"
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByCrewInThread, ByPress, ByAgent, ByModel])
+@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel])
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)
@@ -391,12 +384,180 @@ class Guarded(Flow):
         return make(LONG, guardrail=lambda output: (True, output.raw)).kickoff({"topic": "x"}).raw
 
 
-@pytest.mark.parametrize("flow", [Changed, Twice, Again, Replaced, Guarded])
+class ByCrewInThread(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        return (await make(LONG).kickoff_async(inputs={"topic": "cats"})).raw
+
+
+class Desk:
+    """Calls a crew, and may check what it returns."""
+
+    async def kickoff_async(self):
+        return await make(LONG).kickoff_async(inputs={"topic": "cats"})
+
+    @property
+    def is_open(self):
+        return True
+
+    def __await__(self):
+        return asyncio.sleep(0).__await__()
+
+    def __str__(self):
+        return "open"
+
+
+class ByDeskInThread(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        return (await Desk().kickoff_async()).raw
+
+
+class ReadingProperty(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        desk = Desk()
+        text = speaker(LONG).kickoff("write").raw
+        if desk.is_open:
+            self.state["text"] = text
+        return text
+
+
+class Awaiting(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        desk = Desk()
+        text = (await speaker(LONG).kickoff_async("write")).raw
+        await desk
+        return text
+
+
+class Formatting(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        desk = Desk()
+        text = speaker(LONG).kickoff("write").raw
+        self.state["text"] = f"{desk}: {text}"
+        return text
+
+
+class Passing(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        if plan(text := speaker(LONG).kickoff("write").raw):
+            return text
+        return text
+
+
+class Decorating(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+
+        @functools.cache
+        def check():
+            return text
+
+        return text
+
+
+def persist(method):
+    return method
+
+
+class Shadowing(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    @persist
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+
+class Formatted(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return Scripted(f'{{"line": "{LONG}"}}', stream=True).call("write", response_model=Line)
+
+
+class SetterState(BaseModel):
+    kept: str = ""
+
+    @property
+    def text(self):
+        return self.kept
+
+    @text.setter
+    def text(self, text):
+        self.kept = text
+
+
+class SettingProperty(Flow[SetterState]):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        self.state.text = text
+        return text
+
+
+class StateOfItsOwn(Flow):
+    plan = start()(plan)
+
+    @property
+    def state(self):
+        return super().state
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        self.state["text"] = text
+        return text
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        Changed,
+        Twice,
+        Again,
+        Replaced,
+        Guarded,
+        ByCrewInThread,
+        ByDeskInThread,
+        ReadingProperty,
+        Awaiting,
+        Formatting,
+        Passing,
+        Decorating,
+        Shadowing,
+        Formatted,
+        SettingProperty,
+        StateOfItsOwn,
+    ],
+)
 async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
     events = await ask(adapt(flow), "cats")
     assert not streamed(events)
     assert "secret" not in str(events)
-    assert answer(events).lower() == LONG.lower()
+    assert LONG.lower() in answer(events).lower()
 
 
 class Both(Flow):

@@ -13,8 +13,9 @@ from a2a_adapters.plugin import Adapter, adapt_made, example_of
 from a2a_adapters_crewai.serving.agent import AgentAdapter
 from a2a_adapters_crewai.serving.base import MAX_ASKING, MAX_RUNS, Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter
+from a2a_adapters_crewai.serving.crew_bases import is_crew_base
 from a2a_adapters_crewai.serving.flow import FlowAdapter
-from a2a_adapters_crewai.serving.targets import as_target, is_crew_base, is_flow_class
+from a2a_adapters_crewai.serving.targets import as_target, is_flow_class
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy

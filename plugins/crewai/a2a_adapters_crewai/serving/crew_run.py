@@ -6,17 +6,26 @@ import asyncio
 import contextvars
 import functools
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from crewai import Crew
 from crewai.events.stream_context import add_stream_sink
+from crewai.events.types.crew_events import (
+    CrewKickoffCompletedEvent,
+    CrewKickoffFailedEvent,
+    CrewKickoffStartedEvent,
+)
 from crewai.events.types.mcp_events import MCPConnectionStartedEvent
 from crewai.hooks import register_before_llm_call_hook, register_before_tool_call_hook
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError
+from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError, TargetError
+from a2a_adapters_crewai.serving.crew_bases import own_crew_bases
+from a2a_adapters_crewai.serving.targets import parts_of
 
 if TYPE_CHECKING:
     from threading import BoundedSemaphore
@@ -160,8 +169,13 @@ class CrewRun:
 
     def _take(self, source: Any, event: Any) -> None:
         """Convert one of crewai's events, in the thread that emits it."""
-        if isinstance(event, MCPConnectionStartedEvent):
-            self._note_mcp_call()
+        match source, event:
+            case _, MCPConnectionStartedEvent():
+                self._note_mcp_call()
+            case Crew(), CrewKickoffStartedEvent():
+                _claim(source, self)
+            case Crew(), CrewKickoffCompletedEvent() | CrewKickoffFailedEvent():
+                _release(self, source)
         for item in self._events.take(source, event):
             self._put(item)
 
@@ -189,12 +203,48 @@ class CrewRun:
         if self.is_over:  # it was cancelled before it started
             return
         try:
-            ended = Ended(await self._work(self))
+            with own_crew_bases():
+                ended = Ended(await self._work(self))
         except asyncio.CancelledError:
             ended = Ended(error=RuntimeError("the run was cancelled"))
         except BaseException as error:  # sys.exit() in an agent must not end the server
             ended = Ended(error=error)
+        finally:
+            _release(self)
         self._put(ended)
+
+
+_working: dict[int, CrewRun] = {}
+"""The runs that work with crews, tasks and agents now, by the ids of these."""
+
+_changing_working = threading.Lock()
+
+
+def _claim(crew: Crew, run: CrewRun) -> None:
+    """Refuse to kick off a crew of which another run works with a part.
+
+    Methods of a flow may share it. Its kickoff would write this run's inputs into tasks that the
+    other run has not begun.
+
+    Raises:
+        TargetError: Another run works with a part of it.
+    """
+    parts = [id(part) for part in parts_of(crew)]
+    with _changing_working:
+        if any(_working.get(part, run) is not run for part in parts):
+            raise TargetError(
+                "this crew, or an agent of it, is working for another caller: create crews, their "
+                "tasks and agents in the method that kicks them off"
+            )
+        _working.update(dict.fromkeys(parts, run))
+
+
+def _release(run: CrewRun, crew: Crew | None = None) -> None:
+    """End a run's work with a crew, or with all of its crews."""
+    with _changing_working:
+        for part in map(id, parts_of(crew)) if crew else [*_working]:
+            if _working.get(part) is run:
+                del _working[part]
 
 
 @functools.cache

@@ -214,6 +214,14 @@ def _refuse_unused(flow: Flow[Any]) -> None:
                 f"{type(flow).__name__} overrides {name}, which the server does not call: override "
                 "kickoff_async, which CrewAI's own kickoff calls as well"
             )
+    methods = flow.flow_definition().methods.values()
+    if any(method.human_feedback for method in methods) and overrides(
+        flow, "kickoff_async", "crewai.", unless=["resume_async"]
+    ):
+        raise TargetError(
+            f"{type(flow).__name__} overrides kickoff_async, and asks for feedback: override "
+            "resume_async, too, which continues the flow when it has the feedback"
+        )
 
 
 def _task_output(task: Task, output: TaskOutput) -> Output | None:

@@ -19,6 +19,7 @@ from crewai.llms.base_llm import BaseLLM, LLMCallBlockedError
 
 from a2a_adapters import BlockedError, TargetError
 from a2a_adapters.plugin import overrides
+from a2a_adapters_crewai.serving.crew_bases import closes_servers, crew_base_of, hook_points
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -30,7 +31,10 @@ _AFTER_STEPS = (
 )
 """The points at which a hook may replace a result, or abort the run."""
 
-_CALLS = (
+_TEXT_POINTS = frozenset({InterceptionPoint.POST_MODEL_CALL, *_AFTER_STEPS})
+"""The points at which a hook may change or block the text of a model."""
+
+CALLS = (
     "_aexecute_core", "_execute_core", "acall", "aexecute_sync", "aexecute_task", "akickoff",
     "call", "execute_async", "execute_sync", "execute_task", "kickoff", "kickoff_async",
 )  # fmt: skip
@@ -52,8 +56,8 @@ ALONE: tuple[_Form, ...] = ((("kickoff",), ("akickoff", "kickoff_async")),)
 """The methods of an agent that is served alone."""
 
 _OWN_CODE = (
-    "before_kickoff_callbacks", "callback", "condition", "guardrail", "guardrails",
-    "step_callback", "task_callback",
+    "after_kickoff_callbacks", "before_kickoff_callbacks", "callback", "condition", "guardrail",
+    "guardrails", "step_callback", "task_callback",
 )  # fmt: skip
 """The attributes of crews, tasks and agents that hold custom functions."""
 
@@ -68,7 +72,7 @@ _EXHAUSTED = re.compile(
 
 def has_text_hooks() -> bool:
     """Whether hooks may change or block the texts of models, in the current context."""
-    return _has_hooks(InterceptionPoint.POST_MODEL_CALL) or has_run_hooks()
+    return any(map(_has_hooks, _TEXT_POINTS))
 
 
 def has_run_hooks() -> bool:
@@ -114,11 +118,17 @@ def _wraps_only(part: object, names: Iterable[str], others: Collection[str]) -> 
 
 
 def _runs_own_code(parts: Collection[object]) -> bool:
-    return (
-        any(map(_has_hooks, InterceptionPoint))
-        or any(getattr(part, name, None) for part in parts for name in _OWN_CODE)
-        or any(has_after_kickoff(part) for part in parts if isinstance(part, Crew))
-    )
+    has_hooks = any(map(_has_hooks, InterceptionPoint))
+    return has_hooks or any(True for part in parts for _ in own_code(part))
+
+
+def own_code(part: object) -> Iterator[tuple[str, object]]:
+    """Yield the custom functions of a crew, a task or an agent, with their names there."""
+    for name in _OWN_CODE:
+        value = getattr(part, name, None)
+        for code in value if isinstance(value, list | tuple) else (value,):
+            if code and not closes_servers(code):
+                yield name, code
 
 
 def _has_hooks(point: InterceptionPoint) -> bool:
@@ -137,6 +147,7 @@ def is_guarded(part: object) -> bool:
             is_watched = has_after_kickoff(part) or part.task_callback or part.step_callback
             return bool(
                 is_watched
+                or _TEXT_POINTS.intersection(hook_points(crew_base_of(part)))
                 or _wraps_calls(part)
                 or any(map(is_guarded, part.tasks[-1:]))
                 or _may_change(part.manager_agent)
@@ -151,17 +162,8 @@ def is_guarded(part: object) -> bool:
 
 
 def has_after_kickoff(crew: Crew) -> bool:
-    """Whether callbacks after the kickoff of a crew may change its result.
-
-    `@CrewBase` adds one of crewai's own to each crew, which closes connections to MCP servers.
-    """
-    return not all(map(_closes_servers, crew.after_kickoff_callbacks))
-
-
-def _closes_servers(callback: object) -> bool:
-    cells = getattr(callback, "__closure__", None) or ()
-    hooks = (getattr(cell.cell_contents, "__func__", None) for cell in cells)
-    return any(getattr(hook, "__module__", "") == "crewai.project.crew_base" for hook in hooks)
+    """Whether callbacks after the kickoff of a crew may change its result."""
+    return not all(map(closes_servers, crew.after_kickoff_callbacks))
 
 
 def _may_change(agent: BaseAgent | None) -> bool:
@@ -176,7 +178,7 @@ def _may_change(agent: BaseAgent | None) -> bool:
 def _wraps_calls(part: object) -> bool:
     """Whether a custom class overrides a call of a class that does the whole work."""
     return _holds_model(part) or any(
-        overrides(part, name, "crewai.", interfaces=_BASES) for name in _CALLS
+        overrides(part, name, "crewai.", interfaces=_BASES) for name in CALLS
     )
 
 

@@ -15,10 +15,23 @@ if TYPE_CHECKING:
     from crewai import Flow
 
 _MODEL_CALLS = {"kickoff", "kickoff_async", "akickoff", "call", "acall"}
+_ARGUMENTS = {"input_files", "inputs", "messages"}
+"""The arguments of these that do not check or change an answer."""
+
 _ASSIGNMENTS = ast.Assign | ast.AnnAssign | ast.NamedExpr
-_LOOPS = ast.For | ast.AsyncFor | ast.While | ast.comprehension
-_CHECKS = ast.Raise | ast.Assert | ast.AugAssign | ast.Delete | ast.Subscript
-"""What may refuse or change an answer after its call, like most calls."""
+_HARMLESS = (
+    ast.Assign
+    | ast.AnnAssign
+    | ast.Constant
+    | ast.Expr
+    | ast.FormattedValue
+    | ast.If
+    | ast.JoinedStr
+    | ast.Pass
+    | ast.Return
+)
+"""What cannot refuse or change an answer itself."""
+
 _HARMLESS_CALLS = {"len", "print", "str"}
 _DECORATORS = {"listen", "persist", "start"}
 """The decorators of crewai; others may change the result of a method."""
@@ -67,17 +80,18 @@ def _source_of(method: Callable[..., Any]) -> ast.AST | None:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run with a function, without those of functions inside it."""
+    """Yield the nodes that run with a function, without the bodies of functions inside it."""
     for child in ast.iter_child_nodes(node):
+        yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
             yield from _executed(child)
 
 
 def answering_methods(flow: Flow[Any]) -> frozenset[str]:
     """Return the methods that answer with the text of one model, whose output can be streamed.
 
-    These end the flow, call one model, agent or crew once, and return its answer unchanged:
+    These end the flow, call one model, agent or crew once, and return its answer unchanged. After
+    the call, they only print it, or store it in variables and in the state:
 
         @listen(plan)
         def write(self):
@@ -99,10 +113,10 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
 
 
 def _overrides(kind: type[Flow[Any]]) -> bool:
-    """Return whether a class of flows overrides a method of crewai's."""
+    """Return whether a class of flows overrides a method or property of crewai's."""
     owners = [each for each in kind.__mro__ if each.__module__.startswith("crewai.")]
     return any(
-        callable(member)
+        (callable(member) or isinstance(member, property))
         and any(name in vars(owner) for owner in owners)
         and not getattr(member, "__module__", "").startswith(("crewai.", "pydantic."))
         for each in kind.__mro__
@@ -115,8 +129,13 @@ def _overrides(kind: type[Flow[Any]]) -> bool:
 def _validates(owner: object) -> bool:
     """Return whether code runs if an attribute is set, such as a validator."""
     config = getattr(owner, "model_config", {})
-    own_setter = overrides(owner, "__setattr__", ("crewai.", "pydantic."))
-    return own_setter or bool(config.get("validate_assignment"))
+    has_setter = overrides(owner, "__setattr__", ("crewai.", "pydantic.")) or any(
+        isinstance(member, property) and member.fset
+        for kind in type(owner).__mro__
+        if not kind.__module__.startswith(("crewai.", "pydantic."))
+        for member in vars(kind).values()
+    )
+    return has_setter or bool(config.get("validate_assignment"))
 
 
 def _names(condition: object) -> Iterator[str]:
@@ -132,51 +151,78 @@ def _names(condition: object) -> Iterator[str]:
 
 
 def _returns_model_text(method: object) -> bool:
-    function = _source_of(inspect.unwrap(method)) if callable(method) else None
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    bare = inspect.unwrap(method) if callable(method) else None
+    function = _source_of(bare) if bare else None
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not function.args.args:
         return False
-    body = ast.Module(function.body, [])
-    nodes = [*_executed(body)]
-    calls = [node for node in nodes if _is_model_call(node)]
+    known = getattr(bare, "__globals__", {})
+    nodes = [*_executed(ast.Module(function.body, []))]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_model_call(node)]
     if (
         len(calls) != 1
-        or any(isinstance(node, _LOOPS | ast.With | ast.AsyncWith) for node in nodes)
-        or any(_may_check(node) for node in nodes if _is_after(node, calls[0]))
-        or not _DECORATORS.issuperset(map(_name, function.decorator_list))
+        or not _has_plain_arguments(calls[0])
+        or not _HARMLESS_CALLS.isdisjoint(known)
+        or not all(_is_crewais(decorator, known) for decorator in function.decorator_list)
     ):
         return False
-    answers = {calls[0]} | _reads(nodes, calls[0])
+    call, this = calls[0], function.args.args[0].arg
+    answers: set[ast.AST] = {call} | _reads(nodes, call)
     returned = [_core(node.value) for node in nodes if isinstance(node, ast.Return)]
-    return bool(returned) and answers.issuperset(returned)
+    later = (node for node in nodes if _ends_after(node, call))
+    is_plain = all(_is_harmless(node, answers, this) for node in later)
+    return is_plain and bool(returned) and answers.issuperset(returned)
 
 
-def _is_after(node: ast.AST, call: ast.AST) -> bool:
-    """Return whether a node begins after the end of a call."""
-    if not isinstance(node, ast.stmt | ast.expr) or not isinstance(call, ast.expr):
+def _ends_after(node: ast.AST, call: ast.Call) -> bool:
+    """Return whether a part of a function runs, or goes on, after a call in it."""
+    if not isinstance(node, ast.stmt | ast.expr) or node in ast.walk(call):
         return False
-    return (node.lineno, node.col_offset) >= (call.end_lineno or 0, call.end_col_offset or 0)
+    return _end(node) >= _end(call)
 
 
-def _may_check(node: ast.AST) -> bool:
-    """Return whether a node behind the call may refuse or change the answer."""
+def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _is_harmless(node: ast.AST, answers: set[ast.AST], this: str) -> bool:
+    """Return whether a node behind the call can neither refuse nor change the answer.
+
+    Args:
+        node: The node; those inside it count for themselves.
+        answers: The nodes that are the answer.
+        this: The name of the flow in the method.
+    """
     match node:
-        case ast.Subscript(ctx=ast.Store()):  # of the flow's state
-            return False
-        case ast.Call():
-            return _name(node) not in _HARMLESS_CALLS
-        case ast.Attribute(attr="raw", ctx=ast.Store()):
-            return True
-    return isinstance(node, _CHECKS)
+        case ast.Name(id=name, ctx=context):
+            is_known = node in answers or name in {this, *_HARMLESS_CALLS}
+            return is_known if isinstance(context, ast.Load) else name != this
+        case ast.Await() | ast.Attribute(attr="raw", ctx=ast.Load()):
+            return _core(node) in answers
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _HARMLESS_CALLS
+        case ast.Attribute(value=ast.Name(id=name), attr="state", ctx=ast.Load()):
+            return name == this
+        case (
+            ast.Attribute(value=owner, ctx=ast.Store())
+            | ast.Subscript(value=owner, ctx=ast.Store())
+        ):
+            return ast.unparse(owner) == f"{this}.state"
+    return isinstance(node, _HARMLESS)
 
 
-def _name(node: ast.AST) -> str:
-    """Return the name of a function, or of the function that a call refers to."""
-    match node:
+def _is_crewais(decorator: ast.expr, known: Mapping[str, object]) -> bool:
+    """Return whether a decorator is one of crewai's that leave the result of a method alone."""
+    match decorator:
         case ast.Call(func=function):
-            return _name(function)
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
+            return _is_crewais(function, known)
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            found = getattr(known.get(module), name, None)
+        case ast.Name(id=name):
+            found = known.get(name)
+        case _:
+            return False
+    module = getattr(found, "__module__", "")
+    return module.startswith("crewai.") and getattr(found, "__name__", "") in _DECORATORS
 
 
 def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> set[ast.AST]:
@@ -193,11 +239,13 @@ def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> set[ast.AST]:
     return {name for name in names if isinstance(name.ctx, ast.Load) and name.id in holding}
 
 
-def _is_model_call(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name in _MODEL_CALLS
-    return False
+def _is_model_call(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _MODEL_CALLS
+
+
+def _has_plain_arguments(call: ast.Call) -> bool:
+    """Return whether a call has no arguments that may change or check the answer."""
+    return len(call.args) <= 1 and all(each.arg in _ARGUMENTS for each in call.keywords)
 
 
 def _core(node: ast.AST | None) -> ast.AST | None:

@@ -66,6 +66,12 @@ _HELD = max(len(_ANSWER), len(_TOOL))
 _FENCE = " \t\r\n`"
 """The characters that crewai strips from the end of an answer."""
 
+_PASSING = {
+    "a2a_adapters", "a2a_adapters_crewai", "crewai", "crewai_core", "openinference",
+    "opentelemetry", "pydantic", "wrapt",
+}  # fmt: skip
+"""The packages that call crewai for others, and pass on what it returns."""
+
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
@@ -77,15 +83,20 @@ class _Speaker:
     and check it.
     """
 
+    source: Crew | Agent | BaseLLM
     task_id: str | None = None
     agent_id: str | None = None
     is_model: bool = False
     has_tools: bool = False
     model: object = None
 
-    def owns(self, model: object) -> bool:
-        """Whether the text of a model is the speaker's."""
-        return self.model is None or self.model is model
+    def is_unguarded(self, model: object) -> bool:
+        """Whether the text of a model is the speaker's, and nothing may change it.
+
+        Callbacks before a kickoff may still add guardrails, so this holds for one call.
+        """
+        is_own = self.model is None or self.model is model
+        return is_own and not (has_text_hooks() or is_guarded(model) or is_guarded(self.source))
 
     def emits(self, event: Any) -> bool:
         """Whether an event of a model belongs to the speaker."""
@@ -121,13 +132,13 @@ class AnswerStream:
 
     def follow_crew(self, crew: Crew) -> None:
         """Stream the answer of a crew's last task, if that is safe."""
-        if self._is_safe(crew) and _speaks_its_answer(crew):
-            self._speaker = _Speaker(task_id=str(crew.tasks[-1].id))
+        if _speaks_its_answer(crew):
+            self._speaker = _Speaker(crew, task_id=str(crew.tasks[-1].id))
 
     def follow_agent(self, agent: Agent) -> None:
         """Stream the answer of an agent outside of crews, if that is safe."""
-        if self._is_safe(agent) and agent.planning_config is None:
-            self._speaker = _Speaker(agent_id=str(agent.id))
+        if agent.planning_config is None:
+            self._speaker = _Speaker(agent, agent_id=str(agent.id))
 
     def follow_flow(self, answering: Collection[str]) -> None:
         """Stream the first speaker in one of these methods, while no other method runs."""
@@ -168,9 +179,6 @@ class AnswerStream:
                 if output is not None:
                     yield output
 
-    def _is_safe(self, target: Crew | Agent) -> bool:
-        return self._is_held or not is_guarded(target)
-
     def _begin(
         self, speaker: _Speaker, model: object, event: LLMCallStartedEvent
     ) -> Iterator[AgentEvent]:
@@ -179,8 +187,7 @@ class AnswerStream:
         if self._is_complete or _is_summary(event):
             return
         yield from self._withdraw()
-        is_safe = speaker.owns(model) and not (has_text_hooks() or is_guarded(model))
-        self._is_streaming = self._is_held or is_safe
+        self._is_streaming = self._is_held or speaker.is_unguarded(model)
         self._is_verbatim = speaker.is_model or bool(event.tools)
         self._text, self._is_answer, self._is_marked = "", False, False
         self._reasoning = ReasoningFilter()
@@ -216,7 +223,7 @@ class AnswerStream:
             case Agent():
                 self.follow_agent(source)
             case BaseLLM():
-                self._speaker = _Speaker(is_model=True)
+                self._speaker = _Speaker(source, is_model=True)
 
     def _add(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
         self._text += chunk
@@ -279,7 +286,7 @@ def is_called_by(method: Any, source: object) -> bool:
     """Whether a method of a flow has called a crew, an agent or a model itself.
 
     Other code in between, such as a custom class with a method `kickoff`, may check the result.
-    Calls in another thread, as `kickoff_async` makes them, count as those of the method.
+    `kickoff_async` of a crew goes to another thread, from which its caller cannot be seen.
 
     Args:
         method: The method.
@@ -291,7 +298,7 @@ def is_called_by(method: Any, source: object) -> bool:
             return True
         if not _is_library(frame) and frame.f_locals.get("self") is not source:
             return False
-    return True
+    return False
 
 
 def _stack() -> Iterator[FrameType]:
@@ -303,7 +310,8 @@ def _stack() -> Iterator[FrameType]:
 
 
 def _is_library(frame: FrameType) -> bool:
+    """Whether code only passes on what a call returns: crewai's, tracing, the standard library."""
     file = frame.f_code.co_filename
-    is_installed = "-packages" in file or file.startswith((_STANDARD, "<"))
+    is_standard = file.startswith((_STANDARD, "<")) and "-packages" not in file
     module = frame.f_globals.get("__name__", "")
-    return is_installed or module.startswith(("a2a_adapters.", "a2a_adapters_crewai."))
+    return is_standard or module.partition(".")[0] in _PASSING

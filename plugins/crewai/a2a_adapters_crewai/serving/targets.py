@@ -3,13 +3,14 @@
 A crew, an agent and a flow can do one thing at a time, and are changed by it: the inputs of the
 first kickoff are written into the texts of a crew's tasks and agents.
 
-| target                                   | each run gets                                         |
-|------------------------------------------|-------------------------------------------------------|
-| a `Crew` or `Agent`                      | a copy; the object itself is never kicked off         |
-| a class of `@CrewBase`, or an instance   | a copy of its crew, which it creates once             |
-| a function that returns one of the above | a copy of what it returns for this run                |
-| a `Flow` class or instance               | a new instance with the same settings                 |
-| a function that returns a flow           | what it returns for this run                          |
+| target                           | each run gets                                               |
+|----------------------------------|-------------------------------------------------------------|
+| a `Crew` or `Agent`              | a copy; the object itself is never kicked off               |
+| a class of `@CrewBase`           | the crew of a new object of it                              |
+| a function that returns a crew   | what it returns; a copy if an earlier run has had a part    |
+| a function that returns an agent | a copy of what it returns                                   |
+| a `Flow` class or instance       | a new instance with the same settings                       |
+| a function that returns a flow   | what it returns                                             |
 
 Functions may be `async`.
 """
@@ -18,11 +19,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from weakref import WeakValueDictionary
 
 from crewai import Crew, Flow
 from crewai.agents.agent_builder.base_agent import BaseAgent
@@ -30,6 +32,8 @@ from pydantic import ValidationError
 
 from a2a_adapters import TargetError
 from a2a_adapters.plugin import Factory
+from a2a_adapters_crewai.serving.crew_bases import crew_base_of, is_crew_base, unregister_hooks
+from a2a_adapters_crewai.serving.guardrails import CALLS, own_code
 
 if TYPE_CHECKING:
     from crewai.tools import BaseTool
@@ -41,11 +45,6 @@ _PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w-]*\}")
 _NOT_SETTINGS = {"human_feedback_history", "last_human_feedback", "stream"}
 _LOST_BY_CREWS = ("chat_llm", "function_calling_llm", "planning_llm")
 _LOST_BY_AGENTS = ("apps", "function_calling_llm", "mcps")
-
-
-def is_crew_base(target: object) -> bool:
-    """Whether it is a class decorated with `@CrewBase`, or an instance of one."""
-    return bool(getattr(target, "is_crew_class", False))
 
 
 def is_flow_class(target: object) -> TypeGuard[type[Flow[Any]]]:
@@ -81,8 +80,8 @@ def as_target(target: object) -> Target:
     """
     if isinstance(target, Target):
         return target
-    if is_crew_base(target):
-        target = _crew_of(target)
+    if is_crew_base(target) and not inspect.isclass(target):
+        raise TargetError(_shared_base(target))
     if isinstance(target, Crew | BaseAgent | Flow):
         return _from_factory(lambda: target, target)
     if is_flow_class(target):
@@ -183,22 +182,11 @@ def _has_initial_object(flow: Flow[Any]) -> bool:
     return state is not None and not isinstance(state, type)
 
 
-def _crew_of(crew_base: Any) -> Crew:
-    """Return the crew of a class decorated with `@CrewBase`, or of an instance of one."""
-    made: Any = _call(crew_base) if inspect.isclass(crew_base) else crew_base
-    crew: Crew = made.crew()
-    return crew
-
-
 def _from_factory(make: Callable[[], Any], example: Any) -> Target:
-    if is_crew_base(example):
-        return Target(_checked(_crew_of(example)), make, lambda made: _own_crew(_crew_of(made)))
     if is_flow_class(example):
         return as_target(example)
-    if isinstance(example, Crew):
-        return Target(_checked(example), make, _own_crew)
-    if isinstance(example, BaseAgent):
-        return Target(example, make, copy_agent)
+    if is_crew_base(example) or isinstance(example, Crew | BaseAgent):
+        return _owned(make, example)
     if isinstance(example, Flow):
         if not inspect.iscoroutinefunction(make) and make() is example:
             return Target(example, flow_maker(example))
@@ -207,29 +195,103 @@ def _from_factory(make: Callable[[], Any], example: Any) -> Target:
     raise TargetError(f"{name}() returned {type(example).__name__}, not a crew, flow or agent")
 
 
-def _checked(crew: Crew) -> Crew:
-    """Return a crew after checking that it can be copied for each run."""
-    _refuse_used(crew)
+def _owned(make: Callable[[], Any], example: Any) -> Target:
+    owners = _Owners()
+    first = owners.own(example)
+    if not inspect.iscoroutinefunction(make):
+        _retire(owners.own(make()))  # refuses what cannot be made twice
+    _retire(first)
+    return Target(first, make, owners.own)
+
+
+def _retire(made: Crew | BaseAgent) -> None:
+    """Unregister the hooks of what is never run."""
+    if isinstance(made, Crew) and (base := crew_base_of(made)) is not None:
+        unregister_hooks(base)
+
+
+class _Owners:
+    """Sees that no two runs get the same crew, agent or task."""
+
+    def __init__(self) -> None:
+        self._parts = WeakValueDictionary[int, Any]()
+
+    def own(self, made: Any) -> Crew | BaseAgent:
+        """Return an agent, a crew, or that of an object of a `@CrewBase` class, for one run alone.
+
+        Raises:
+            TargetError: It was used already, or has to be copied, and cannot be.
+        """
+        target: Crew | BaseAgent = made.crew() if is_crew_base(made) else made
+        if isinstance(target, Crew):
+            _refuse_used(target)
+            _refuse_unsafe(target)
+        parts = parts_of(target)
+        if any(id(part) in self._parts for part in parts):
+            return _checked_copy(target, parts)
+        self._parts.update({id(part): part for part in parts})
+        for part in parts:
+            if not isinstance(part, Crew):
+                part.tools = _own_tools(part.tools)
+        return target
+
+
+def parts_of(target: Crew | BaseAgent) -> list[Any]:
+    """Return a crew or an agent, and the tasks and agents of the crew."""
+    return [target, *target.tasks, *agents_of(target)] if isinstance(target, Crew) else [target]
+
+
+def _checked_copy(target: Crew | BaseAgent, parts: Sequence[Any]) -> Crew | BaseAgent:
+    if isinstance(target, Crew) and (base := crew_base_of(target)) is not None:
+        raise TargetError(_shared_base(base))
+    for part in parts:
+        _refuse_lost(part, parts)
+    try:
+        return copy_crew(target) if isinstance(target, Crew) else copy_agent(target)
+    except ValidationError as error:
+        raise TargetError(f"crewai cannot copy this {type(target).__name__}: {error}") from error
+
+
+def _refuse_lost(part: Any, parts: Sequence[Any]) -> None:
+    """Raise `TargetError` if a copy would lose, or not be what, some code of a part refers to."""
+    kind = type(part).__name__
+    remedy = f"each run has a copy: serve a function that creates the {kind} and what belongs to it"
+    for name in CALLS:
+        if name in vars(part):
+            raise TargetError(f"{name} is set on this {kind} instead of its class, and {remedy}")
+    for name, code in own_code(part):
+        if _refers(code, parts):
+            raise TargetError(f"{name} of this {kind} refers to a part of its crew, and {remedy}")
+
+
+def _refers(code: object, parts: Sequence[object]) -> bool:
+    """Whether a function refers to one of some objects by a name, itself or in a list."""
+    if not (inspect.isfunction(code) or inspect.ismethod(code)):
+        return False
+    names = inspect.getclosurevars(code)
+    values = [*names.nonlocals.values(), *names.globals.values(), getattr(code, "__self__", None)]
+    found = chain.from_iterable(each if isinstance(each, list) else [each] for each in values)
+    return any(value is part for value in found for part in parts)
+
+
+def _shared_base(base: Any) -> str:
+    name = type(base).__name__
+    return (
+        f"all callers would share one object of {name}, and what its methods keep: serve the class "
+        f"{name}, or a function that creates one, lambda: {name}(...)"
+    )
+
+
+def _refuse_unsafe(crew: Crew) -> None:
     if type(crew) is not Crew:  # a copy would be a plain crew
         name = type(crew).__name__
         raise TargetError(f"{name} is a subclass of Crew, which crewai cannot copy")
-    try:
-        _own_crew(crew)
-    except ValidationError as error:
-        raise TargetError(f"crewai cannot copy this crew: {error}") from error
-    return crew
-
-
-def _own_crew(crew: Crew) -> Crew:
-    """Return a copy: factories may reuse agents and tasks, those of `@CrewBase` do."""
-    _refuse_used(crew)
     for task in crew.tasks:
         if _PLACEHOLDER.search(task.output_file or ""):
             raise TargetError(
                 f"output_file={task.output_file!r} holds a placeholder: callers would choose the "
                 "file that is written; name one file, or write it in the task's callback"
             )
-    return copy_crew(crew)
 
 
 def _refuse_used(crew: Crew) -> None:

@@ -1,0 +1,250 @@
+"""Classes of `@CrewBase`: each run has its own object, with its own hooks, tasks and agents."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from a2a_adapters_crewai import adapt
+from crewai import Crew, Flow
+from crewai.flow import start
+from crewai.hooks import InterceptionPoint, after_llm_call, before_llm_call, get_hooks, on
+from crewai.project import CrewBase, after_kickoff, agent, before_kickoff, crew, task
+from crewai.project.utils import cache
+
+from a2a_adapters import BlockedError, TargetError
+from a2a_adapters.plugin import Factory
+from tests.plugins.crewai import support
+from tests.plugins.crewai.support import Scripted, answer, ask, value_of
+
+CALLERS = [f"caller {n}" for n in range(8)]
+
+
+class Together:
+    """Has calls of a model wait until each caller's run has come to them."""
+
+    barrier: threading.Barrier
+
+
+@pytest.fixture(autouse=True)
+def _together():
+    Together.barrier = threading.Barrier(len(CALLERS), timeout=60)
+
+
+def say_topic(prompt):
+    Together.barrier.wait()
+    return value_of("topic")(prompt)
+
+
+class Parts:
+    """What the methods of all classes here make."""
+
+    agents_config: dict = {}  # noqa: RUF012
+    tasks_config: dict = {}  # noqa: RUF012
+
+    def __init__(self, script=say_topic):
+        self.script = script
+
+    def make_agent(self):
+        return support.agent(Scripted(self.script, stream=True))
+
+    def make_crew(self):
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+
+@CrewBase
+class Remembering(Parts):
+    """Keeps its caller, as many a `before_kickoff` does."""
+
+    @before_kickoff
+    def remember(self, inputs):
+        self.caller = inputs["topic"]
+        return inputs
+
+    @agent
+    def writer(self):
+        return self.make_agent()
+
+    @task
+    def write(self):
+        return support.task(self.writer(), guardrail=self.check)
+
+    @crew
+    def crew(self):
+        return self.make_crew()
+
+    def check(self, output):
+        return output.raw == self.caller, output.raw
+
+    @after_kickoff
+    def sign(self, result):
+        result.raw = f"{result.raw}, for {self.caller}"
+        return result
+
+
+@CrewBase
+class Hooked(Parts):
+    """Adds to each answer, in a hook."""
+
+    @before_kickoff
+    def remember(self, inputs):
+        self.caller = inputs["topic"]
+        return inputs
+
+    @agent
+    def writer(self):
+        return self.make_agent()
+
+    @task
+    def write(self):
+        return support.task(self.writer())
+
+    @crew
+    def crew(self):
+        return self.make_crew()
+
+    @after_llm_call
+    def sign(self, context):
+        return f"{context.response} signed by {self.caller}"
+
+    @before_llm_call(agents=["Writer"])
+    def allow(self, context):
+        return None
+
+    @on(InterceptionPoint.OUTPUT)
+    def number(self, context):
+        context.payload.raw += "."
+
+
+@CrewBase
+class CheckedLate(Parts):
+    """Adds a check to its own task before each kickoff."""
+
+    @before_kickoff
+    def watch(self, inputs):
+        self.write().callback = self.refuse
+        self.tasks[0].expected_output = f"a line for {inputs['topic']}"
+        return inputs
+
+    @agent
+    def writer(self):
+        return self.make_agent()
+
+    @task
+    def write(self):
+        return support.task(self.writer())
+
+    @crew
+    def crew(self):
+        return self.make_crew()
+
+    def refuse(self, output):
+        raise BlockedError(f"refused {len(output.raw)}")
+
+
+class ByHooked(Flow):
+    suppress_flow_events: bool = True
+    topic: str = ""
+
+    @start()
+    def write(self):
+        return Hooked().crew().kickoff(inputs={"topic": self.state["topic"]}).raw
+
+
+def remembering():
+    return Remembering()
+
+
+async def make_later():
+    return Remembering().crew()
+
+
+def hooks():
+    return [get_hooks(point) for point in InterceptionPoint]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        Remembering,
+        remembering,
+        lambda: Remembering().crew(),
+        None,
+    ],
+    ids=["class", "function", "function of crews", "async function"],
+)
+async def test_each_run_has_its_own_object(target):
+    adapter = adapt(target or Factory(make_later, Remembering().crew()))
+    answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))
+    assert [answer(events) for events in answers] == [f"{each}, for {each}" for each in CALLERS]
+
+
+@pytest.mark.parametrize("target", [Hooked, lambda: adapt(ByHooked, text_key="topic")])
+async def test_hooks_of_an_object_are_for_its_run(target):
+    before = hooks()
+    adapter = adapt(Hooked) if target is Hooked else target()
+    answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))
+    assert [answer(each) for each in answers] == [f"{c} signed by {c}." for c in CALLERS]
+    assert hooks() == before
+    assert "TextDelta" not in str(answers)
+
+
+async def test_objects_of_runs_are_forgotten():
+    adapter = adapt(Remembering)
+    Together.barrier = threading.Barrier(1)
+    kept = len(cache._cache)
+    for caller in CALLERS:
+        await ask(adapter, caller)
+    assert len(cache._cache) == kept
+
+
+async def test_a_check_that_is_added_before_the_kickoff_runs():
+    adapter = adapt(CheckedLate)
+    runs = (ask(adapter, caller) for caller in CALLERS)
+    errors = await asyncio.gather(*runs, return_exceptions=True)
+    assert [str(error) for error in errors] == ["refused 8"] * len(CALLERS)
+
+
+@pytest.mark.parametrize("make", [Remembering, lambda: Remembering().crew()])
+def test_one_object_for_all_runs_is_refused(make):
+    made = make()
+    for target in (made, lambda: made):
+        with pytest.raises(TargetError, match="serve the class Remembering, or a function"):
+            adapt(target)
+
+
+def naming_its_task():
+    """Return a crew whose guardrail looks at an earlier task of it."""
+    writer = support.agent(Scripted(value_of("topic")))
+    first = support.task(writer)
+    last = support.task(
+        writer, guardrail=lambda output: (first.output.raw == output.raw, output.raw)
+    )
+    return Crew(agents=[writer], tasks=[first, last])
+
+
+async def test_code_that_refers_to_parts_of_its_own_crew():
+    with pytest.raises(TargetError, match="guardrail of this Task refers to a part"):
+        adapt(naming_its_task())
+    assert answer(await ask(adapt(naming_its_task), "cats")) == "cats"
+
+
+def with_a_method_of_its_own():
+    """Return an agent whose `kickoff` is set on the agent, not in its class."""
+    made = support.agent(Scripted("Final Answer: cats"))
+    own = made.kickoff
+
+    def kickoff(*args, **given):
+        result = own(*args, **given)
+        result.raw = result.raw.upper()
+        return result
+
+    object.__setattr__(made, "kickoff", kickoff)
+    return made
+
+
+async def test_a_method_of_one_agent_alone():
+    with pytest.raises(TargetError, match="kickoff is set on this Agent instead"):
+        adapt(with_a_method_of_its_own())
+    assert answer(await ask(adapt(with_a_method_of_its_own), "cats")) == "CATS"
