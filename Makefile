@@ -101,12 +101,12 @@ lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml all
 
 test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest -m "$(CHOSEN)" tests/plugins/crewai tests/test_docs.py tests/test_typed.py \
-		-k "crewai or crews or from-autogen or index"
+	$(CREWAI)/bin/python -m pytest -m "$(CHOSEN)" tests/plugins/crewai tests/plugins/test_options.py tests/test_docs.py \
+		tests/test_typed.py -k "crewai or crews or from-autogen or index"
 
 # A line each for the plugins of this environment.
 TESTED := tests/plugins/agent_framework tests/plugins/claude_agent tests/plugins/google_adk tests/plugins/langchain/test_deepagents.py \
-	tests/plugins/strands tests/plugins/test_init.py tests/test_typed.py
+	tests/plugins/strands tests/plugins/test_init.py tests/plugins/test_options.py tests/test_typed.py
 PAGES := agent-framework and not autogen or claude-agent or deepagents or google-adk or strands or index
 
 test-frameworks: $(FRAMEWORKS)/.test ## test the frameworks that cannot be beside CrewAI, with the newest openai

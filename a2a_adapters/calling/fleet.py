@@ -22,6 +22,7 @@ from a2a_adapters.calling.errors import RemoteAgentError
 from a2a_adapters.calling.options import Interceptor, RemoteCall, RemoteOptions
 from a2a_adapters.calling.tools import FleetMember
 from a2a_adapters.concurrency import blocking
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.errors import ConfigurationError, violations
 from a2a_adapters.contract.text import quote
 
@@ -160,6 +161,7 @@ class Fleet:
         prefix: str = "",
         interceptors: Sequence[Interceptor] = (),
     ) -> None:
+        check_arguments(Fleet, {"prefix": prefix, "interceptors": interceptors})
         self._prefix = prefix
         self._settings: dict[str, RemoteSettings | None] = {}
         self._down: set[str] = set()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from a2a_adapters.calling.verification import check_keys
 from a2a_adapters.contract.checking import check_arguments, check_fields, check_type
-from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.net.proxies import check_proxy
 
@@ -94,13 +93,9 @@ class RemoteOptions:
     interceptors: Sequence[Interceptor] = ()
 
     def __post_init__(self) -> None:
-        check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
-        check_type("RemoteOptions.outbound", self.outbound, OutboundPolicy, "OutboundPolicy(...)")
         check_type("RemoteOptions.tls", self.tls, ssl.SSLContext, "an ssl.SSLContext")
+        check_fields(self, {"timeout", "connect_timeout", "idle_timeout"})
         check_proxy(self.proxy)
-        for each in self.interceptors:
-            if not isinstance(each, Interceptor):
-                raise ConfigurationError(f"an interceptor must be an Interceptor(), not {each!r}")
         if self.trusted_keys is not None:
             check_keys(self.trusted_keys)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from a2a_adapters.contract.checking import check_fields
 from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ ANY_MODES = (*_MODES, "*/*")
 """The media types of an agent that takes and returns text, data and any files."""
 _ATTRIBUTE = "a2a_card"
 """The attribute of a target that holds its card."""
-_LISTS = ("skills", "tags", "examples", "input_modes", "output_modes")
 _ADDRESSES = ("icon_url", "documentation_url")
 
 
@@ -29,6 +29,9 @@ class Skill:
 
     `input_schema` and `output_schema` are JSON schemas of the data it takes and returns. A2A skills
     have no field for them, so the card adds them to the description.
+
+    Raises:
+        ConfigurationError: A value has the wrong type.
     """
 
     id: str
@@ -38,6 +41,9 @@ class Skill:
     examples: Sequence[str] = ()
     input_schema: Mapping[str, JSON] | None = None
     output_schema: Mapping[str, JSON] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @classmethod
     def of(cls, name: str, description: str | None, tag: str = "tool") -> Skill:
@@ -123,12 +129,7 @@ class Card:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        for name in _LISTS:
-            if isinstance(value := getattr(self, name), str):
-                raise ConfigurationError(f"Card.{name} must be a list, such as [{value!r}]")
-        for skill in self.skills or ():
-            if not isinstance(skill, Skill):
-                raise ConfigurationError(f"Card.skills must be a list of Skill(...), not {skill!r}")
+        check_fields(self)
         addresses = {name: getattr(self, name) for name in _ADDRESSES}
         if self.provider is not None:
             addresses["provider.url"] = self.provider.url

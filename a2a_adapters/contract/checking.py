@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.hints import (
+    hints_of_arguments,
+    hints_of_fields,
+    is_number,
+    mismatch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 T = TypeVar("T")
 
-_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "int": ("a whole number", (int,)),
-    "float": ("a number", (int, float)),
-}
-_OTHERS: dict[str, tuple[str, type]] = {"bool": ("True or False", bool), "str": ("a string", str)}
-_LISTS = ("Sequence[str]", "Collection[str]", "frozenset[str]", "Sequence[object]")
-
 
 def check_fields(options: Any, positive: Collection[str] = ()) -> None:
-    """Check the numbers, strings, booleans and lists of names in a dataclass of options.
+    """Check the values in a dataclass of options by its annotations.
 
     Args:
-        options: The dataclass. Its module must postpone the evaluation of annotations.
-        positive: The names of the numbers that must not be 0; none may be negative.
+        options: The dataclass.
+        positive: The names of the numbers that must not be 0, of which none may be negative, and
+            of the strings that must not be empty.
 
     Raises:
-        ConfigurationError: A value has another type, a number is out of range, or a list is a
-            string.
+        ConfigurationError: A value has another type, a number is out of range, or a function
+            takes other arguments than those it is called with.
     """
-    kinds = {each.name: str(each.type) for each in fields(options)}
-    values = {name: getattr(options, name) for name in kinds}
-    _check(f"{type(options).__name__}.", kinds, values, positive)
+    kind: Any = type(options)
+    hints = hints_of_fields(kind)
+    values = {name: getattr(options, name) for name in hints}
+    _check(f"{kind.__name__}.", hints, values, positive)
 
 
 def check_arguments(
@@ -44,43 +44,36 @@ def check_arguments(
     """Check arguments as `check_fields` checks fields.
 
     Args:
-        function: The class or function. Its module must postpone the evaluation of annotations.
+        function: The class or function.
         values: The arguments by name, such as `locals()` at its beginning.
-        positive: The names of the numbers that must not be 0; none may be negative.
+        positive: The names of the numbers that must not be 0, of which none may be negative, and
+            of the strings that must not be empty.
 
     Raises:
-        ConfigurationError: A value has another type, a number is out of range, or a list is a
-            string.
+        ConfigurationError: A value has another type, a number is out of range, or a function
+            takes other arguments than those it is called with.
     """
     if isinstance(function, type):
-        kinds = function.__init__.__annotations__  # type: ignore[misc]
-        _check(f"{function.__name__}.", kinds, values, positive)
+        hints = hints_of_arguments(function.__init__)  # type: ignore[misc]
+        _check(f"{function.__name__}.", hints, values, positive)
     else:
-        _check("", function.__annotations__, values, positive)
+        _check("", hints_of_arguments(function), values, positive)
 
 
 def _check(
-    place: str, kinds: Mapping[str, str], values: Mapping[str, object], positive: Collection[str]
+    place: str, hints: Mapping[str, Any], values: Mapping[str, object], positive: Collection[str]
 ) -> None:
-    for field in [name for name in kinds if name in values]:  # without `return`
-        kind, name, value = kinds[field], f"{place}{field}", values[field]
-        if kind in _LISTS and isinstance(value, str):
-            raise ConfigurationError(f"{name} must be a list of strings, such as [{value!r}]")
-        needed = kind.removesuffix(" | None")
-        if value is None and needed != kind:
+    for field in [name for name in hints if name in values]:
+        hint, name, value = hints[field], f"{place}{field}", values[field]
+        if (problem := mismatch(value, hint)) is not None:
+            raise ConfigurationError(f"{name} must be {problem}")
+        if field in positive and value == "":
+            raise ConfigurationError(f"{name} must not be empty")
+        if not isinstance(value, int | float) or not is_number(hint):
             continue
-        if needed in _OTHERS:
-            wanted, known = _OTHERS[needed]
-            if not isinstance(value, known):
-                raise ConfigurationError(f"{name} must be {wanted}, not {type(value).__name__}")
-        if needed not in _KINDS:
-            continue
-        wanted, types = _KINDS[needed]
-        if not isinstance(value, types) or isinstance(value, bool):
-            raise ConfigurationError(f"{name} must be {wanted}, not {value!r}")
-        if field in positive and not value > 0:  # type: ignore[operator]
+        if field in positive and not value > 0:
             raise ConfigurationError(f"{name} must be greater than 0, not {value!r}")
-        if not value >= 0:  # type: ignore[operator]
+        if not value >= 0:
             raise ConfigurationError(f"{name} must be 0 or more, not {value!r}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import httpx
 
@@ -28,6 +28,7 @@ _SECONDS = 30
 logger = logging.getLogger(__name__)
 
 
+@runtime_checkable
 class FileService(Protocol):
     """Keeps large files outside of messages, such as `a2a_adapters_files.FileStore`."""
 

@@ -9,7 +9,7 @@ from secrets import token_bytes
 
 from a2a.types import APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters.contract.checking import check_type
+from a2a_adapters.contract.checking import check_arguments, check_type
 from a2a_adapters.contract.errors import ConfigurationError, UnauthenticatedError
 from a2a_adapters.security.authenticator import Authenticator
 
@@ -92,6 +92,7 @@ class ApiKeys(Authenticator):
     """
 
     def __init__(self, users: Mapping[str, str], *, header: str = "X-API-Key") -> None:
+        check_arguments(ApiKeys, {"header": header})
         check_header(header)
         self._users = _Users(users, "API key")
         self._header = header

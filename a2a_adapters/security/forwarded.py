@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.contract.errors import UnauthenticatedError
 from a2a_adapters.security.api_keys import check_header
 from a2a_adapters.security.authenticator import Authenticator
@@ -31,6 +32,7 @@ class ForwardedUser(Authenticator):
     trusts_front = True
 
     def __init__(self, header: str = "X-Forwarded-User") -> None:
+        check_arguments(ForwardedUser, locals())
         check_header(header)
         self._header = header
         self._name = header.lower()

@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self
 
+from a2a_adapters.contract.checking import check_arguments
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.server import Server, check_storage, options_for
 
@@ -45,6 +46,7 @@ def serve_in_background(  # noqa: PLR0913 - a choice each
     The arguments and errors are those of `aserve`, but `port` is a free one by default. The log of
     the process is left as it is.
     """
+    check_arguments(serve_in_background, locals())
 
     def make(on_start: OnStart) -> Server:
         chosen = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)

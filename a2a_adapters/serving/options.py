@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from a2a_adapters.contract.card import Card, Extension  # noqa: TC001 - checked
 from a2a_adapters.contract.checking import (
-    check_choice,
     check_fields,
     check_port,
     check_type,
-    checked_options,
 )
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.contract.events import HoldText
+from a2a_adapters.contract.events import HoldText, ProgressEvent  # noqa: TC001 - checked
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.observability.logs import LogFormat
+from a2a_adapters.observability.logs import LogFormat  # noqa: TC001 - checked
 from a2a_adapters.security import Authenticator
 from a2a_adapters.security.api_keys import check_header
 
@@ -28,12 +27,10 @@ if TYPE_CHECKING:
     from a2a.server.tasks import TaskStore
     from a2a.types import AgentCard
 
-    from a2a_adapters.contract.card import Card, Extension
-    from a2a_adapters.executor.executor import Redact
+    from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.executor.files import FileService
     from a2a_adapters.observability.figures import Workers
     from a2a_adapters.runtime.push import PushOptions
-    from a2a_adapters.serving.discovery import ExtendedDescription
 
 TrustTraces: TypeAlias = Literal["authenticated", "all", "none"]
 
@@ -126,7 +123,7 @@ class ServerOptions:
     context_header: str = ""
     operators: Sequence[str] = ()
     trust_traces: TrustTraces = "authenticated"
-    extended_description: ExtendedDescription | None = None
+    extended_description: Callable[[AgentDescription, str], AgentDescription] | None = None
     allowed_hosts: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
@@ -134,7 +131,7 @@ class ServerOptions:
     bus: str | None = field(default_factory=_bus)
     files: FileService | None = None
     task_store: TaskStore | VersionedTaskStore | None = None
-    redact: Redact | None = None
+    redact: Callable[[ProgressEvent], ProgressEvent | None] | None = None
     hold_text: HoldText = "guarded"
     trust_forwarded: bool = False
     root_path: str = ""
@@ -159,20 +156,15 @@ class ServerOptions:
         return self.trust_traces == "all"
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        checked_options(self.limits, Limits, "ServerOptions.limits")
         wanted = "an Authenticator, such as BearerTokens({token: user})"
         check_type("ServerOptions.authentication", self.authentication, Authenticator, wanted)
-        if self.push is not None:
-            from a2a_adapters.runtime.push import PushOptions  # noqa: PLC0415 - a slow import
+        if self.files is not None:
+            from a2a_adapters.executor.files import FileService  # noqa: PLC0415 - a slow import
 
-            check_type("ServerOptions.push", self.push, PushOptions, "PushOptions(...)")
-        check_choice("ServerOptions.trust_traces", self.trust_traces, get_args(TrustTraces))
-        check_choice("ServerOptions.hold_text", self.hold_text, get_args(HoldText))
-        check_choice("ServerOptions.log_format", self.log_format, get_args(LogFormat))
+            check_type("ServerOptions.files", self.files, FileService, "a FileStore(...)")
+        check_fields(self)
         if self.grpc_port is not None:
             check_port(self.grpc_port, "ServerOptions.grpc_port")
-        check_choice("ServerOptions.preview", self.preview, (None, *get_args(Preview)))
         if self.preview and self.task_store is not None:
             raise ConfigurationError("preview needs a storage; a task_store may lose generations")
         if self.extended_description is not None and self.authentication is None:
@@ -217,9 +209,15 @@ class NamedTarget:
         name: The agent's name; by default its key in the mapping.
         description: The agent's description; by default the target's own.
         card: Fields of its card that replace those derived from the target.
+
+    Raises:
+        ConfigurationError: A value has the wrong type.
     """
 
     target: object
     name: str | None = None
     description: str | None = None
     card: Card | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -8,13 +8,13 @@ import math
 import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import uvicorn
 
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.contract.checking import checked_options
+from a2a_adapters.contract.checking import check_arguments, checked_options
 from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.net.addresses import is_loopback, listen
@@ -31,15 +31,14 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
     from types import FrameType
-    from typing import TypeAlias
 
     from starlette.applications import Starlette
 
     from a2a_adapters.contract.card import Card
     from a2a_adapters.serving.agents import ServedAgents
 
-    OnStart: TypeAlias = Callable[[Sequence[str], ServedAgents], None]
-    """Called with the server's addresses and agents."""
+OnStart: TypeAlias = "Callable[[Sequence[str], ServedAgents], object]"
+"""Called with the server's addresses and agents."""
 
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
@@ -105,6 +104,7 @@ def serve(  # noqa: PLR0913 - a choice each
             "serve cannot block a running event loop, such as a notebook's: "
             "use serve_in_background(...), which has its own, or `await aserve(...)`"
         )
+    check_arguments(serve, locals())
     options = checked_options(options, ServerOptions)
     log_process(options.log_format)
     options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
@@ -147,6 +147,7 @@ async def aserve(  # noqa: PLR0913 - a choice each
 
     The arguments and errors are those of `serve`, except for `sockets` and `on_start`.
     """
+    check_arguments(aserve, locals())
     options = options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     log_server(options.log_format)
     await check_storage(options)

@@ -112,5 +112,5 @@ async def test_an_exception_ends_the_call():
 
 
 def test_other_objects_are_refused():
-    with pytest.raises(ConfigurationError, match="must be an Interceptor"):
+    with pytest.raises(ConfigurationError, match="must be a list of Interceptor"):
         RemoteOptions(interceptors=[print])

@@ -18,15 +18,19 @@ from a2a_adapters import (
     BearerAuth,
     BearerTokens,
     ConfigurationError,
+    Fleet,
+    ForwardedUser,
     HeadersAuth,
     InvalidInputError,
     Limits,
     MissingExtraError,
+    NamedTarget,
     OutboundPolicy,
     PushOptions,
     RemoteAgent,
     RemoteOptions,
     ServerOptions,
+    Skill,
     as_executor,
     build_app,
     serve,
@@ -76,6 +80,14 @@ def sent(message="x", **options):
     return RemoteAgent(URL).send_sync(message, **options)
 
 
+def skill(**fields):
+    return Skill(**{"id": "talk", "name": "Talk", "description": "Talks.", **fields})
+
+
+async def redact_later(event):
+    return event
+
+
 WRONG_CALLS = {
     "an agent or a URL": (lambda: RemoteAgent(8000), "a URL or an AgentCard, not 8000"),
     "no agent": (lambda: RemoteAgent(None), "a URL or an AgentCard, not None"),
@@ -105,6 +117,26 @@ WRONG_CALLS = {
     "a list of keys": (lambda: ApiKeys(["s3cret"]), "each API key to its user, not list"),
     "push that is true": (lambda: ServerOptions(push=True), "must be PushOptions.*not bool"),
     "a console as a word": (lambda: ServerOptions(console="yes"), "True or False, not str"),
+    "a dict as redact": (lambda: ServerOptions(redact={}), "a function of a value, not dict"),
+    "a function of two": (
+        lambda: ServerOptions(redact=lambda event, more: event),
+        r"redact must be a function of a value, but it takes \(event, more\)",
+    ),
+    "an async function": (lambda: ServerOptions(redact=redact_later), "redact .*, but it is async"),
+    "files as a path": (lambda: ServerOptions(files="files"), r"files must be a FileStore\(...\)"),
+    "metrics as a word": (lambda: ServerOptions(metrics="no"), "metrics must be True or False or"),
+    "no, which is true": (
+        lambda: serve(shout, host="0.0.0.0", allow_unauthenticated="no"),
+        "allow_unauthenticated must be True or False, not str",
+    ),
+    "a dict at the start": (lambda: serve(shout, on_start={}), "on_start must be a function of"),
+    "a name that is no text": (lambda: NamedTarget(shout, name=5), "NamedTarget.name must be a st"),
+    "tags as a word": (lambda: skill(tags="chat"), r"Skill.tags must be .*, such as \['chat'\]"),
+    "a number among words": (lambda: skill(tags=["a", 5]), "strings, but it contains int"),
+    "a schema as a list": (lambda: skill(input_schema=[]), "input_schema must be a mapping"),
+    "a prefix": (lambda: Fleet({"a": URL}, prefix=5), "prefix must be a string, not int"),
+    "a class": (lambda: RemoteOptions(outbound=OutboundPolicy), "not the class OutboundPolicy"),
+    "no header": (lambda: ForwardedUser(None), "ForwardedUser.header must be a string"),
     "an unknown format": (lambda: ServerOptions(log_format="xml"), "'text' or 'json', not 'xml'"),
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from a2a_adapters import ConfigurationError
+from a2a_adapters.plugin import check_fields
 
 __all__ = ["Console"]
 
@@ -40,8 +41,7 @@ class Console:
     view: Literal["console", "chat"] = "console"
 
     def __post_init__(self) -> None:
-        if self.view not in {"console", "chat"}:
-            raise ConfigurationError(f"Console.view must be 'console' or 'chat', not {self.view!r}")
+        check_fields(self)
         if self.logo is not None and self.logo_type not in _LOGOS:
             kinds = ", ".join(f".{kind}" for kind in _LOGOS)
             raise ConfigurationError(f"Console.logo must be a file with {kinds}, not {self.logo}")

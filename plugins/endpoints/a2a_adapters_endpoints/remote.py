@@ -36,6 +36,7 @@ from a2a_adapters.plugin import (
     Extension,
     StateStorage,
     as_json,
+    check_arguments,
 )
 from a2a_adapters_endpoints.words import WordParser, token_of
 
@@ -71,6 +72,7 @@ class RemoteA2AAgent:
     def __init__(
         self, url: str, *, token: str | None = None, options: RemoteOptions | None = None
     ) -> None:
+        check_arguments(RemoteA2AAgent, locals())
         auth = BearerAuth(token) if token else None
         self._agent = RemoteAgent(url, auth=auth, options=options or RemoteOptions(progress=True))
 

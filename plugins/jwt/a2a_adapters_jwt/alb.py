@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from a2a_adapters import ConfigurationError, MissingExtraError, UnauthenticatedError
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters.security import ClaimedTokens, Claims, InvalidTokenError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class AlbTokens(ClaimedTokens):
         tenant_claim: str | None = None,
         keys_url: str | None = None,
     ) -> None:
+        check_arguments(AlbTokens, locals(), {"user_claim"})
         super().__init__(scopes, user_claim, tenant_claim)
         try:
             import jwt  # noqa: F401, PLC0415 - comes with the extra

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
 from a2a_adapters import ConfigurationError, MissingExtraError, UnauthenticatedError
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters.security import ClaimedTokens, Claims, InvalidTokenError, bearer_token
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class JwtTokens(ClaimedTokens):
         tenant_claim: str | None = None,
         header: str | None = None,
     ) -> None:
+        check_arguments(JwtTokens, locals(), {"user_claim"})
         super().__init__(scopes, user_claim, tenant_claim)
         try:
             from a2a_adapters_jwt.keys import KeySet  # noqa: PLC0415

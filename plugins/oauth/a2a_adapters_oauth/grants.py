@@ -6,15 +6,15 @@ from copy import copy
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters import ConfigurationError, RemoteAuthError
+from a2a_adapters.calling.auth import Secret  # noqa: TC001 - checked
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_oauth.auth import Grant, TokenAuth, digest, revealed
-from a2a_adapters_oauth.keys import SignedAssertion
+from a2a_adapters_oauth.keys import SignedAssertion, SigningKey
 from a2a_adapters_oauth.server import AuthorizationServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from a2a_adapters.calling.auth import Secret
-    from a2a_adapters_oauth.keys import SigningKey
     from a2a_adapters_oauth.server import Endpoint
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -56,6 +56,7 @@ class ClientCredentials(TokenAuth):
         resource: str = "",
         secret_in_body: bool = False,
     ) -> None:
+        check_arguments(ClientCredentials, locals())
         server = AuthorizationServer(token_url, issuer)
         super().__init__(server, client_id, client_secret, secret_in_body=secret_in_body)
         if not client_id or not client_secret:
@@ -134,6 +135,7 @@ class TokenExchange(_NamedGrant):
         client_secret: Secret | SigningKey = "",
         secret_in_body: bool = False,
     ) -> None:
+        check_arguments(TokenExchange, locals())
         fields = {
             "grant_type": _EXCHANGE,
             "audience": audience,
@@ -211,6 +213,7 @@ class JwtBearer(_NamedGrant):
         client_secret: Secret | SigningKey = "",
         secret_in_body: bool = False,
     ) -> None:
+        check_arguments(JwtBearer, locals())
         super().__init__(
             fields={"grant_type": _ASSERTION, "audience": audience, "resource": resource},
             scopes=scopes,

@@ -68,7 +68,7 @@ class TokenIntrospection(ClaimedTokens):
         tenant_claim: str | None = None,
         cache_seconds: float = 60,
     ) -> None:
-        check_arguments(TokenIntrospection, locals())
+        check_arguments(TokenIntrospection, locals(), {"user_claim"})
         super().__init__(scopes, user_claim, tenant_claim)
         place = httpx.URL(url)
         if place.scheme != "https" and not is_loopback(place.host):

@@ -14,6 +14,7 @@ from temporalio.contrib.workflow_streams import WorkflowStreamClient
 from temporalio.exceptions import ApplicationError
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteTaskError
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_temporal.workflow import TOPIC
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class A2AActivity:
         timeout: timedelta = timedelta(hours=1),
         retry: RetryPolicy | None = None,
     ) -> None:
+        check_arguments(A2AActivity, locals(), {"name", "agent"})
         self._name, self._agent, self._timeout, self._retry = f"a2a.{name}", agent, timeout, retry
 
         @activity.defn(name=self._name)

@@ -51,6 +51,7 @@ from a2a_adapters.plugin import (
     AgentFailedError,
     AnswerText,
     ResumeError,
+    check_arguments,
     model_failure,
 )
 from a2a_adapters_temporal.workflow import REPLY, TOPIC, A2AFile, A2ARequest
@@ -101,6 +102,7 @@ class TemporalWorkflow(FunctionAdapter):
     ) -> None:
         if not inspect.iscoroutinefunction(run):
             raise TargetError(f"{run!r} is not a method with @workflow.run")
+        check_arguments(TemporalWorkflow, locals(), {"task_queue"})
         name = name or run.__qualname__.removesuffix(f".{run.__name__}").rpartition(".")[2]
         self._takes_request = A2ARequest in get_type_hints(run).values()
         function = _request_only(run) if self._takes_request else types.MethodType(run, object())

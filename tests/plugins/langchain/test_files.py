@@ -15,7 +15,15 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from a2a_adapters import Data, File, InputRequired, Output, RemoteAgent, TargetError, build_app
+from a2a_adapters import (
+    ConfigurationError,
+    Data,
+    File,
+    InputRequired,
+    Output,
+    RemoteAgent,
+    build_app,
+)
 from a2a_adapters.testing import running
 from tests.plugins.langchain.support import answer, ask, reply, run
 
@@ -127,10 +135,10 @@ async def test_callers_receive_the_files():
 @pytest.mark.parametrize(
     ("target", "patterns", "reason"),
     [
-        (graph(), "*", "a list of patterns"),
+        (graph(), "*", "files must be a list of strings"),
         (RunnableLambda(str), ["*"], "this runnable has no state"),
     ],
 )
 def test_wrong_patterns_are_refused(target, patterns, reason):
-    with pytest.raises(TargetError, match=reason):
+    with pytest.raises(ConfigurationError, match=reason):
         adapt(target, files=patterns)

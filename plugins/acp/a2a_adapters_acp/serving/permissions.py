@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from acp.schema import FileEditToolCallContent, PermissionOption, ToolKind
 
 from a2a_adapters import ConfigurationError
-from a2a_adapters.plugin import as_json
+from a2a_adapters.plugin import as_json, check_fields
 from a2a_adapters_acp.serving.paths import inside
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Permissions:
     ask: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if unknown := {*self.allow, *self.deny} - KINDS:
             kinds = ", ".join(sorted(KINDS))
             raise ConfigurationError(f"{min(unknown)!r} is not a kind of tool; they are {kinds}")

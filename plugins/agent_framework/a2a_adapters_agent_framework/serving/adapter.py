@@ -16,6 +16,7 @@ from a2a_adapters.plugin import (
     ANY_MODES,
     AgentDescription,
     Factory,
+    check_arguments,
     example_of,
     per_request,
 )
@@ -77,10 +78,11 @@ class AgentFrameworkAdapter(ConversingAdapter[Mapping[str, Any], Paused, Message
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(KIND, limits=limits, fetch=fetch)
         example = example_of(agent)
         if not isinstance(example, Agent):
             raise TargetError(f"{type(example).__name__} is not an Agent of Agent Framework")
+        check_arguments(AgentFrameworkAdapter, locals())
+        super().__init__(KIND, limits=limits, fetch=fetch)
         self._example = example
         self._agent_for = per_request(agent, agent_for)
 

@@ -29,7 +29,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events, StoredTurn, TurnKind
-from a2a_adapters.plugin import AgentDescription, Factory, per_request
+from a2a_adapters.plugin import AgentDescription, Factory, check_arguments, per_request
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -91,6 +91,7 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
     ) -> None:
         if not isinstance(workflow.example, Workflow):
             raise TargetError(f"{type(workflow.example).__name__} is not a Workflow")
+        check_arguments(WorkflowAdapter, locals())
         super().__init__(_KIND, limits=limits, fetch=fetch)
         self._example: Workflow = workflow.example
         self._name = getattr(workflow.make, "__name__", "workflow").strip("<>")

@@ -35,6 +35,7 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
 from a2a_adapters_autogen.calling.messages import (
     USER,
@@ -98,6 +99,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         user: str = USER,
         **options: Unpack[AgentOptions],
     ) -> None:
+        check_arguments(A2AAgent, locals())
         super().__init__(name, description)
         self._given = agent, options
         self._agent = RemoteAgent.of(agent, **options)

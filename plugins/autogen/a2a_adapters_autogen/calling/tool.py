@@ -17,6 +17,7 @@ from a2a_adapters.plugin import (
     ToolInput,
     Toolkit,
     blocking,
+    check_arguments,
     tool_answer,
 )
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
@@ -79,6 +80,7 @@ class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
         wait: float | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
+        check_arguments(A2ATool, locals(), {"wait"})
         super().__init__(ToolInput, A2AToolResult, name, description)
         self._given = agent, options
         self._agent = RemoteAgent.of(agent, **options)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, get_args, get_type_
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
+from pydantic import BaseModel  # noqa: TC002 - checked
 
 from a2a_adapters import (
     AgentEvent,
@@ -67,7 +68,6 @@ from a2a_adapters_autogen.serving.team_run import (
 
 if TYPE_CHECKING:
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
-    from pydantic import BaseModel
 
     from a2a_adapters import OutboundPolicy
     from a2a_adapters.plugin import StateStorage
@@ -129,7 +129,9 @@ class AutoGenAdapter(Adapter):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        check_arguments(AutoGenAdapter, locals(), {"max_messages"})
+        options = dict(locals())
+        del options["target"]  # which has an error of its own
+        check_arguments(AutoGenAdapter, options, {"max_messages"})
         self.fetch = fetch
         self._source = source_of(target, max_messages, input_type)
         _check_names(final, self._source.example)

@@ -80,9 +80,9 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
+        self._example = options_of.check(example_of(options))
         check_arguments(ClaudeAgentAdapter, locals(), {"processes"})
         super().__init__(KIND, limits=limits, fetch=fetch)
-        self._example = options_of.check(example_of(options))
         self._make = per_request(options, options_for)
         self._asks = ask
         self._expands = expand_prompts

@@ -22,6 +22,7 @@ from a2a_adapters.plugin import (
     AgentFailedError,
     ResumeError,
     StateStorage,
+    check_arguments,
     model_failure,
 )
 from a2a_adapters_dbos.serving.answer import Answer, written
@@ -73,6 +74,7 @@ class WorkflowAdapter(FunctionAdapter):
                 f"{getattr(workflow, '__name__', workflow)} yields, but a workflow of DBOS returns "
                 "its answer; send text before that with emit(...), and ask with ask(...)"
             )
+        check_arguments(WorkflowAdapter, locals())
         super().__init__(workflow, name=name, description=description, durable=True)
         self._queue = queue
         self._is_launched = False

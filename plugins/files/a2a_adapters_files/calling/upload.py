@@ -22,6 +22,7 @@ from a2a_adapters import (
     RemoteRefusedError,
 )
 from a2a_adapters.dialects import quote, struct_to_dict
+from a2a_adapters.plugin import check_arguments
 from a2a_adapters_files.extension import FILES_EXTENSION, pieces_of
 
 if TYPE_CHECKING:
@@ -263,6 +264,7 @@ class LocalFile(File):
     path: Path = Path()
 
     def __init__(self, path: str | Path, *, media_type: str = "", filename: str = "") -> None:
+        check_arguments(LocalFile, locals())
         path = Path(path)
         File.__init__(self, url="", media_type=media_type, filename=filename or path.name)
         object.__setattr__(self, "path", path)

@@ -10,7 +10,7 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import Any, TypeAlias
 
 from a2a_adapters import AgentEvent, AgentRequest, InvalidInputError, Skill
-from a2a_adapters.plugin import Adapter, AgentDescription, run_in_thread
+from a2a_adapters.plugin import Adapter, AgentDescription, check_arguments, run_in_thread
 from a2a_adapters_functions.serving.durable import asking, rerun
 from a2a_adapters_functions.serving.results import Results, event_of, returned_events
 from a2a_adapters_functions.serving.signature import Kind, read_signature
@@ -56,9 +56,10 @@ class FunctionAdapter(Adapter):
         description: str | None = None,
         durable: bool = False,
     ) -> None:
+        self._signature = read_signature(function)
+        check_arguments(FunctionAdapter, locals())
         self.resumes = durable
         self._function = function
-        self._signature = read_signature(function)
         self._name = name
         self._description = description
         self.may_reply = self._signature.may_reply

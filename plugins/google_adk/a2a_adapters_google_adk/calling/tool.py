@@ -9,7 +9,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.genai.types import FunctionDeclaration
 
 from a2a_adapters import Fleet, InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput, check_arguments
 
 if TYPE_CHECKING:
     from google.adk.agents.readonly_context import ReadonlyContext
@@ -53,6 +53,7 @@ class A2ATool(BaseTool):
         wait: float | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
+        check_arguments(A2ATool, locals(), {"wait"})
         remote = RemoteAgent.of(agent, **options)
         self._asking = StatelessTool(remote, about, wait)
         self._ask_user = ask_user

@@ -13,7 +13,7 @@ from google.genai.types import Content
 
 from a2a_adapters import AgentEvent, AgentRequest, Limits, Output, Rejected
 from a2a_adapters.conversing import ConversingAdapter, Events
-from a2a_adapters.plugin import AgentDescription, Factory, example_of, per_request
+from a2a_adapters.plugin import AgentDescription, Factory, check_arguments, example_of, per_request
 from a2a_adapters_google_adk.serving.events import RunEvents, as_file
 from a2a_adapters_google_adk.serving.failures import (
     check_blocked,
@@ -87,9 +87,10 @@ class GoogleAdkAdapter(ConversingAdapter[str, Paused, Content]):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(KIND, limits=limits, fetch=fetch)
         example = cast("Target", example_of(target))
         self._root = root_of(example)
+        check_arguments(GoogleAdkAdapter, locals())
+        super().__init__(KIND, limits=limits, fetch=fetch)
         self._target_for: Callable[[AgentRequest], Awaitable[Target]] = per_request(
             target, target_for
         )

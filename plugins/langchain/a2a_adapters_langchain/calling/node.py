@@ -10,6 +10,7 @@ from langgraph.func import task
 from langgraph.types import Command, interrupt
 
 from a2a_adapters import RemoteAgent, RemoteTaskError
+from a2a_adapters.plugin import PushReceiver, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
-    from a2a_adapters.plugin import AgentOptions, PushReceiver
+    from a2a_adapters.plugin import AgentOptions
 
 _TASK = "a2a_task"
 
@@ -50,6 +51,7 @@ class A2ATaskNode:
         notify: PushReceiver | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
+        check_arguments(A2ATaskNode, locals())
         self._agent = RemoteAgent.of(agent, **options)
         self._skill = skill
         self._notify = notify

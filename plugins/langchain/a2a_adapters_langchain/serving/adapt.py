@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from langchain_core.runnables import Runnable
 
 from a2a_adapters import AgentRequest, Limits, TargetError
-from a2a_adapters.plugin import Adapter, adapt_made, example_of
+from a2a_adapters.plugin import Adapter, adapt_made, check_arguments, example_of
+from a2a_adapters_langchain.serving.config import MakeConfig  # noqa: TC001 - checked
 from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters_langchain.serving.config import MakeConfig
 
 
 def adapt(  # noqa: PLR0913 - a choice each
@@ -55,6 +55,9 @@ def adapt(  # noqa: PLR0913 - a choice each
     Raises:
         TargetError: The target cannot be served as it is.
     """
+    options = dict(locals())
+    del options["runnable"]  # which has errors of its own
+    check_arguments(adapt, options)
 
     def wrap(target: Any) -> Adapter:
         made: Any = example_of(target)

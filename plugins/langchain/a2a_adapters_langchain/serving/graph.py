@@ -19,7 +19,7 @@ from a2a_adapters import (
     Rejected,
     TargetError,
 )
-from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag
+from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag, check_arguments
 from a2a_adapters_langchain.serving.answer_nodes import answer_filter, leads_to
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import (
@@ -109,6 +109,7 @@ class GraphAdapter(Adapter):
         files: Collection[str] = (),
         fetch: OutboundPolicy | None = None,
     ) -> None:
+        check_arguments(GraphAdapter, locals())
         self.fetch = fetch
         _refuse_unstreamed_checks(graph)
         refuse_blocking_hooks(graph)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
 from langgraph.types import StateSnapshot
 
-from a2a_adapters import AgentEvent, File, InputRequired, Output, TargetError
+from a2a_adapters import AgentEvent, File, InputRequired, Output
 from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
 from a2a_adapters_langchain.serving.progress import INTERRUPT, messages_in
@@ -315,9 +315,6 @@ class GraphResult:
         schema: The schema of the output; empty if it is unknown.
         output: Makes the answer from the output, in place of the rules above.
         files: Patterns for the paths of files in the state that are artifacts.
-
-    Raises:
-        TargetError: `files` is not a list.
     """
 
     def __init__(
@@ -330,8 +327,6 @@ class GraphResult:
         self._channels = channels
         self._schema = schema
         self._output = output
-        if isinstance(files, str):
-            raise TargetError(f"files takes a list of patterns: [{files!r}]")
         self._patterns = files
 
     def pause(

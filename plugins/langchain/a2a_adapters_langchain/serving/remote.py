@@ -13,7 +13,13 @@ from langgraph.pregel.remote import RemoteException
 
 from a2a_adapters import AgentEvent, AgentRequest, InputRequired, Rejected, TargetError
 from a2a_adapters.concurrency import PerLoop
-from a2a_adapters.plugin import Adapter, AgentDescription, AgentFailedError, model_failure
+from a2a_adapters.plugin import (
+    Adapter,
+    AgentDescription,
+    AgentFailedError,
+    check_arguments,
+    model_failure,
+)
 from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
@@ -61,6 +67,7 @@ class RemoteGraphAdapter(Adapter):
     ) -> None:
         if graph.client is None:
             raise TargetError("a remote graph needs a client: RemoteGraph(..., client=...) or url=")
+        check_arguments(RemoteGraphAdapter, locals())
         self.fetch = fetch
         self._graph: Any = graph
         self._input: ReadInput = input or MessagesInput("messages")

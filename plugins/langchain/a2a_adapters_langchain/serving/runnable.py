@@ -12,7 +12,13 @@ from langchain_core.runnables import RunnableGenerator, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
-from a2a_adapters.plugin import Adapter, AgentDescription, AnswerText, ReasoningFilter
+from a2a_adapters.plugin import (
+    Adapter,
+    AgentDescription,
+    AnswerText,
+    ReasoningFilter,
+    check_arguments,
+)
 from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
 from a2a_adapters_langchain.serving.config import MakeConfig, run_config
@@ -90,6 +96,7 @@ class RunnableAdapter(Adapter):
         self.fetch = fetch
         if is_graph(runnable):
             raise TargetError("this is a graph: use GraphAdapter(graph) or adapt(graph)")
+        check_arguments(RunnableAdapter, locals())
         for step in filter(is_graph, all_steps(runnable)):
             refuse_blocking_hooks(step)
         self._runnable = runnable

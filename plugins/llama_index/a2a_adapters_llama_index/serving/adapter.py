@@ -16,6 +16,7 @@ from a2a_adapters.conversing import AskingRun, ConversingAdapter, Events, Stored
 from a2a_adapters.plugin import (
     AgentDescription,
     Factory,
+    check_arguments,
     example_of,
     overrides,
     per_request,
@@ -72,10 +73,11 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(json_turns("llama-index", self._response), limits=limits, fetch=fetch)
         example = example_of(workflow)
         if not isinstance(example, Workflow):
             raise TargetError(f"{type(example).__name__} is not a workflow of LlamaIndex")
+        check_arguments(LlamaIndexAdapter, locals())
+        super().__init__(json_turns("llama-index", self._response), limits=limits, fetch=fetch)
         if overrides(example, "run", ("llama_index.", "workflows.")):
             raise TargetError(
                 f"{type(example).__name__} overrides run, which cannot change the answer of a run "

@@ -15,7 +15,7 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters.plugin import JSON, blocking
+from a2a_adapters.plugin import JSON, blocking, check_arguments
 from a2a_adapters_omniroute.calling.card import CARD, gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import ROLE
 from a2a_adapters_omniroute.calling.reading import checked
@@ -54,6 +54,7 @@ class OmniRouteClient:
         api_key: str | Callable[[], str | Awaitable[str]] = "",
         timeout: float = 60,
     ) -> None:
+        check_arguments(OmniRouteClient, locals(), {"timeout"})
         card = omniroute_card(base_url)
         self._agent = gateway_agent(card, api_key, timeout)
         self._described = gateway_agent(card.name + CARD, api_key, timeout)

@@ -15,6 +15,7 @@ from a2a_adapters.plugin import (
     StatelessToolInput,
     ToolDescription,
     Toolkit,
+    check_arguments,
 )
 from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
@@ -60,6 +61,7 @@ def a2a_tool(
         ConfigurationError: The URL is invalid.
         RemoteAgentError: The card cannot be read.
     """
+    check_arguments(a2a_tool, locals(), {"wait"})
     remote = RemoteAgent.of(agent, **options)
     tool = StatelessTool(remote, about, wait)
 

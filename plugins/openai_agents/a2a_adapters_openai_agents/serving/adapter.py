@@ -122,7 +122,7 @@ class OpenAIAgentsAdapter(Adapter):
         self,
         agent: Agent[Any],
         *,
-        context: Callable[[AgentRequest], Any] | None = None,
+        context: Callable[[AgentRequest], object] | None = None,
         max_turns: int | None = _MAX_TURNS,
         run_config: RunConfig | None = None,
         tracing: bool = False,

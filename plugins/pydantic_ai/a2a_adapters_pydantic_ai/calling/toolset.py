@@ -11,7 +11,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from typing_extensions import TypedDict
 
 from a2a_adapters import Fleet, InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import StatelessTool
+from a2a_adapters.plugin import StatelessTool, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +85,7 @@ class A2AToolset(AbstractToolset[Any]):
         id: str | None = None,  # noqa: A002 - the framework's name
         **options: Unpack[AgentOptions],
     ) -> None:
+        check_arguments(A2AToolset, locals(), {"wait"})
         self._agent = RemoteAgent.of(agent, **options)
         self._per_skill = per_skill
         self._ask_user = ask_user
@@ -179,6 +180,7 @@ class A2AToolkit(AbstractToolset[Any]):
         *,
         id: str | None = None,  # noqa: A002 - the framework's name
     ) -> None:
+        check_arguments(A2AToolkit, {"id": id})
         self.fleet = Fleet.of(agents)
         self._id = id
 

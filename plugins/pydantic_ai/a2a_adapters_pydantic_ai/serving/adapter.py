@@ -30,6 +30,7 @@ from a2a_adapters.plugin import (
     AgentDescription,
     Factory,
     ThreadPool,
+    check_arguments,
     example_of,
     per_request,
 )
@@ -105,16 +106,17 @@ class PydanticAIAdapter(ConversingAdapter[list[ModelMessage], Paused, Prompt]):
         self,
         agent: _AnyAgent | Factory,
         *,
-        deps: Callable[[AgentRequest], Any] | None = None,
+        deps: Callable[[AgentRequest], object] | None = None,
         agent_for: Callable[[AgentRequest], _AnyAgent | Awaitable[_AnyAgent]] | None = None,
         usage_limits: UsageLimits | None = None,
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(KIND, limits=limits, fetch=fetch)
         example = example_of(agent)
         if not isinstance(example, AbstractAgent):
             raise TargetError(f"{type(example).__name__} is not an agent of Pydantic AI")
+        check_arguments(PydanticAIAdapter, locals())
+        super().__init__(KIND, limits=limits, fetch=fetch)
         self._example = example
         self._deps = deps or _default_deps(example)
         self._agent_for = per_request(agent, agent_for)

@@ -17,6 +17,7 @@ from a2a_adapters.plugin import (
     AgentDescription,
     Factory,
     as_text,
+    check_arguments,
     example_of,
     model_failure,
     per_request,
@@ -63,10 +64,11 @@ class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(json_turns("smolagents"), limits=limits, fetch=fetch)
         example = example_of(agent)
         if not isinstance(example, MultiStepAgent):
             raise TargetError(f"{type(example).__name__} is not an agent of smolagents")
+        check_arguments(SmolagentsAdapter, locals())
+        super().__init__(json_turns("smolagents"), limits=limits, fetch=fetch)
         check(example)
         self._example = example
         self._make = per_request(agent)

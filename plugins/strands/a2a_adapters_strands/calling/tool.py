@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from strands import ToolContext, tool
 
 from a2a_adapters import InvalidInputError, RemoteAgent, RemoteAgentError, Skill
-from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput
+from a2a_adapters.plugin import AgentDescription, StatelessTool, StatelessToolInput, check_arguments
 
 if TYPE_CHECKING:
     from strands.tools.decorator import DecoratedFunctionTool
@@ -47,6 +47,7 @@ def a2a_tool(
         ConfigurationError: The URL is invalid.
         RemoteAgentError: The card cannot be read.
     """
+    check_arguments(a2a_tool, locals(), {"wait"})
     remote = RemoteAgent.of(agent, **options)
     asking = StatelessTool(remote, about, wait)
 

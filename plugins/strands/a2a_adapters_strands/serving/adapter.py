@@ -7,11 +7,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from strands import Agent
+from strands.types.agent import Limits as RunLimits  # noqa: TC002 - checked
 
 from a2a_adapters import AgentRequest, Limits, Skill, TargetError
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events
-from a2a_adapters.plugin import ANY_MODES, AgentDescription, Factory, example_of
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, Factory, check_arguments, example_of
 from a2a_adapters_strands.serving.events import RunEvents
 from a2a_adapters_strands.serving.failures import check_blocked, failure, rejection
 from a2a_adapters_strands.serving.guards import checks_invocations, guards_of
@@ -20,8 +21,6 @@ from a2a_adapters_strands.serving.questions import KIND, AnyTurn, Paused, questi
 from a2a_adapters_strands.serving.source import AgentSource
 
 if TYPE_CHECKING:
-    from strands.types.agent import Limits as RunLimits
-
     from a2a_adapters import OutboundPolicy
 
 REQUEST_KEY = "a2a"
@@ -62,10 +61,11 @@ class StrandsAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
-        super().__init__(KIND, limits=limits, fetch=fetch)
         example = example_of(agent)
         if not isinstance(example, Agent):
             raise TargetError(f"{type(example).__name__} is not an agent of Strands")
+        check_arguments(StrandsAdapter, locals())
+        super().__init__(KIND, limits=limits, fetch=fetch)
         self._example = example
         self._source = AgentSource(agent, agent_for)
         self._run_limits = _TURNS if run_limits is None else run_limits

@@ -16,7 +16,7 @@ from strands.multiagent.swarm import Swarm
 from a2a_adapters import AgentRequest, Limits, Skill, TargetError
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events
-from a2a_adapters.plugin import AgentDescription, Factory, dialogue, per_request
+from a2a_adapters.plugin import AgentDescription, Factory, check_arguments, dialogue, per_request
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
 from a2a_adapters_strands.serving.guards import checks_calls_only, checks_invocations, guards_of
@@ -66,6 +66,7 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     ) -> None:
         if not isinstance(team.example, MultiAgentBase):
             raise TargetError(f"{type(team.example).__name__} is not a graph or a swarm")
+        check_arguments(TeamAdapter, locals())
         if isinstance(team.example, Graph | Swarm) and (
             checks_invocations(team.example) or checks_calls_only(team.example)
         ):
