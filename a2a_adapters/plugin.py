@@ -36,7 +36,7 @@ from a2a_adapters.contract.events import (
     AnswerText,
     ProgressEvent,
 )
-from a2a_adapters.contract.factory import Factory, adapt_made, example_of, per_request
+from a2a_adapters.contract.factory import Factory, MadeAnew, adapt_made, example_of, per_request
 from a2a_adapters.contract.hooks import hookimpl, lazy_names
 from a2a_adapters.contract.parts import JSON, dialogue
 from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         tool_answer,
     )
     from a2a_adapters.contract.checked import CheckedSpeech
+    from a2a_adapters.contract.copies import Copies
     from a2a_adapters.contract.inputs import NamedInputs
     from a2a_adapters.contract.overriding import overrides
     from a2a_adapters.contract.results import ToolCalls, as_output
@@ -79,15 +80,15 @@ __all__ = [
     "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "ANY_MODES", "HELD_TEXT_EXTENSION", "JSON",
     "PROGRESS_EXTENSION", "QUESTION_CLOSED", "TIMESTAMP_EXTENSION", "Adapter", "AdapterExecutor",
     "AgentDescription", "AgentFailedError", "AgentOptions", "AnswerText", "AnyFleet", "CancelFlag",
-    "CheckedSpeech", "ConversationState", "ErrorCategory", "Exchange", "Extension", "Factory",
-    "FleetMember", "LimitedWait", "ListedAgent", "MessageInput", "NamedInputs", "PluginStatus",
-    "Plugins", "ProcessStates", "ProgressEvent", "PushReceiver", "ReasoningFilter", "ResumeError",
-    "Speech", "StateStorage", "StatelessTool", "StatelessToolInput", "ThreadPool", "ToolCalls",
-    "ToolDescription", "ToolFactory", "ToolInput", "Toolkit", "Turn", "adapt_made", "as_decision",
-    "as_json", "as_output", "as_text", "blocking", "check_arguments", "check_fields", "dialogue",
-    "example_of", "hookimpl", "installed_plugins", "lazy_names", "model_failure", "overrides",
-    "per_request", "remote_llm", "remote_tool", "run_in_thread", "tool_answer", "tool_arguments",
-    "without_reasoning",
+    "CheckedSpeech", "ConversationState", "Copies", "ErrorCategory", "Exchange", "Extension",
+    "Factory", "FleetMember", "LimitedWait", "ListedAgent", "MadeAnew", "MessageInput",
+    "NamedInputs", "PluginStatus", "Plugins", "ProcessStates", "ProgressEvent", "PushReceiver",
+    "ReasoningFilter", "ResumeError", "Speech", "StateStorage", "StatelessTool",
+    "StatelessToolInput", "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput",
+    "Toolkit", "Turn", "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking",
+    "check_arguments", "check_fields", "dialogue", "example_of", "hookimpl", "installed_plugins",
+    "lazy_names", "model_failure", "overrides", "per_request", "remote_llm", "remote_tool",
+    "run_in_thread", "tool_answer", "tool_arguments", "without_reasoning",
 ]  # fmt: skip
 
 # Loaded on first use: they import a2a-sdk or httpx, which takes over a second.
@@ -99,6 +100,7 @@ _MODULES = {
     "calling.tools": "FleetMember LimitedWait StatelessTool StatelessToolInput "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
+    "contract.copies": "Copies",
     "contract.inputs": "NamedInputs",
     "contract.overriding": "overrides",
     "contract.results": "ToolCalls as_output",

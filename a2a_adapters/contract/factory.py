@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar
+from weakref import WeakValueDictionary
 
 from a2a_adapters.contract.adapter import Adapter, AgentRequest
 from a2a_adapters.contract.errors import ConfigurationError, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
+    from collections.abc import AsyncGenerator, Awaitable, Iterable
 
     from a2a_adapters.contract.card import AgentDescription
     from a2a_adapters.contract.events import AgentEvent
@@ -66,6 +67,48 @@ def per_request(
         return found
 
     return chosen
+
+
+class MadeAnew:
+    """Checks that a function makes the parts of its targets anew, as a run would change them.
+
+    Args:
+        parts: Returns the parts of a target that hold the state of a run, such as its agents.
+        kinds: What the function has to make, for the error.
+    """
+
+    def __init__(self, parts: Callable[[Any], Iterable[object]], kinds: str) -> None:
+        self._parts = parts
+        self._kinds = kinds
+        self._seen: WeakValueDictionary[int, object] = WeakValueDictionary()
+
+    def check_factory(self, factory: Factory) -> None:
+        """Check the first target and another one, unless only an event loop can make it.
+
+        Raises:
+            TargetError: They have a part in common.
+        """
+        self.check(factory.example)
+        made = None if inspect.iscoroutinefunction(factory.make) else factory.make()
+        if inspect.iscoroutine(made):  # the function calls an async one
+            made.close()
+        elif made is not None:
+            self.check(made)
+
+    def check(self, made: object) -> None:
+        """Check the next target.
+
+        Raises:
+            TargetError: An earlier one had a part of it.
+        """
+        parts = {id(part): part for part in self._parts(made)}
+        for key, part in parts.items():
+            if self._seen.get(key) is part:
+                raise TargetError(
+                    f"a function returned a {type(part).__name__} for the second time, which would "
+                    f"mix the callers' runs: it has to make the {self._kinds} anew"
+                )
+        self._seen.update(parts)
 
 
 class ClosedAdapter(Adapter):

@@ -9,11 +9,14 @@ import pytest
 from a2a_adapters_agent_framework import WorkflowAdapter
 from agent_framework import (
     Agent,
+    AgentExecutor,
     Executor,
     FunctionInvocationContext,
     Workflow,
     WorkflowBuilder,
     WorkflowContext,
+    WorkflowExecutor,
+    executor,
     handler,
     register_checkpoint_type,
     response_handler,
@@ -43,7 +46,7 @@ from tests.plugins.agent_framework.support import Fake, agent, calling, made, re
 from tests.plugins.sql.conftest import new_url
 from tests.support.adapters import answer, ask, data, deltas, only, reply
 from tests.support.agents import contracts
-from tests.support.agents.isolation import check_asking
+from tests.support.agents.isolation import check_apart, check_asking
 
 
 def adapt(make):
@@ -314,6 +317,65 @@ def test_one_workflow_for_all_is_refused():
             build_app(target)
     with pytest.raises(TargetError, match="str"):
         WorkflowAdapter(Factory(lambda: "x", "x"))
+
+
+class Noting(Executor):
+    """Outputs all that it has heard."""
+
+    def __init__(self):
+        super().__init__(id="noting")
+        self.notes: list[str] = []
+
+    @handler
+    async def note(self, text: str, ctx: WorkflowContext[None, str]) -> None:
+        self.notes.append(text)
+        await ctx.yield_output(str(self.notes))
+
+
+@executor
+async def shout(text: str, ctx: WorkflowContext[None, str]) -> None:
+    await ctx.yield_output(text.upper())
+
+
+def workflow_of(first) -> Workflow:
+    return WorkflowBuilder(start_executor=first, output_from="all").build()
+
+
+def test_functions_that_reuse_a_workflow_or_an_executor_are_refused():
+    one, noting = workflow_of(Noting()), Noting()
+    talking = AgentExecutor(agent("x"))
+    for make in (
+        lambda: one,
+        lambda: workflow_of(noting),
+        lambda: workflow_of(talking),
+        lambda: workflow_of(WorkflowExecutor(one, id="inner")),
+        WorkflowBuilder(start_executor=agent("x")).build,
+    ):
+        with pytest.raises(TargetError, match="second time"):
+            build_app(make)
+
+
+async def test_an_async_function_that_reuses_an_executor_is_refused():
+    noting = Noting()
+
+    async def make() -> Workflow:
+        return workflow_of(noting)
+
+    adapter = WorkflowAdapter(Factory(make, await make()))
+    with pytest.raises(TargetError, match="second time"):
+        await ask(adapter, "hi")
+
+
+async def test_workflows_may_share_agents_and_executors_that_are_functions():
+    listener = made(Fake(lambda messages: said(messages)[-1]))
+    for member in (listener, shout):
+        adapter = adapt(lambda member=member: workflow_of(member))
+        for text in ("HI", "HO"):
+            assert answer(await ask(adapter, text, context_id=text)) == text
+
+
+async def test_what_an_executor_keeps_is_its_run_s():
+    await check_apart(lambda: workflow_of(Noting()))
 
 
 @pytest.mark.parametrize("engine", ["memory", "postgresql"])

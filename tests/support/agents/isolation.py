@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from a2a.client.errors import A2AClientError
 
@@ -59,6 +60,23 @@ async def check_asking(storage, target):
     async with running(build_app(target, options=ServerOptions(storage=storage))) as url:
         answers = await asyncio.gather(*(talk(f"caller{n}") for n in range(CALLERS)))
     assert answers == [f"to caller{n}.{TURNS - 1}" for n in range(CALLERS)]
+
+
+async def check_apart(target):
+    """Assert that each answer has words of its caller, and of no other."""
+
+    async def talk(caller):
+        answers = []
+        async with connect(url, user=caller) as client:
+            for turn in range(TURNS):
+                message = user_message(f"{caller}.{turn}", context_id="shared")
+                answers.append(answer_of(await send(client, message)))
+        return [set(re.findall(r"caller\d+", each)) for each in answers]
+
+    callers = [f"caller{n}" for n in range(CALLERS)]
+    async with running(build_app(target)) as url:
+        heard = await asyncio.gather(*map(talk, callers))
+    assert heard == [[{caller}] * TURNS for caller in callers]
 
 
 async def send(client, request):

@@ -8,12 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from agent_framework import (
+    FunctionExecutor,
     InMemoryCheckpointStorage,
     Message,
     Workflow,
     WorkflowCheckpointException,
     WorkflowConvergenceException,
     WorkflowEvent,
+    WorkflowExecutor,
 )
 
 from a2a_adapters import (
@@ -29,7 +31,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events, StoredTurn, TurnKind
-from a2a_adapters.plugin import AgentDescription, Factory, check_arguments, per_request
+from a2a_adapters.plugin import AgentDescription, Factory, MadeAnew, check_arguments, per_request
 from a2a_adapters_agent_framework.serving.checkpoints import decoded, encoded, register_types
 from a2a_adapters_agent_framework.serving.failures import (
     FILTERED,
@@ -77,7 +79,8 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not a function that makes a `Workflow`.
+        TargetError: The target is not a function that makes a `Workflow`, or does not make its
+            executors anew.
     """
 
     uses_history = True
@@ -96,6 +99,8 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
         self._example: Workflow = workflow.example
         self._name = getattr(workflow.make, "__name__", "workflow").strip("<>")
         self._make: Callable[[AgentRequest], Awaitable[Workflow]] = per_request(workflow)
+        self._anew = MadeAnew(_stateful_parts, "workflow and its executors")
+        self._anew.check_factory(workflow)
         register_types(workflow.example)
 
     @property
@@ -122,6 +127,7 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
     async def run(self, request: AgentRequest, turn: _Turn, prompt: object) -> Events:
         """Run the workflow, and ask what its executors request."""
         workflow = await self._make(request)
+        self._anew.check(workflow)
         checkpoints = InMemoryCheckpointStorage()
         events = WorkflowEvents(
             wants_progress=request.wants_progress, checks_calls=changes_calls_in(workflow)
@@ -173,6 +179,16 @@ class WorkflowAdapter(ConversingAdapter[str, PausedWorkflow, object]):
                 "the workflow asks, but each one that its function makes is another graph: give "
                 "agents names, and executors ids"
             )
+
+
+def _stateful_parts(workflow: Workflow) -> Iterator[object]:
+    """Yield a workflow and its executors, except those that only call a function."""
+    yield workflow
+    for executor in workflow.executors.values():
+        if type(executor) is not FunctionExecutor:
+            yield executor
+        if isinstance(executor, WorkflowExecutor):
+            yield from _stateful_parts(executor.workflow)
 
 
 def _rejections(events: WorkflowEvents) -> list[AgentEvent]:

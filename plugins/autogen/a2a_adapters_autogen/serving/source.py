@@ -8,13 +8,12 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakSet
 
 from autogen_agentchat.base import ChatAgent, Team
 
 from a2a_adapters import TargetError
 from a2a_adapters.concurrency import Background, PerLoop
-from a2a_adapters.plugin import Factory
+from a2a_adapters.plugin import Factory, MadeAnew
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     close,
@@ -146,7 +145,8 @@ class Fresh:
         self._build = build.make if isinstance(build, Factory) else build
         self._max_messages = max_messages
         self._input_type = input_type
-        self._seen: WeakSet[Any] = WeakSet()
+        kinds = "agents, teams, termination conditions and contexts"
+        self._anew = MadeAnew(stateful_parts, kinds)
         self._closing = Background()  # no answer waits for it, and no cancel cuts it short
         self._example_lock = PerLoop(asyncio.Lock)
         self.example: Runner | None = None
@@ -203,13 +203,7 @@ class Fresh:
     def _checked(self, made: object) -> Runner:
         if not isinstance(made, ChatAgent | Team):
             raise TargetError(f"a factory returned {type(made).__name__}, not an agent or team")
-        for part in stateful_parts(made):
-            if part in self._seen:
-                raise TargetError(
-                    f"a factory returned a {type(part).__name__} for the second time; it has to "
-                    "make the agents, teams, termination conditions and contexts anew"
-                )
-        self._seen.update(stateful_parts(made))
+        self._anew.check(made)
         return made
 
 
