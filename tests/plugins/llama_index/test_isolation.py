@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from workflows import Context
-from workflows.events import HumanResponseEvent, InputRequiredEvent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.tools import FunctionTool
+from pydantic import PrivateAttr
+from workflows import Context, Workflow, step
+from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+from workflows.resource import Resource
 
 from a2a_adapters import current_request
 from tests.plugins.llama_index import support
 from tests.plugins.llama_index.flows import Booking, Flow
 from tests.plugins.llama_index.support import adapt, waiting
 from tests.support.adapters import answer, ask
-from tests.support.agents.isolation import check_asking, check_repeating, listening
+from tests.support.agents.isolation import check_apart, check_asking, check_repeating, listening
 from tests.support.agents.state import check_state, hostile_values, keeping
 
 
@@ -93,3 +97,84 @@ async def test_values_of_callers_in_the_store_stay_as_they_are(tmp_path):
     events = await ask(adapter, "all")
     [output] = [each for each in events if hasattr(each, "parts")]
     assert output.parts[0].value["known"] == values
+
+
+class Notes:
+    """A client that a resource makes."""
+
+    def __init__(self):
+        self.said = []
+
+
+class Noting(Workflow):
+    """Keeps what it hears in its attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.user = ""
+        self.notes = []
+        self.known = {"users": {"last": ""}}
+        self.show = self.shown
+
+    def shown(self):
+        return f"{self.user} {self.notes} {self.known}"
+
+    @step
+    async def note(self, ev: StartEvent, client: Annotated[Notes, Resource(Notes)]) -> StopEvent:
+        self.user = self.known["users"]["last"] = ev.user_msg
+        self.notes.append(ev.user_msg)
+        client.said.append(ev.user_msg)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return StopEvent(result=f"{self.show()} {client.said}")
+
+
+class Outer(Workflow):
+    """Runs a workflow that is one of its attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Noting()
+
+    @step
+    async def ask(self, ev: StartEvent) -> StopEvent:
+        return StopEvent(result=await self.inner.run(user_msg=ev.user_msg))
+
+
+class Shop(FunctionAgent):
+    """Has a method as a tool, and keeps its calls."""
+
+    _bought: list[str] = PrivateAttr(default_factory=list)
+
+    async def buy(self, item: str) -> str:
+        """Buy something."""
+        self._bought.append(item)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return str(self._bought)
+
+
+def shop():
+    def buy(messages):
+        if done := support.results(messages):
+            return next(iter(done.values()))
+        return support.calling("buy", f"b{len(messages)}", item=support.said(messages)[-1])
+
+    made = Shop(name="shop", description="Sells.", llm=support.Fake(buy))
+    made.tools = [FunctionTool.from_defaults(made.buy)]
+    return made
+
+
+def team():
+    return AgentWorkflow([shop()])
+
+
+@pytest.mark.parametrize("make", [Noting, Outer, shop, team])
+async def test_what_a_run_keeps_in_attributes_is_its_own(make):
+    await check_apart(make())
+
+
+@pytest.mark.parametrize("make", [Noting, shop])
+async def test_a_function_may_return_the_same_workflow(make):
+    made = make()
+    await check_apart(lambda: made)

@@ -85,8 +85,7 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
             )
         self.holds_text = changes_text(example)
         self._example = example
-        is_made = isinstance(workflow, Factory)
-        self._make = per_request(workflow, None if is_made else lambda _: copied(example))
+        self._make = per_request(workflow)
         self._keeps_context = keep_context
         self._serializer = ContextSerializer(example)
         runs = example._num_concurrent_runs  # noqa: SLF001 - copies would not be counted
@@ -117,7 +116,7 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
 
     async def run(self, request: AgentRequest, turn: _Turn, prompt: StartEvent | None) -> Events:
         """Run the workflow; keep its context, or ask what its steps wait for."""
-        workflow, paused = await self._make(request), turn.before.paused
+        workflow, paused = copied(await self._make(request)), turn.before.paused
         state, tools, responses = turn.before.state, {}, []
         if paused:
             state, tools = paused.state["context"], paused.state["tools"]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
+from workflows import Workflow
 from workflows.events import StopEvent
 from workflows.resource import ResourceManager
 
 from a2a_adapters import Skill
-from a2a_adapters.plugin import ANY_MODES, AgentDescription
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, Copies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workflows import Workflow
-
 _MODES = ("text/plain", "application/json")
 _AGENTS = "llama_index.core.agent.workflow"
+_TOOLS = "llama_index.core.tools"
 
 
 def is_agent(workflow: Workflow) -> bool:
@@ -77,12 +76,24 @@ def speaking_steps(workflow: Workflow) -> frozenset[str]:
 
 
 def copied(workflow: Workflow) -> Workflow:
-    """Return a copy for one run, which shares no attribute that a step sets and no resource."""
-    made = copy.copy(workflow)
-    resources = ResourceManager()
-    resources.resources.update(workflow._resource_manager.resources)  # noqa: SLF001
-    made._resource_manager = resources  # noqa: SLF001 - its cache would mix callers
+    """Return a copy for one run, which shares no attribute that a step sets and no resource.
+
+    The workflows and agents in its attributes are copied, too, and so are tools, which may be
+    methods of one of them.
+    """
+    copies = Copies(Workflow, *_tool_kinds())
+    made = copies.of(workflow)
+    for each in copies.made:
+        if isinstance(each, Workflow):
+            resources = ResourceManager()
+            resources.resources.update(each._resource_manager.resources)  # noqa: SLF001
+            each._resource_manager = resources  # noqa: SLF001 - its cache would mix callers
     return made
+
+
+def _tool_kinds() -> list[type]:
+    framework = sys.modules.get(_TOOLS)
+    return [framework.FunctionTool] if framework else []
 
 
 def describe(workflow: Workflow) -> AgentDescription:

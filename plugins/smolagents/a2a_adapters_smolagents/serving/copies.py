@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from smolagents.memory import AgentMemory, CallbackRegistry
 from smolagents.monitoring import AgentLogger, LogLevel, Monitor
 
 from a2a_adapters import Skill, TargetError
-from a2a_adapters.plugin import ANY_MODES, AgentDescription, overrides
+from a2a_adapters.plugin import ANY_MODES, AgentDescription, Copies, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,32 +97,39 @@ def team(agent: MultiStepAgent) -> Iterator[MultiStepAgent]:
 
 
 def copied(agent: MultiStepAgent) -> MultiStepAgent:
-    """Return a copy for one run, which shares tools and the model only, and prints nothing."""
-    made = copy.copy(agent)
+    """Return a copy for one run, which shares tools and the model only, and prints nothing.
+
+    The agents that it manages are copied, too; callbacks and checks that are methods of an agent
+    belong to the copies.
+    """
+    copies = Copies(MultiStepAgent)
+    for each in team(agent):
+        for shared in (each.logger, each.memory, each.monitor, each.step_callbacks):
+            copies.keep(shared)
+    made = copies.of(agent)
+    for each in team(agent):
+        _begin(copies.of(each), copies)
+    return made
+
+
+def _begin(made: MultiStepAgent, copies: Copies) -> None:
+    """Give a copy what belongs to its run alone."""
+    counts = made.monitor.update_metrics
     made.logger = AgentLogger(LogLevel.OFF, _nowhere())
-    made.memory = AgentMemory(agent.system_prompt)
-    made.state = dict(agent.state)
-    made.monitor = Monitor(agent.model, made.logger)
-    made.step_callbacks = _callbacks(agent, made)
+    made.memory = AgentMemory(made.system_prompt)
+    made.monitor = Monitor(made.model, made.logger)
+    registry = CallbackRegistry()
+    for kind, callbacks in made.step_callbacks._callbacks.items():  # noqa: SLF001 - has no other name
+        for each in callbacks:
+            registry.register(
+                kind, made.monitor.update_metrics if each == counts else copies.of(each)
+            )
+    made.step_callbacks = registry
     made.interrupt_switch = False
-    made.managed_agents = {
-        name: copied(each) if isinstance(each, MultiStepAgent) else each
-        for name, each in agent.managed_agents.items()
-    }
     if isinstance(made, CodeAgent):
         made.python_executor = made.create_python_executor()
-    return made
 
 
 def _nowhere() -> Console:
     """Return a console that drops the output of an agent while its model streams."""
     return Console(file=io.StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
-
-
-def _callbacks(agent: MultiStepAgent, made: MultiStepAgent) -> CallbackRegistry:
-    counts = agent.monitor.update_metrics
-    registry = CallbackRegistry()
-    for kind, callbacks in agent.step_callbacks._callbacks.items():  # noqa: SLF001 - has no other name
-        for each in callbacks:
-            registry.register(kind, made.monitor.update_metrics if each == counts else each)
-    return registry
