@@ -14,7 +14,7 @@ from a2a_adapters.concurrency.background import (
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment, reaping
-from a2a_adapters.concurrency.threads import run_in_thread
+from a2a_adapters.concurrency.threads import calls_of_task, run_in_thread
 from a2a_adapters.concurrency.waiting import PerLoop, within
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PerLoop",
     "ProcessTree",
     "basic_environment",
+    "calls_of_task",
     "end_if_cancelled",
     "finished",
     "in_background",

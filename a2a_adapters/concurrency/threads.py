@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from queue import SimpleQueue
@@ -58,6 +59,7 @@ class TaskCalls:
         self.agent = agent
         self._running = 0
         self._is_over = False
+        self._waiting: list[asyncio.Future[None]] = []
 
     def watched(self, function: Callable[P, T]) -> Callable[P, T]:
         """Wrap a function so that its calls are counted, unless it is already wrapped."""
@@ -96,6 +98,26 @@ class TaskCalls:
             self._running += change
             if self._is_over:
                 _outliving += change
+            ended = [] if self._running else self._waiting
+            if ended:
+                self._waiting = []
+        for each in ended:
+            with suppress(RuntimeError):  # the loop is closed
+                each.get_loop().call_soon_threadsafe(_wake, each)
+
+    def left(self) -> asyncio.Future[None] | None:
+        """Return a future that is done once no call runs; None if none does."""
+        with _lock:
+            if not self._running:
+                return None
+            ended = asyncio.get_running_loop().create_future()
+            self._waiting.append(ended)
+            return ended
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class _Watched(Generic[P, T]):
@@ -115,6 +137,15 @@ class _Watched(Generic[P, T]):
 
 CURRENT_CALLS: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
 """The calls of the current task, if any; a follow-up of the task has the same ones."""
+
+
+def calls_of_task() -> Callable[[], asyncio.Future[None] | None]:
+    """Return a function for the blocking calls of the current task.
+
+    It returns a future that is done once none of them runs, or None if none does.
+    """
+    calls = CURRENT_CALLS.get()
+    return calls.left if calls else lambda: None
 
 
 def outliving_calls() -> int:
@@ -318,15 +349,11 @@ class _Reservation:
         if self._is_withdrawn:
             return False
         try:
-            self._loop.call_soon_threadsafe(self._wake)
+            self._loop.call_soon_threadsafe(_wake, self.future)
         except RuntimeError:  # the loop is closed
             return False
         self._is_granted = True
         return True
-
-    def _wake(self) -> None:
-        if not self.future.done():
-            self.future.set_result(None)
 
     def withdraw(self) -> bool:
         """Stop waiting; return whether that is in time."""

@@ -86,10 +86,11 @@ class MadeAnew:
         """Check the first target and another one, unless only an event loop can make it.
 
         Raises:
-            TargetError: They have a part in common.
+            TargetError: They have a part in common, or the function failed.
         """
         self.check(factory.example)
-        made = None if inspect.iscoroutinefunction(factory.make) else factory.make()
+        is_async = inspect.iscoroutinefunction(factory.make)
+        made = None if is_async else look(factory.make).example
         if inspect.iscoroutine(made):  # the function calls an async one
             made.close()
         elif made is not None:
@@ -104,9 +105,10 @@ class MadeAnew:
         parts = {id(part): part for part in self._parts(made)}
         for key, part in parts.items():
             if self._seen.get(key) is part:
+                kind = type(part).__name__
                 raise TargetError(
-                    f"a function returned a {type(part).__name__} for the second time, which would "
-                    f"mix the callers' runs: it has to make the {self._kinds} anew"
+                    f"a function returned the same {kind} for the second time, which would mix "
+                    f"the callers' runs: it has to make the {self._kinds} anew"
                 )
         self._seen.update(parts)
 

@@ -48,8 +48,8 @@ class StrandsAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not an agent, has a session manager, or is of a class that
-            overrides only `__call__`.
+        TargetError: The target is not an agent, has a session manager, is of a class that overrides
+            only `__call__`, or a function returns an agent that it has returned before.
     """
 
     def __init__(

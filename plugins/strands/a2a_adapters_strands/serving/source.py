@@ -7,18 +7,25 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from strands import Agent
+from strands.agent.conversation_manager import ConversationManager
 from strands.handlers import null_callback_handler
+from strands.hooks import HookRegistry
+from strands.middleware._registry import MiddlewareRegistry
+from strands.tools.registry import ToolRegistry
 from strands.types._snapshot import Snapshot
 
 from a2a_adapters import TargetError
-from a2a_adapters.concurrency import PerLoop
-from a2a_adapters.plugin import Factory, example_of, per_request
+from a2a_adapters.concurrency import Background, PerLoop, calls_of_task
+from a2a_adapters.plugin import Copies, Factory, MadeAnew, example_of, per_request
 from a2a_adapters_strands.serving.guards import checks_calls_only
+from a2a_adapters_strands.serving.parts import agents_in, stateful_parts
 
 if TYPE_CHECKING:
-    from strands import Agent
-
     from a2a_adapters import AgentRequest
+
+_CHANGED = (ConversationManager, HookRegistry, MiddlewareRegistry, ToolRegistry)
+"""What an agent has that a run may change."""
 
 
 class AgentSource:
@@ -30,7 +37,7 @@ class AgentSource:
 
     Raises:
         TargetError: The agent has a session manager, which would mix the callers' conversations, or
-            is of a class that checks only calls.
+            is of a class that checks only calls, or a function does not make it anew.
     """
 
     def __init__(
@@ -41,7 +48,13 @@ class AgentSource:
         self._shared = agent if agent_for is None and not isinstance(agent, Factory) else None
         self._make = per_request(agent, agent_for)
         self._turn = PerLoop(asyncio.Lock)
+        self._leaving = Background()
+        self._anew = MadeAnew(stateful_parts, "agents and their conversation managers")
         _check(example_of(agent))
+        if isinstance(agent, Factory):
+            self._anew.check_factory(agent)
+        else:
+            self._anew.check(agent)
 
     @asynccontextmanager
     async def agent(
@@ -53,25 +66,62 @@ class AgentSource:
             TargetError: The agent cannot be served.
         """
         if self._shared is not None:
-            async with self._turn(), _borrowed(self._shared):
+            async with self._borrowed(self._shared):
                 yield _loaded(self._shared, snapshot)
             return
         agent = await self._make(request)
         _check(agent)
+        self._anew.check(agent)
         agent.callback_handler = null_callback_handler
         yield _loaded(agent, snapshot)
 
+    @asynccontextmanager
+    async def _borrowed(self, agent: Agent) -> AsyncGenerator[None]:
+        """Wait for an agent, and restore it after a run and all tools that the run has called.
 
-@asynccontextmanager
-async def _borrowed(agent: Agent) -> AsyncGenerator[None]:
-    """Restore an agent after a run."""
-    own, printer = agent.take_snapshot(preset="session"), agent.callback_handler
-    agent.callback_handler = null_callback_handler
-    try:
-        yield
-    finally:
-        agent.load_snapshot(own)
-        agent.callback_handler = printer
+        Threads of a cancelled run go on, with the agent in the context of their tools.
+        """
+        turn, calls_left = self._turn(), calls_of_task()
+        await turn.acquire()
+        before = [_Before(each) for each in agents_in(agent) if isinstance(each, Agent)]
+
+        def give_back() -> None:
+            for each in before:
+                each.restore()
+            turn.release()
+
+        async def give_back_later(ended: asyncio.Future[None]) -> None:
+            try:
+                await ended
+            finally:  # the event loop may end before
+                give_back()
+
+        try:
+            agent.callback_handler = null_callback_handler
+            yield
+        finally:
+            if ended := calls_left():
+                self._leaving.begin(give_back_later(ended))
+            else:
+                give_back()
+
+
+class _Before:
+    """An agent before a run."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._snapshot = agent.take_snapshot(preset="session")
+        copies = Copies()
+        owners = [agent, *(each for each in vars(agent).values() if isinstance(each, _CHANGED))]
+        self._attributes = [(each, copies.of(dict(vars(each)))) for each in owners]
+
+    def restore(self) -> None:
+        """Undo what the run has changed."""
+        for owner, attributes in self._attributes:
+            vars(owner).clear()
+            vars(owner).update(attributes)
+        self._agent.load_snapshot(self._snapshot)
 
 
 def _loaded(agent: Agent, snapshot: Mapping[str, Any] | None) -> Agent:

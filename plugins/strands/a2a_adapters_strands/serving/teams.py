@@ -16,11 +16,19 @@ from strands.multiagent.swarm import Swarm
 from a2a_adapters import AgentRequest, Limits, Skill, TargetError
 from a2a_adapters.concurrency import produced
 from a2a_adapters.conversing import ConversingAdapter, Events
-from a2a_adapters.plugin import AgentDescription, Factory, check_arguments, dialogue, per_request
+from a2a_adapters.plugin import (
+    AgentDescription,
+    Factory,
+    MadeAnew,
+    check_arguments,
+    dialogue,
+    per_request,
+)
 from a2a_adapters_strands.serving.adapter import REQUEST_KEY
 from a2a_adapters_strands.serving.failures import failure, team_failure
 from a2a_adapters_strands.serving.guards import checks_calls_only, checks_invocations, guards_of
 from a2a_adapters_strands.serving.input import as_prompt
+from a2a_adapters_strands.serving.parts import members, stateful_parts
 from a2a_adapters_strands.serving.questions import (
     TEAM_KIND,
     AnyTurn,
@@ -51,8 +59,9 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not a function that makes one, has a session manager, or is of a
-            class that overrides `__call__` or `invoke_async`, but not `stream_async`.
+        TargetError: The target is not a function that makes one with new agents, has a session
+            manager, or is of a class that overrides `__call__` or `invoke_async`, but not
+            `stream_async`.
     """
 
     uses_history = True
@@ -82,6 +91,8 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         super().__init__(TEAM_KIND, limits=limits, fetch=fetch)
         self._example: Any = team.example
         self._make: Callable[[AgentRequest], Awaitable[Any]] = per_request(team)
+        self._anew = MadeAnew(stateful_parts, "team, its agents and their conversation managers")
+        self._anew.check_factory(team)
         self.holds_text = bool(guards_of(team.example))
 
     def describe(self) -> AgentDescription:
@@ -89,7 +100,7 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
         team = self._example
         skills = [
             Skill.of(name, agent.description, "agent")
-            for name, agent in _members(team).items()
+            for name, agent in members(team).items()
             if isinstance(agent, Agent)
         ]
         kind = type(team).__name__.lower()
@@ -112,6 +123,7 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
     async def run(self, request: AgentRequest, turn: AnyTurn, prompt: list[Any] | None) -> Events:
         """Run the team, and ask about its interrupts."""
         team = _silenced(await self._make(request))
+        self._anew.check(team)
         if paused := turn.before.paused:
             _restore(team, paused.snapshot)
             prompt = responses(paused)
@@ -134,13 +146,9 @@ class TeamAdapter(ConversingAdapter[Mapping[str, Any], Paused, list[Any]]):
             yield question(waiting)
 
 
-def _members(team: Any) -> Mapping[str, Any]:
-    return {name: node.executor for name, node in getattr(team, "nodes", {}).items()}
-
-
 def _state_of(team: Any) -> Mapping[str, Any]:
     """Return the state of a team and, as the framework leaves them out, of the teams within it."""
-    inner = {name: each for name, each in _members(team).items() if isinstance(each, Graph | Swarm)}
+    inner = {name: each for name, each in members(team).items() if isinstance(each, Graph | Swarm)}
     states = {name: _state_of(each) for name, each in inner.items()}
     return {**team.serialize_state(), _INNER: states}
 
@@ -148,14 +156,14 @@ def _state_of(team: Any) -> Mapping[str, Any]:
 def _restore(team: Any, state: Mapping[str, Any]) -> None:
     team.deserialize_state(dict(state))
     inner = state.get(_INNER, {})
-    for name, member in _members(team).items():
+    for name, member in members(team).items():
         if name in inner:
             _restore(member, inner[name])
 
 
 def _silenced(team: Any) -> Any:
     """Return a team whose agents do not print."""
-    for member in _members(team).values():
+    for member in members(team).values():
         if isinstance(member, Agent):
             member.callback_handler = null_callback_handler
         elif isinstance(member, MultiAgentBase):
