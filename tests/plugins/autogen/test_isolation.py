@@ -8,12 +8,15 @@ import pytest
 from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import (
     AssistantAgent,
+    BaseChatAgent,
     MessageFilterAgent,
     MessageFilterConfig,
     PerSourceFilter,
     SocietyOfMindAgent,
 )
+from autogen_agentchat.base import Response, TerminationCondition
 from autogen_agentchat.conditions import HandoffTermination, MaxMessageTermination
+from autogen_agentchat.messages import StopMessage, TextMessage
 from autogen_agentchat.teams import (
     DiGraphBuilder,
     GraphFlow,
@@ -22,13 +25,14 @@ from autogen_agentchat.teams import (
     Swarm,
 )
 from autogen_agentchat.tools import AgentTool
-from autogen_core.models import CreateResult, RequestUsage, UserMessage
+from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
+from autogen_core.models import CreateResult, RequestUsage, SystemMessage, UserMessage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from a2a_adapters import ServerOptions, TargetError, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
-from tests.support.agents.isolation import send
+from tests.support.agents.isolation import check_apart, send
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -206,3 +210,95 @@ async def test_a_shared_object_is_warned_about_once(caplog):
     for _ in range(2):
         await ask(adapter, "hi")
     assert caplog.text.count("one request at a time") == 1
+
+
+class Noting(BaseChatAgent):
+    """Answers with all that it has heard, and does not forget it when it is reset."""
+
+    produced_message_types = (TextMessage,)
+
+    def __init__(self, name="noting"):
+        super().__init__(name, "Notes.")
+        self.user = ""
+        self.notes = []
+
+    async def on_messages(self, messages, _):
+        self.user = messages[-1].content
+        self.notes.append(self.user)
+        said = TextMessage(content=f"{self.user} {self.notes}", source=self.name)
+        return Response(chat_message=said)
+
+    async def on_reset(self, _):
+        """Forget nothing."""
+
+
+class Asking(Noting):
+    """Asks an agent that is one of its attributes."""
+
+    def __init__(self, inner):
+        super().__init__("asking")
+        self.helpers = {"inner": inner}
+        self.team = None
+
+    async def on_messages(self, messages, token):
+        answer = await self.helpers["inner"].on_messages(messages, token)
+        return Response(chat_message=TextMessage(content=answer.chat_message.content, source="me"))
+
+
+class Heard(TerminationCondition):
+    """Ends a team with all that it has heard."""
+
+    def __init__(self):
+        self.heard = []
+
+    terminated = False
+
+    async def __call__(self, messages):
+        self.heard += [each.content for each in messages]
+        has_answer = any(each.source != "user" for each in messages)
+        return StopMessage(content=str(self.heard), source="end") if has_answer else None
+
+    async def reset(self):
+        """Forget nothing."""
+
+
+def a_noting_team():
+    return RoundRobinGroupChat([Noting()], termination_condition=Heard())
+
+
+def an_asking_team():
+    member = Asking(listener())
+    team = RoundRobinGroupChat([member], max_turns=1)
+    member.team = team
+    return team
+
+
+def remembering():
+    """Return an agent that keeps what it hears in a memory that it reads."""
+    memory = ListMemory()
+
+    async def remember(text: str) -> str:
+        """Remember a text."""
+        await memory.add(MemoryContent(content=text, mime_type=MemoryMimeType.TEXT))
+        return text
+
+    class Reading(Listening):
+        async def create(self, messages, **_):
+            received = await super().create(messages)
+            known = [each.content for each in messages if isinstance(each, SystemMessage)]
+            return calling("remember", text=" ".join([received.content, *known]))
+
+    return AssistantAgent("reader", Reading(), tools=[remember], memory=[memory])
+
+
+@pytest.mark.parametrize(
+    "make", [Noting, a_noting_team, lambda: Asking(listener()), an_asking_team, remembering]
+)
+async def test_what_one_object_keeps_in_attributes_is_restored(make):
+    await check_apart(make())
+
+
+def test_a_factory_that_reuses_an_agent_in_an_attribute_is_refused():
+    inner = listener()
+    with pytest.raises(TargetError, match="AssistantAgent for the second time"):
+        adapt(lambda: Asking(inner))

@@ -25,10 +25,12 @@ from autogen_agentchat.teams import (
 )
 from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CancellationToken, SingleThreadedAgentRuntime
+from autogen_core.memory import ListMemory
 from autogen_core.models import ChatCompletionClient
 from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import Part, TargetError
+from a2a_adapters.plugin import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,6 +79,8 @@ TURN_TAKING = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 """The teams in which one agent speaks at a time, and all others are idle."""
 
 _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
+_OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
+"""Attributes of teams that belong to an event loop."""
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 
@@ -172,7 +176,7 @@ def prepare(
 
 def stateful_parts(runner: Runner) -> Iterator[object]:
     """Yield all stateful parts of a runner."""
-    for member in runners_in(runner):
+    for member in with_attached(runner):
         yield member
         for name in ("_termination_condition", "_model_context"):
             if (part := getattr(member, name, None)) is not None:
@@ -319,6 +323,62 @@ def _with_covered(runner: Runner) -> Iterator[Runner]:
 def _covered(runner: Runner) -> list[Runner]:
     inner = getattr(runner, "_team", None)
     return [*participants(runner), *([inner] if isinstance(inner, Team) else [])]
+
+
+def own_attributes(runner: Runner) -> list[tuple[object, dict[str, Any]]]:
+    """Return a copy of what custom classes and lists of memories keep, which no state covers."""
+    copies = Copies()
+    memories = [each for member in with_attached(runner) for each in _memories(member)]
+    own = [*filter(_is_own, stateful_parts(runner)), *memories]
+    return [
+        (part, copies.of({name: each for name, each in vars(part).items() if name not in _OF_RUNS}))
+        for part in own
+    ]
+
+
+def _memories(runner: Runner) -> list[ListMemory]:
+    memories = getattr(runner, "_memory", None) or ()
+    return [each for each in memories if isinstance(each, ListMemory)]
+
+
+def restore_attributes(saved: Iterable[tuple[object, dict[str, Any]]]) -> None:
+    """Restore a copy of `own_attributes`, which can be restored again."""
+    copies = Copies()
+    for part, attributes in saved:
+        kept = {name: each for name, each in vars(part).items() if name in _OF_RUNS}
+        vars(part).clear()
+        vars(part).update(copies.of(attributes), **kept)
+
+
+def _is_own(part: object) -> bool:
+    return not type(part).__module__.startswith(("autogen_", "a2a_adapters_autogen."))
+
+
+def with_attached(runner: Runner) -> list[Runner]:
+    """Return a runner, all inside it, and all that custom classes among them have in attributes."""
+    found: dict[int, Runner] = {}
+    waiting = [runner]
+    for each in waiting:  # which grows
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += [*_covered(each), *_uncovered(each)]
+            waiting += _runners_at(each) if _is_own(each) else ()
+    return list(found.values())
+
+
+def attached(runner: Runner) -> list[Runner]:
+    """Return the runners that custom classes have in attributes, whose state is not stored."""
+    known = {id(each) for each in runners_in(runner)}
+    return [each for each in with_attached(runner) if id(each) not in known]
+
+
+def _runners_at(runner: Runner) -> Iterator[Runner]:
+    """Yield the runners in the attributes of one."""
+    for value in vars(runner).values():
+        values = value.values() if isinstance(value, dict) else value
+        for each in values if isinstance(value, dict | list | tuple) else [value]:
+            if isinstance(each, ChatAgent | Team):
+                yield each
 
 
 def _uncovered(runner: Runner) -> list[Runner]:

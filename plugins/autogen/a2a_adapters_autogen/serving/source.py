@@ -16,12 +16,15 @@ from a2a_adapters.concurrency import Background, PerLoop
 from a2a_adapters.plugin import Factory, MadeAnew
 from a2a_adapters_autogen.serving.runners import (
     Runner,
+    attached,
     close,
+    own_attributes,
     prepare,
     replace_runtimes,
     reset,
     resources,
     restore,
+    restore_attributes,
     state_of,
     stateful_parts,
 )
@@ -63,7 +66,8 @@ class Shared:
             "serve a function that returns a new one to answer in parallel",
             runner.name,
         )
-        self._pristine: State | None = None
+        self._pristine: list[tuple[Runner, State]] = []
+        self._attributes: list[tuple[object, dict[str, Any]]] = []
         self._in_use = self._waits = self._was_cut_off = False
         self._changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -111,12 +115,16 @@ class Shared:
             self._changed = asyncio.Event()
 
     async def _load(self, state: State | None) -> None:
-        if self._pristine is None:
-            self._pristine = await state_of(self.example)
-        if self._was_cut_off:
-            replace_runtimes(self.example)
-        await reset(self.example)
-        await restore(self.example, self._pristine)
+        if not self._pristine:
+            runners = [self.example, *attached(self.example)]
+            self._pristine = [(each, await state_of(each)) for each in runners]
+            self._attributes = own_attributes(self.example)
+        restore_attributes(self._attributes)
+        for each, pristine in self._pristine:
+            if self._was_cut_off:
+                replace_runtimes(each)
+            await reset(each)
+            await restore(each, pristine)
         if state is not None:
             await restore(self.example, state)
 
