@@ -316,3 +316,32 @@ def test_message_histories_with_unknown_keys_are_refused():
     )
     with pytest.raises(TargetError, match="tenant"):
         adapt(runnable)
+
+
+class ClassicMemory:
+    """A memory as those of langchain-classic."""
+
+    def load_memory_variables(self, inputs):
+        return {}
+
+
+class SimpleMemory(ClassicMemory):
+    """A memory that does not change."""
+
+
+class ClassicChain(RunnableLambda):
+    """A chain as those of langchain-classic."""
+
+    def __init__(self, memory=None, chains=()):
+        super().__init__(str)
+        self.memory = memory
+        self.chains = list(chains)
+
+
+def test_chains_with_a_memory_are_refused():
+    chain = ClassicChain(ClassicMemory())
+    for target in (chain, chain | str, ClassicChain(chains=[chain])):
+        with pytest.raises(TargetError, match="ClassicChain has a memory"):
+            adapt(target)
+    for target in (ClassicChain(), ClassicChain(SimpleMemory())):
+        adapt(target)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.runnables import RunnableGenerator, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import AgentEvent, AgentRequest, Output, TargetError, Text, TextDelta
@@ -80,8 +80,8 @@ class RunnableAdapter(Adapter):
         fetch: See `Adapter.fetch`.
 
     Raises:
-        TargetError: The runnable's input cannot be made from a message, or an agent that it calls
-            has a hook around calls that is not async.
+        TargetError: The runnable's input cannot be made from a message, an agent that it calls has
+            a hook around calls that is not async, or a chain has a memory.
     """
 
     def __init__(
@@ -113,6 +113,7 @@ class RunnableAdapter(Adapter):
         self._tries_again = tries_again(runnable)
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)
+        _check_memory(runnable)
         self._agent: tuple[str, ...] = ()
         self._ids = _configurable(runnable) | {"thread_id"}
         reads_history = getattr(self._input, "uses_history", True)
@@ -267,6 +268,23 @@ def _check_session(runnable: AnyRunnable) -> None:
                     f"the history's factory takes {', '.join(unknown)}, which requests do not "
                     f"have; use {', '.join((*_SESSION_KEYS, _OWNER_KEY))}"
                 )
+
+
+def _check_memory(runnable: AnyRunnable) -> None:
+    """Refuse chains of LangChain's classic package whose memory all callers would share."""
+    waiting: list[Any] = list(all_steps(runnable))
+    for step in waiting:  # which grows
+        if not hasattr(step, "memory"):
+            continue
+        kind = type(step.memory)
+        if hasattr(kind, "load_memory_variables") and kind.__name__ != "SimpleMemory":
+            raise TargetError(
+                f"{type(step).__name__} has a memory, which would mix the callers' conversations: "
+                "remove it, and wrap the chain in a RunnableWithMessageHistory"
+            )
+        for value in vars(step).values():
+            inner = value if isinstance(value, list | tuple) else [value]
+            waiting += [each for each in inner if isinstance(each, Runnable)]
 
 
 class Answer:
