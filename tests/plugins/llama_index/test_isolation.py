@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 from pydantic import PrivateAttr
 from workflows import Context, Workflow, step
 from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 from workflows.resource import Resource
 
-from a2a_adapters import current_request
+from a2a_adapters import TargetError, build_app, current_request
 from tests.plugins.llama_index import support
 from tests.plugins.llama_index.flows import Booking, Flow
 from tests.plugins.llama_index.support import adapt, waiting
@@ -172,6 +174,38 @@ def team():
 @pytest.mark.parametrize("make", [Noting, Outer, shop, team])
 async def test_what_a_run_keeps_in_attributes_is_its_own(make):
     await check_apart(make())
+
+
+class Remembering(Noting):
+    """Has something that holds a conversation in an attribute."""
+
+    def __init__(self, memory):
+        super().__init__()
+        self.parts = {"memory": [memory]}
+
+    def shown(self):
+        return ""
+
+
+def memory():
+    return ChatMemoryBuffer(token_limit=1000, tokenizer_fn=str.split)
+
+
+def chat_engine():
+    return SimpleChatEngine(support.Fake(lambda _: "x"), memory(), [])
+
+
+@pytest.mark.parametrize("make", [memory, chat_engine])
+async def test_workflows_that_hold_one_conversation_are_refused(make):
+    held = make()
+    inside = Outer()
+    inside.inner = Remembering(held)
+    for target in (Remembering(held), inside):
+        with pytest.raises(TargetError, match="keep it in"):
+            adapt(target)
+    with pytest.raises(TargetError, match="second time"):
+        build_app(lambda: Remembering(held))
+    await check_apart(lambda: Remembering(make()))
 
 
 @pytest.mark.parametrize("make", [Noting, shop])

@@ -16,6 +16,7 @@ from a2a_adapters.conversing import AskingRun, ConversingAdapter, Events, Stored
 from a2a_adapters.plugin import (
     AgentDescription,
     Factory,
+    MadeAnew,
     check_arguments,
     example_of,
     overrides,
@@ -28,6 +29,7 @@ from a2a_adapters_llama_index.serving.questions import asked, response
 from a2a_adapters_llama_index.serving.serializer import ContextSerializer
 from a2a_adapters_llama_index.serving.targets import (
     changes_text,
+    conversations,
     copied,
     describe,
     has_own_agents,
@@ -62,7 +64,8 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
         fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target is not a workflow, or its class overrides `run`.
+        TargetError: The target is not a workflow, its class overrides `run`, or an attribute holds
+            the conversation of all callers.
     """
 
     def __init__(
@@ -86,6 +89,16 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
         self.holds_text = changes_text(example)
         self._example = example
         self._make = per_request(workflow)
+        self._anew: MadeAnew | None = None
+        if held := conversations(example):
+            if not isinstance(workflow, Factory):
+                raise TargetError(
+                    f"a {type(held[0]).__name__} in an attribute of the workflow would mix the "
+                    "callers' conversations: keep it in ctx.store, or make the workflow in a "
+                    "function"
+                )
+            self._anew = MadeAnew(conversations, "memories and chat engines")
+            self._anew.check_factory(workflow)
         self._keeps_context = keep_context
         self._serializer = ContextSerializer(example)
         runs = example._num_concurrent_runs  # noqa: SLF001 - copies would not be counted
@@ -116,7 +129,10 @@ class LlamaIndexAdapter(ConversingAdapter[Any, AskingRun, StartEvent]):
 
     async def run(self, request: AgentRequest, turn: _Turn, prompt: StartEvent | None) -> Events:
         """Run the workflow; keep its context, or ask what its steps wait for."""
-        workflow, paused = copied(await self._make(request)), turn.before.paused
+        made, paused = await self._make(request), turn.before.paused
+        if self._anew:
+            self._anew.check(made)
+        workflow = copied(made)
         state, tools, responses = turn.before.state, {}, []
         if paused:
             state, tools = paused.state["context"], paused.state["tools"]

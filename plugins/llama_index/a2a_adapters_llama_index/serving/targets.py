@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _MODES = ("text/plain", "application/json")
 _AGENTS = "llama_index.core.agent.workflow"
 _TOOLS = "llama_index.core.tools"
+_CONVERSATIONS = {
+    "llama_index.core.memory.types": "BaseMemory",
+    "llama_index.core.chat_engine.types": "BaseChatEngine",
+}
+"""Classes whose objects hold one conversation, by their modules."""
 
 
 def is_agent(workflow: Workflow) -> bool:
@@ -89,6 +94,29 @@ def copied(workflow: Workflow) -> Workflow:
             resources.resources.update(each._resource_manager.resources)  # noqa: SLF001
             each._resource_manager = resources  # noqa: SLF001 - its cache would mix callers
     return made
+
+
+def conversations(workflow: Workflow) -> list[object]:
+    """Return the memories and chat engines in attributes of a workflow and of those inside it."""
+    modules = ((sys.modules.get(module), name) for module, name in _CONVERSATIONS.items())
+    kinds = tuple(getattr(module, name) for module, name in modules if module)
+    found, seen = list[object](), set[int]()
+    waiting: list[Any] = [workflow]
+    for each in waiting:  # which grows
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        match each:
+            case Workflow():
+                private = getattr(each, "__pydantic_private__", None) or {}
+                waiting += [*vars(each).values(), *private.values()]
+            case dict():
+                waiting += each.values()
+            case list() | tuple():
+                waiting += each
+            case _ if isinstance(each, kinds):
+                found.append(each)
+    return found
 
 
 def _tool_kinds() -> list[type]:
