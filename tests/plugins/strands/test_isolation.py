@@ -121,6 +121,37 @@ async def test_a_tool_that_outlives_its_run_writes_to_no_other():
     assert "ann" not in "".join(heard)
 
 
+class Store:
+    """A memory without an end."""
+
+    name, description, max_search_results, extraction = "notes", None, None, None
+
+    def __init__(self, *, writable):
+        self.writable = writable
+        self.notes = []
+
+    async def search(self, query, options=None):
+        return []
+
+    async def add(self, content, metadata=None):
+        self.notes.append(content)
+
+
+def remembering(*, writable=True):
+    return listener(
+        "memo", description="Knows.", memory_manager={"stores": [Store(writable=writable)]}
+    )
+
+
+async def test_memories_of_all_callers_are_refused():
+    for target in (remembering(), made(Fake(listen), tools=[remembering().as_tool()])):
+        with pytest.raises(TargetError, match="agent_for"):
+            build_app(target)
+    build_app(remembering(writable=False))
+    adapter = adapt(remembering(), agent_for=lambda _: remembering())
+    assert answer(await ask(adapter, "hi")) == "hi"
+
+
 DESK, MANAGER = listener("desk", description="Knows."), SlidingWindowConversationManager()
 
 

@@ -36,8 +36,8 @@ class AgentSource:
         agent_for: Makes the agent that answers a request; may be async.
 
     Raises:
-        TargetError: The agent has a session manager, which would mix the callers' conversations, or
-            is of a class that checks only calls, or a function does not make it anew.
+        TargetError: The agent has a session manager, or a memory for all callers, which would mix
+            them, or is of a class that checks only calls, or a function does not make it anew.
     """
 
     def __init__(
@@ -51,6 +51,11 @@ class AgentSource:
         self._leaving = Background()
         self._anew = MadeAnew(stateful_parts, "agents and their conversation managers")
         _check(example_of(agent))
+        if self._shared is not None and any(map(_writes_memory, agents_in(self._shared))):
+            raise TargetError(
+                "the agent writes to a memory that all callers would share: use agent_for, and "
+                "give the agent a store of the request's owner"
+            )
         if isinstance(agent, Factory):
             self._anew.check_factory(agent)
         else:
@@ -122,6 +127,11 @@ class _Before:
             vars(owner).clear()
             vars(owner).update(attributes)
         self._agent.load_snapshot(self._snapshot)
+
+
+def _writes_memory(agent: object) -> bool:
+    manager = getattr(agent, "memory_manager", None)
+    return manager is not None and any(store.writable for store in manager._stores)  # noqa: SLF001 - there is no public name
 
 
 def _loaded(agent: Agent, snapshot: Mapping[str, Any] | None) -> Agent:
