@@ -82,6 +82,24 @@ async def test_an_agent_for_all_callers_is_restored(make):
     await check_apart(make())
 
 
+async def test_an_agent_may_be_served_twice_and_be_a_tool():
+    desk = listener("desk", description="Knows.")
+
+    def ask_desk(messages):
+        if done := results(messages):
+            return next(iter(done.values()))
+        return calling("desk", f"d{len(messages)}", input=said(messages)[-1])
+
+    asking = made(Fake(ask_desk), tools=[desk.as_tool(preserve_context=True)])
+    adapters = [adapt(desk), adapt(asking), adapt(desk), adapt(asking)]
+    words = [f"{name}{turn}" for turn in range(3) for name in "abcd"]
+    heard = await asyncio.gather(
+        *(ask(adapters[n % 4], word, owner=word) for n, word in enumerate(words))
+    )
+    assert [answer(events).strip() for events in heard] == words
+    assert not desk.messages
+
+
 async def test_a_tool_that_outlives_its_run_writes_to_no_other():
     began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from strands import Agent
 from strands.agent.conversation_manager import ConversationManager
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _CHANGED = (ConversationManager, HookRegistry, MiddlewareRegistry, ToolRegistry)
 """What an agent has that a run may change."""
+_turns: WeakKeyDictionary[Agent, PerLoop[asyncio.Lock]] = WeakKeyDictionary()
+"""The locks of agents, each of which may be served several times, and be a tool of others."""
 
 
 class AgentSource:
@@ -47,7 +50,6 @@ class AgentSource:
     ) -> None:
         self._shared = agent if agent_for is None and not isinstance(agent, Factory) else None
         self._make = per_request(agent, agent_for)
-        self._turn = PerLoop(asyncio.Lock)
         self._leaving = Background()
         self._anew = MadeAnew(stateful_parts, "agents and their conversation managers")
         _check(example_of(agent))
@@ -86,29 +88,20 @@ class AgentSource:
 
         Threads of a cancelled run go on, with the agent in the context of their tools.
         """
-        turn, calls_left = self._turn(), calls_of_task()
-        await turn.acquire()
-        before = [_Before(each) for each in agents_in(agent) if isinstance(each, Agent)]
-
-        def give_back() -> None:
-            for each in before:
-                each.restore()
-            turn.release()
-
-        async def give_back_later(ended: asyncio.Future[None]) -> None:
+        calls_left = calls_of_task()
+        agents = [each for each in agents_in(agent) if isinstance(each, Agent)]
+        async with AsyncExitStack() as turns:
+            for each in sorted(agents, key=id):  # other runs may need some of them
+                await turns.enter_async_context(_turn_of(each))
+            before = [_Before(each) for each in agents]
             try:
-                await ended
-            finally:  # the event loop may end before
-                give_back()
-
-        try:
-            agent.callback_handler = null_callback_handler
-            yield
-        finally:
-            if ended := calls_left():
-                self._leaving.begin(give_back_later(ended))
-            else:
-                give_back()
+                agent.callback_handler = null_callback_handler
+                yield
+            finally:
+                if ended := calls_left():
+                    self._leaving.begin(_restore_later(before, ended, turns.pop_all()))
+                else:
+                    _restore(before)
 
 
 class _Before:
@@ -127,6 +120,25 @@ class _Before:
             vars(owner).clear()
             vars(owner).update(attributes)
         self._agent.load_snapshot(self._snapshot)
+
+
+def _restore(agents: Iterable[_Before]) -> None:
+    for each in agents:
+        each.restore()
+
+
+async def _restore_later(
+    agents: Iterable[_Before], ended: asyncio.Future[None], turns: AsyncExitStack
+) -> None:
+    async with turns:
+        try:
+            await ended
+        finally:  # the event loop may end before
+            _restore(agents)
+
+
+def _turn_of(agent: Agent) -> asyncio.Lock:
+    return _turns.setdefault(agent, PerLoop(asyncio.Lock))()
 
 
 def _writes_memory(agent: object) -> bool:
