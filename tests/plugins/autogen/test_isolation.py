@@ -298,6 +298,23 @@ async def test_what_one_object_keeps_in_attributes_is_restored(make):
     await check_apart(make())
 
 
+async def test_an_agent_may_be_served_twice_and_be_part_of_a_team():
+    member = listener()
+    team = RoundRobinGroupChat([member], max_turns=1)
+    adapters = [adapt(member), adapt(team), adapt(member), adapt(Asking(member))]
+    words = [f"{name}{turn}" for turn in range(3) for name in "abcd"]
+    heard = await asyncio.gather(
+        *(ask(adapters[n % 4], word, owner=word) for n, word in enumerate(words))
+    )
+    assert [answer(events) for events in heard] == words
+
+
+async def test_an_object_that_is_served_again_is_as_before():
+    member = listener()
+    for word in ("one", "two"):
+        assert answer(await ask(adapt(member), word, owner=word)) == word
+
+
 def test_a_factory_that_reuses_an_agent_in_an_attribute_is_refused():
     inner = listener()
     with pytest.raises(TargetError, match="AssistantAgent for the second time"):

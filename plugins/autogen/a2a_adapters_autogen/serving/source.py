@@ -6,8 +6,15 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from autogen_agentchat.base import ChatAgent, Team
 
@@ -27,6 +34,7 @@ from a2a_adapters_autogen.serving.runners import (
     restore_attributes,
     state_of,
     stateful_parts,
+    with_attached,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +62,8 @@ class Shared:
 
     Attributes:
         example: The object, to describe.
+        waits: Whether the run that uses it waits for its caller.
+        changed: Set when this or `is_in_use` changes, and then replaced.
     """
 
     def __init__(
@@ -68,9 +78,10 @@ class Shared:
         )
         self._pristine: list[tuple[Runner, State]] = []
         self._attributes: list[tuple[object, dict[str, Any]]] = []
-        self._in_use = self._waits = self._was_cut_off = False
-        self._changed = asyncio.Event()
+        self._in_use = self.waits = self._was_cut_off = False
+        self.changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._parts = with_attached(runner)
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
@@ -80,29 +91,50 @@ class Shared:
             BusyError: The object waits for another caller's answer.
         """
         self._enter_loop()
-        while self._in_use:
-            if self._waits:
+        while busy := next((each for each in self._users() if each.is_in_use), None):
+            if busy.waits:
                 raise BusyError
-            await self._changed.wait()
-        self._in_use = True
-        try:
-            await self._load(state)
+            await busy.changed.wait()
+        with self.turn():
+            with ExitStack() as turns:
+                for other in self._users() - {self}:
+                    turns.enter_context(other.turn())
+                    await other.load(None)
+                _users.update(dict.fromkeys(self._parts, self))
+            await self.load(state)
             self._was_cut_off = True
             yield self.example
             self._was_cut_off = False
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a run of this event loop uses the object."""
+        return self._in_use and self._loop is asyncio.get_running_loop()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keep all others from the object."""
+        self._enter_loop()
+        self._in_use = True
+        try:
+            yield
         finally:
             self._in_use = False
             self._wake_all()
 
+    def _users(self) -> set[Shared]:
+        """Return itself, and what else was the last to use one of its parts."""
+        return {self, *(_users[each] for each in self._parts if each in _users)}
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Refuse other runs until the caller has answered."""
-        self._waits = True
+        self.waits = True
         self._wake_all()
         try:
             yield
         finally:
-            self._waits = False
+            self.waits = False
 
     async def aclose(self) -> None:
         """Do nothing: the object belongs to its creator."""
@@ -112,9 +144,10 @@ class Shared:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._was_cut_off = loop, True
-            self._changed = asyncio.Event()
+            self.changed = asyncio.Event()
 
-    async def _load(self, state: State | None) -> None:
+    async def load(self, state: State | None) -> None:
+        """Put the object into a state, or into its initial one."""
         if not self._pristine:
             runners = [self.example, *attached(self.example)]
             self._pristine = [(each, await state_of(each)) for each in runners]
@@ -130,8 +163,12 @@ class Shared:
 
     def _wake_all(self) -> None:
         """Wake all waiting runs, in the order of arrival."""
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+_users: WeakKeyDictionary[Runner, Shared] = WeakKeyDictionary()
+"""What was the last to use an agent or a team, which may be served alone, in a team, and again."""
 
 
 class Fresh:
