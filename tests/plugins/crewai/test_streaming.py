@@ -532,6 +532,168 @@ class StateOfItsOwn(Flow):
         return text
 
 
+def changed(method):
+    """Return a method that may change what another one returns."""
+
+    @functools.wraps(method)
+    def write(self):
+        return method(self).upper()
+
+    return write
+
+
+def say(self):
+    return speaker(LONG).kickoff("write").raw
+
+
+class Wrapped(Flow):
+    plan = start()(plan)
+    write = listen(plan)(changed(say))
+
+
+class WrappedLater(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+
+WrappedLater.write = changed(WrappedLater.write)
+
+
+class SeveralFirst(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        drafts = make("A secret draft, which is long enough.").kickoff_for_each([{"topic": "x"}])
+        return speaker(LONG).kickoff(str(len(drafts))).raw
+
+
+class ByBoundMethod(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        ask = speaker("A secret draft, which is long enough.").kickoff_async
+        return (await speaker(LONG).kickoff_async((await ask("draft")).raw[:1])).raw
+
+
+class Numbering(Flow):
+    """Counts what is written, after the call of the model though it stands before it."""
+
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        self.state[plan(self)] = text = speaker(LONG).kickoff("write").raw
+        return text
+
+
+class LocalPrint(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        print = plan  # noqa: A001
+        text = speaker(LONG).kickoff("write").raw
+        print(text)
+        return text
+
+
+def outer_print(print):  # noqa: A002
+    class OuterPrint(Flow):
+        plan = start()(plan)
+
+        @listen(plan)
+        def write(self):
+            text = speaker(LONG).kickoff("write").raw
+            print(text)
+            return text
+
+    return OuterPrint
+
+
+class StateWithItems(BaseModel):
+    kept: str = ""
+
+    def __setitem__(self, name, text):
+        self.kept = text
+
+
+class SettingItem(Flow[StateWithItems]):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        self.state["text"] = text
+        return text
+
+
+class StateWithTruth(BaseModel):
+    kept: str = ""
+
+    def __bool__(self):
+        return True
+
+
+class TestingState(Flow[StateWithTruth]):
+    __test__ = False
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        if self.state:
+            return text
+        return text
+
+
+class Unpacking(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        given = [f'{{"line": "{LONG}"}}', None, None, None, None, None, Line]
+        return Scripted(given[0], stream=True).call(*given)
+
+
+class Starting(Flow):
+    """Starts a method again, or first, behind the one that calls the model."""
+
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+    @start("write")
+    def check(self):
+        return self.method_outputs[-1]
+
+
+class Drafting(Flow):
+    @start()
+    def write(self):
+        return speaker("A secret draft, which is long enough.").kickoff("draft").raw
+
+    @listen(write)
+    def improve(self):
+        return LONG
+
+
+class ByDrafting(Flow):
+    """Runs another flow, of which a method has the same name."""
+
+    suppress_flow_events: bool = True
+
+    @start()
+    def write(self):
+        return Drafting().kickoff()
+
+
 @pytest.mark.parametrize(
     "flow",
     [
@@ -551,6 +713,18 @@ class StateOfItsOwn(Flow):
         Formatted,
         SettingProperty,
         StateOfItsOwn,
+        Wrapped,
+        WrappedLater,
+        SeveralFirst,
+        ByBoundMethod,
+        Numbering,
+        LocalPrint,
+        outer_print(plan),
+        SettingItem,
+        TestingState,
+        Unpacking,
+        Starting,
+        ByDrafting,
     ],
 )
 async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):

@@ -174,7 +174,6 @@ class FlowAdapter(RunsAdapter):
         self, request: AgentRequest, start: Work, refuse: Refuse | None = None
     ) -> Events:
         async def work(run: CrewRun) -> Output | InputRequired | None:
-            run.answer.follow_flow(self._answering)
             result = await start(run)
             if not isinstance(result, HumanFeedbackPending):
                 return result_output(result)
@@ -186,6 +185,8 @@ class FlowAdapter(RunsAdapter):
 
     def _prepare(self, flow: Flow[Any], run: CrewRun) -> None:
         """Connect a flow to its run."""
+        if type(flow) is type(self._example):  # a function may return several kinds
+            run.answer.follow_flow(flow, self._answering)
         flow.stream = False
         flow.tracing = tracing_of(flow)
         if self._server_store is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a_adapters import TargetError
-from a2a_adapters.plugin import overrides
 
 if TYPE_CHECKING:
     from crewai import Flow
@@ -35,6 +35,17 @@ _HARMLESS = (
 _HARMLESS_CALLS = {"len", "print", "str"}
 _DECORATORS = {"listen", "persist", "start"}
 """The decorators of crewai; others may change the result of a method."""
+
+_FRAMEWORK = ("builtins", "crewai.", "pydantic.", "typing")
+
+_CALLED_SILENTLY = {
+    "__bool__", "__format__", "__getattr__", "__getattribute__", "__len__", "__repr__",
+    "__setattr__", "__setitem__", "__str__",
+}  # fmt: skip
+"""The methods of a state, or a flow, that harmless code calls."""
+
+Place: TypeAlias = tuple[CodeType, int, int]
+"""A call in a function: the function's code, and the line and column at which the call ends."""
 
 
 def refuse_blocking_questions(flow: Flow[Any]) -> None:
@@ -87,8 +98,10 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
             yield from _executed(child)
 
 
-def answering_methods(flow: Flow[Any]) -> frozenset[str]:
+def answering_methods(flow: Flow[Any]) -> dict[str, Place]:
     """Return the methods that answer with the text of one model, whose output can be streamed.
+
+    Each has the place where it calls this model, agent or crew.
 
     These end the flow, call one model, agent or crew once, and return its answer unchanged. After
     the call, they only print it, or store it in variables and in the state:
@@ -100,16 +113,20 @@ def answering_methods(flow: Flow[Any]) -> frozenset[str]:
             return result.raw
     """
     if _overrides(type(flow)) or _validates(flow) or _validates(flow.state):
-        return frozenset()  # it may change or refuse the result
+        return {}  # it may change or refuse the result
     methods = flow.flow_definition().methods
-    triggers = {name for method in methods.values() for name in _names(method.listen)}
-    return frozenset(
+    triggers = {
         name
+        for method in methods.values()
+        for condition in (method.listen, method.start)
+        for name in _names(condition)
+    }
+    places = {
+        name: _model_call(getattr(type(flow), name, None))
         for name, method in methods.items()
-        if name not in triggers
-        and not (method.router or method.human_feedback)
-        and _returns_model_text(getattr(type(flow), name, None))
-    )
+        if name not in triggers and not (method.router or method.human_feedback)
+    }
+    return {name: place for name, place in places.items() if place is not None}
 
 
 def _overrides(kind: type[Flow[Any]]) -> bool:
@@ -127,15 +144,15 @@ def _overrides(kind: type[Flow[Any]]) -> bool:
 
 
 def _validates(owner: object) -> bool:
-    """Return whether code runs if an attribute is set, such as a validator."""
+    """Return whether code runs if an object is read or written, such as a validator."""
     config = getattr(owner, "model_config", {})
-    has_setter = overrides(owner, "__setattr__", ("crewai.", "pydantic.")) or any(
-        isinstance(member, property) and member.fset
+    has_code = any(
+        name in _CALLED_SILENTLY or (isinstance(member, property) and member.fset)
         for kind in type(owner).__mro__
-        if not kind.__module__.startswith(("crewai.", "pydantic."))
-        for member in vars(kind).values()
+        if not kind.__module__.startswith(_FRAMEWORK)
+        for name, member in vars(kind).items()
     )
-    return has_setter or bool(config.get("validate_assignment"))
+    return has_code or bool(config.get("validate_assignment"))
 
 
 def _names(condition: object) -> Iterator[str]:
@@ -150,27 +167,56 @@ def _names(condition: object) -> Iterator[str]:
                 yield from _names(part)
 
 
-def _returns_model_text(method: object) -> bool:
-    bare = inspect.unwrap(method) if callable(method) else None
+def _model_call(method: object) -> Place | None:
+    """Return where a method calls the model whose text it returns; None if it may do more."""
+    bare = _unwrapped(method)
     function = _source_of(bare) if bare else None
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not function.args.args:
-        return False
-    known = getattr(bare, "__globals__", {})
+    if (
+        bare is None
+        or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        or not function.args.args
+    ):
+        return None
+    code, known = bare.__code__, bare.__globals__
+    names = {*known, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     nodes = [*_executed(ast.Module(function.body, []))]
     calls = [node for node in nodes if isinstance(node, ast.Call) and _is_model_call(node)]
     if (
         len(calls) != 1
         or not _has_plain_arguments(calls[0])
-        or not _HARMLESS_CALLS.isdisjoint(known)
+        or not _HARMLESS_CALLS.isdisjoint(names)
         or not all(_is_crewais(decorator, known) for decorator in function.decorator_list)
     ):
-        return False
+        return None
     call, this = calls[0], function.args.args[0].arg
     answers: set[ast.AST] = {call} | _reads(nodes, call)
     returned = [_core(node.value) for node in nodes if isinstance(node, ast.Return)]
-    later = (node for node in nodes if _ends_after(node, call))
-    is_plain = all(_is_harmless(node, answers, this) for node in later)
-    return is_plain and bool(returned) and answers.issuperset(returned)
+    later = [node for node in nodes if _ends_after(node, call)]
+    is_plain = all(_is_harmless(node, answers, this) for node in [*later, *_targets(nodes, call)])
+    if not (is_plain and returned and answers.issuperset(returned)):
+        return None
+    line, column = _end(call)
+    indentation = inspect.getsourcelines(bare)[0][0]
+    margin = len(indentation) - len(indentation.lstrip())
+    return code, code.co_firstlineno + line - 1, column + margin
+
+
+def _unwrapped(method: object) -> FunctionType | None:
+    """Return the function of a method; None if other code than crewai's is around it."""
+    while (inner := getattr(method, "__wrapped__", None)) is not None:
+        name = getattr(method, "__globals__", {}).get("__name__", type(method).__module__)
+        if not name.startswith("crewai."):
+            return None
+        method = inner
+    return method if isinstance(method, FunctionType) else None
+
+
+def _targets(nodes: Iterable[ast.AST], call: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions to which a call is assigned: they stand before it, and run later."""
+    for node in nodes:
+        if isinstance(node, _ASSIGNMENTS) and node.value and call in ast.walk(node.value):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from (each for each in ast.walk(target) if isinstance(each, ast.expr))
 
 
 def _ends_after(node: ast.AST, call: ast.Call) -> bool:
@@ -245,7 +291,8 @@ def _is_model_call(call: ast.Call) -> bool:
 
 def _has_plain_arguments(call: ast.Call) -> bool:
     """Return whether a call has no arguments that may change or check the answer."""
-    return len(call.args) <= 1 and all(each.arg in _ARGUMENTS for each in call.keywords)
+    has_one = len(call.args) <= 1 and not any(isinstance(each, ast.Starred) for each in call.args)
+    return has_one and all(each.arg in _ARGUMENTS for each in call.keywords)
 
 
 def _core(node: ast.AST | None) -> ast.AST | None:

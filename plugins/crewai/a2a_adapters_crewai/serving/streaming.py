@@ -22,11 +22,11 @@ when the next attempt starts. At the end, the answer is corrected to crewai's re
 
 from __future__ import annotations
 
-import inspect
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crewai import Agent, Crew, Process
@@ -55,7 +55,9 @@ from a2a_adapters.plugin import AnswerText, ReasoningFilter
 from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
+
+    from a2a_adapters_crewai.serving.source import Place
 
 _ANSWER = "Final Answer:"
 _TOOL = "Observation:"
@@ -125,10 +127,11 @@ class AnswerStream:
         self._is_streaming = self._is_verbatim = False
         self._is_answer = self._is_marked = False
         self._is_sent = self._is_complete = False
-        self._answering: Collection[str] = ()
+        self._flow: object = None
+        self._answering: Mapping[str, Place] = {}
         self._methods: list[str] = []
-        self._awaited_by: Callable[..., Any] | None = None
-        """The method of a flow whose first speaker has the answer, until it speaks."""
+        self._awaited_at: Place | None = None
+        """Where a method of the flow calls the first speaker, which has the answer."""
 
     def follow_crew(self, crew: Crew) -> None:
         """Stream the answer of a crew's last task, if that is safe."""
@@ -140,9 +143,9 @@ class AnswerStream:
         if agent.planning_config is None:
             self._speaker = _Speaker(agent, agent_id=str(agent.id))
 
-    def follow_flow(self, answering: Collection[str]) -> None:
+    def follow_flow(self, flow: object, answering: Mapping[str, Place]) -> None:
         """Stream the first speaker in one of these methods, while no other method runs."""
-        self._answering = answering
+        self._flow, self._answering = flow, answering
 
     def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
         """Yield the text to send after an event, or its withdrawal."""
@@ -203,17 +206,17 @@ class AnswerStream:
         match event:
             case MethodExecutionStartedEvent(method_name=name) if not is_internal(source):
                 self._methods.append(name)
-                is_alone = self._methods == [name] and name in self._answering
-                self._awaited_by = getattr(type(source), name) if is_alone else None
+                is_alone = self._methods == [name] and source is self._flow
+                self._awaited_at = self._answering.get(name) if is_alone else None
                 self._speaker = None
             case MethodExecutionFinishedEvent(method_name=name) if name in self._methods:
                 self._methods.remove(name)
-                self._awaited_by, self._speaker = None, None
+                self._awaited_at, self._speaker = None, None
             case (
                 CrewKickoffStartedEvent() | LiteAgentExecutionStartedEvent() | LLMCallStartedEvent()
-            ) if self._awaited_by:
-                method, self._awaited_by = self._awaited_by, None
-                if is_called_by(method, source):
+            ) if self._awaited_at:
+                place, self._awaited_at = self._awaited_at, None
+                if is_called_at(place, source):
                     self._follow_speaker(source)
 
     def _follow_speaker(self, source: object) -> None:
@@ -223,7 +226,7 @@ class AnswerStream:
             case Agent():
                 self.follow_agent(source)
             case BaseLLM():
-                self._speaker = _Speaker(source, is_model=True)
+                self._speaker = _Speaker(source, is_model=True, model=source)
 
     def _add(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
         self._text += chunk
@@ -282,23 +285,27 @@ def _is_summary(event: LLMCallStartedEvent) -> bool:
     return any(message.get("content") == instruction for message in event.messages)
 
 
-def is_called_by(method: Any, source: object) -> bool:
+def is_called_at(place: Place, source: object) -> bool:
     """Whether a method of a flow has called a crew, an agent or a model itself.
 
     Other code in between, such as a custom class with a method `kickoff`, may check the result.
     `kickoff_async` of a crew goes to another thread, from which its caller cannot be seen.
 
     Args:
-        method: The method.
+        place: Where the method calls it.
         source: The crew, agent or model that emits an event; its own methods do not count.
     """
-    code = inspect.unwrap(method).__code__
     for frame in _stack():
-        if frame.f_code is code:
-            return True
         if not _is_library(frame) and frame.f_locals.get("self") is not source:
-            return False
+            return _current_call(frame) == place
     return False
+
+
+def _current_call(frame: FrameType) -> tuple[CodeType, int | None, int | None]:
+    """Return the place of the call that a frame is in."""
+    code = frame.f_code
+    _, line, _, column = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    return code, line, column
 
 
 def _stack() -> Iterator[FrameType]:
@@ -312,6 +319,6 @@ def _stack() -> Iterator[FrameType]:
 def _is_library(frame: FrameType) -> bool:
     """Whether code only passes on what a call returns: crewai's, tracing, the standard library."""
     file = frame.f_code.co_filename
-    is_standard = file.startswith((_STANDARD, "<")) and "-packages" not in file
+    is_standard = file.startswith((_STANDARD, "<frozen ")) and "-packages" not in file
     module = frame.f_globals.get("__name__", "")
     return is_standard or module.partition(".")[0] in _PASSING
