@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import gc
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from a2a_adapters_crewai import adapt
@@ -161,6 +164,7 @@ async def make_later():
 
 
 def hooks():
+    gc.collect()  # unregisters those of objects that nobody has any more
     return [get_hooks(point) for point in InterceptionPoint]
 
 
@@ -182,12 +186,78 @@ async def test_each_run_has_its_own_object(target):
 
 @pytest.mark.parametrize("target", [Hooked, lambda: adapt(ByHooked, text_key="topic")])
 async def test_hooks_of_an_object_are_for_its_run(target):
-    before = hooks()
     adapter = adapt(Hooked) if target is Hooked else target()
+    before = hooks()
     answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))
     assert [answer(each) for each in answers] == [f"{c} signed by {c}." for c in CALLERS]
     assert hooks() == before
     assert "TextDelta" not in str(answers)
+
+
+def in_pool(call, **given):
+    """Call a function in a thread that has none of the context of this one."""
+    with ThreadPoolExecutor() as pool:
+        return pool.submit(call, **given).result()
+
+
+class ByHookedInThread(ByHooked):
+    @start()
+    def write(self):
+        inputs = {"topic": self.state["topic"]}
+        return in_pool(Hooked().crew().kickoff, inputs=inputs).raw
+
+
+class ByWriterInThread(ByHooked):
+    @start()
+    def write(self):
+        hooked = Hooked()
+        hooked.caller = self.state["topic"]
+        return in_pool(hooked.writer().kickoff, messages=f"topic=<{hooked.caller}>").raw
+
+
+@functools.cache
+def shared_press():
+    return Hooked()
+
+
+class BySharedPress(ByHooked):
+    @start()
+    def write(self):
+        return shared_press().crew().kickoff(inputs={"topic": self.state["topic"]}).raw
+
+
+class PressOfItsOwn(ByHooked):
+    """Makes its press in its constructor."""
+
+    def model_post_init(self, context, /):
+        super().model_post_init(context)
+        object.__setattr__(self, "press", Hooked())
+
+    @start()
+    def write(self):
+        return self.press.crew().kickoff(inputs={"topic": self.state["topic"]}).raw
+
+
+@pytest.mark.parametrize("flow", [ByHookedInThread, PressOfItsOwn])
+async def test_hooks_are_called_once_in_each_thread(flow):
+    adapter = adapt(flow, text_key="topic")
+    answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))
+    assert [answer(each) for each in answers] == [f"{c} signed by {c}." for c in CALLERS]
+
+
+async def test_hooks_of_an_agent_in_a_thread_of_ones_own():
+    Together.barrier = threading.Barrier(1)
+    adapter = adapt(ByWriterInThread, text_key="topic")
+    assert answer(await ask(adapter, "cats")) == "cats signed by cats"
+
+
+async def test_hooks_of_an_object_that_outlives_its_run():
+    Together.barrier = threading.Barrier(1)
+    adapter = adapt(BySharedPress, text_key="topic")
+    for caller in CALLERS[:3]:
+        events = await ask(adapter, caller)
+        assert answer(events) == f"{caller} signed by {caller}."
+        assert "TextDelta" not in str(events)
 
 
 async def test_objects_of_runs_are_forgotten():

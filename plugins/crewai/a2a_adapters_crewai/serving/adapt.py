@@ -13,7 +13,7 @@ from a2a_adapters.plugin import Adapter, adapt_made, example_of
 from a2a_adapters_crewai.serving.agent import AgentAdapter
 from a2a_adapters_crewai.serving.base import MAX_ASKING, MAX_RUNS, Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter
-from a2a_adapters_crewai.serving.crew_bases import is_crew_base
+from a2a_adapters_crewai.serving.crew_bases import is_crew_base, own_crew_bases
 from a2a_adapters_crewai.serving.flow import FlowAdapter
 from a2a_adapters_crewai.serving.targets import as_target, is_flow_class
 
@@ -69,7 +69,8 @@ def adapt(  # noqa: PLR0913 - a choice each
         shared_memory=shared_memory,
         fetch=fetch,
     )
-    return adapt_made(target, partial(_adapter, options=options))
+    with own_crew_bases():  # of examples, which are never run
+        return adapt_made(target, partial(_adapter, options=options))
 
 
 def adapt_if_ours(target: object) -> Adapter | None:

@@ -1,19 +1,21 @@
 """Objects of `@CrewBase` classes: each run has its own, and they end with it.
 
-CrewAI calls the hook methods of such an object for every crew in the process, and keeps what its
-other methods have returned for ever. In a run, its hooks are for that run alone, and what it has
-returned is forgotten afterwards.
+CrewAI calls the hook methods of such an object for every crew in the process, and keeps the object,
+and what its other methods have returned, for ever. Here the hooks of an object that a run has made
+are called in the runs that use it, and what it has returned is forgotten after the run.
 """
 
 from __future__ import annotations
 
 import contextvars
 import functools
+import weakref
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crewai.hooks import InterceptionPoint
-from crewai.hooks.dispatch import get_scoped_hooks, register_scoped, scoped_hooks, unregister
+from crewai.hooks.dispatch import register, unregister
 from crewai.project import crew_base
 from crewai.project.utils import cache
 
@@ -30,10 +32,47 @@ _POINTS = {
 }
 """Points by their names in `_registered_hook_functions`; others are there by their values."""
 
-_made: contextvars.ContextVar[list[Any] | None] = contextvars.ContextVar(
+
+@dataclass(slots=True)
+class _Run:
+    """The objects of a run: those that it has made, and others whose crew it has kicked off."""
+
+    made: list[Any] = field(default_factory=list)
+    used: list[Any] = field(default_factory=list)
+    is_over: bool = False
+
+    def has(self, base: Any) -> bool:
+        return any(each is base for each in (*self.made, *self.used))
+
+
+_run: contextvars.ContextVar[_Run | None] = contextvars.ContextVar(
     "a2a_adapters_crewai_bases", default=None
 )
-"""The objects that the current run has made; None outside of runs."""
+"""The current run; None outside of runs, and in threads without the context of one."""
+
+
+class OwnHook:
+    """A hook of an object, for the runs of that object. It does not keep the object."""
+
+    def __init__(self, base: Any, hook: Any, run: _Run) -> None:
+        self._base, self._hook, self._run = weakref.ref(base), weakref.ref(hook), run
+
+    def __call__(self, context: Any) -> Any:
+        """Call the hook, unless this is about the run of another object."""
+        hook = self._hook()
+        return hook(context) if hook is not None and self._concerns(context) else None
+
+    def is_of_current_run(self) -> bool:
+        """Whether the current run has made the object, or kicked off its crew."""
+        run = _run.get()
+        return run is not None and run.has(self._base())
+
+    def _concerns(self, context: Any) -> bool:
+        crew = getattr(context, "crew", None)
+        if self.is_of_current_run() or (crew and crew_base_of(crew) is self._base()):
+            return True
+        # A thread without a context does not tell its run: CrewAI would call the hook.
+        return crew is None and _run.get() is None and not self._run.is_over
 
 
 def is_crew_base(target: object) -> bool:
@@ -77,29 +116,40 @@ def unregister_hooks(base: Any) -> None:
 def own_crew_bases() -> Iterator[None]:
     """Keep the hooks and the memory of objects that are made in this context from others."""
     _watch()
-    made: list[Any] = []
-    token = _made.set(made)
+    run = _Run()
+    token = _run.set(run)
     try:
-        with scoped_hooks({point: get_scoped_hooks(point) for point in InterceptionPoint}):
-            yield
+        yield
     finally:
-        _made.reset(token)
-        for base in made:
+        _run.reset(token)
+        run.is_over = True
+        for base in run.made:
             _forget(base)
+        run.made.clear()
+        run.used.clear()
+
+
+def use_crew_base(crew: Crew) -> None:
+    """Have the hooks of the object that has made a crew called in the current run."""
+    run, base = _run.get(), crew_base_of(crew)
+    if run is not None and base is not None and not run.has(base):
+        run.used.append(base)
 
 
 @functools.cache
 def _watch() -> None:
     """Take over the hooks of new objects, once per process."""
-    register: Callable[[Any, type], None] = crew_base._register_crew_hooks  # noqa: SLF001
+    register_hooks: Callable[[Any, type], None] = crew_base._register_crew_hooks  # noqa: SLF001
 
     def register_for_run(base: Any, kind: type) -> None:
-        register(base, kind)
-        if (made := _made.get()) is not None:
-            made.append(base)
+        register_hooks(base, kind)
+        if (run := _run.get()) is not None:
+            run.made.append(base)
             unregister_hooks(base)
             for point, hook in _hooks_of(base):
-                register_scoped(point, hook)
+                own = OwnHook(base, hook, run)
+                register(point, own)
+                weakref.finalize(base, unregister, point, own).atexit = False
 
     patched: Any = crew_base
     patched._register_crew_hooks = register_for_run  # noqa: SLF001

@@ -24,7 +24,7 @@ from crewai.events.types.mcp_events import MCPConnectionStartedEvent
 from crewai.hooks import register_before_llm_call_hook, register_before_tool_call_hook
 
 from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError, TargetError
-from a2a_adapters_crewai.serving.crew_bases import own_crew_bases
+from a2a_adapters_crewai.serving.crew_bases import own_crew_bases, use_crew_base
 from a2a_adapters_crewai.serving.targets import parts_of
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ class CrewRun:
                 self._note_mcp_call()
             case Crew(), CrewKickoffStartedEvent():
                 _claim(source, self)
+                use_crew_base(source)
             case Crew(), CrewKickoffCompletedEvent() | CrewKickoffFailedEvent():
                 _release(self, source)
         for item in self._events.take(source, event):

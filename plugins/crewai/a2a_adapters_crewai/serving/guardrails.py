@@ -19,7 +19,12 @@ from crewai.llms.base_llm import BaseLLM, LLMCallBlockedError
 
 from a2a_adapters import BlockedError, TargetError
 from a2a_adapters.plugin import overrides
-from a2a_adapters_crewai.serving.crew_bases import closes_servers, crew_base_of, hook_points
+from a2a_adapters_crewai.serving.crew_bases import (
+    OwnHook,
+    closes_servers,
+    crew_base_of,
+    hook_points,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -133,7 +138,12 @@ def own_code(part: object) -> Iterator[tuple[str, object]]:
 
 def _has_hooks(point: InterceptionPoint) -> bool:
     hooks = (*get_hooks(point), *get_scoped_hooks(point))
-    return any(getattr(hook, "__module__", "") != _OWN_HOOKS for hook in hooks)
+    return any(
+        hook.is_of_current_run()
+        if isinstance(hook, OwnHook)
+        else getattr(hook, "__module__", "") != _OWN_HOOKS
+        for hook in hooks
+    )
 
 
 def is_guarded(part: object) -> bool:

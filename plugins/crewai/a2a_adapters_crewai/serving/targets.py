@@ -32,7 +32,12 @@ from pydantic import ValidationError
 
 from a2a_adapters import TargetError
 from a2a_adapters.plugin import Factory
-from a2a_adapters_crewai.serving.crew_bases import crew_base_of, is_crew_base, unregister_hooks
+from a2a_adapters_crewai.serving.crew_bases import (
+    crew_base_of,
+    is_crew_base,
+    own_crew_bases,
+    unregister_hooks,
+)
 from a2a_adapters_crewai.serving.guardrails import CALLS, own_code
 
 if TYPE_CHECKING:
@@ -104,7 +109,8 @@ def flow_maker(flow: Flow[Any]) -> Callable[[], Flow[Any]]:
         return type(flow)(**flow_settings(flow))
 
     try:
-        make()
+        with own_crew_bases():
+            make()
     except Exception as error:
         name = type(flow).__name__
         raise TargetError(
