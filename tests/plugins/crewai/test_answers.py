@@ -588,6 +588,26 @@ async def accepted(_):
     return LONG
 
 
+async def replaced(_):
+    return REFUSAL
+
+
+def coworkers():
+    """Return a crew whose agent delegates its work."""
+    arguments = '{"task": "x", "context": "x", "coworker": "Helper"}'
+    boss = speaker(tool_call("delegate_work_to_coworker", arguments), LONG, allow_delegation=True)
+    model = Scripted(BLOCKED, stream=True)
+    helper = CheckedSync(role="Helper", goal="Help", backstory="None", llm=model)
+    return Crew(agents=[boss, helper], tasks=[task(boss)])
+
+
+def edited(kind):
+    """Return a crew with a second task."""
+    writer, editor = speaker(BLOCKED), speaker(LONG, role="Editor")
+    first = kind(description="{topic}", expected_output="text", agent=writer)
+    return Crew(agents=[writer, editor], tasks=[first, task(editor)])
+
+
 def program(name, target, **fields):
     return Program(name=name, target=target, **{"bare": kickoff, **fields})
 
@@ -714,6 +734,19 @@ PROGRAMS = [
         lambda: adapt(lambda: of_one(agent(around())), tokens=True),
         bare=lambda _: kickoff(of_one(agent(around()))),
         **REPLACED,
+    ),
+    *(
+        program(
+            f"{name} with tokens and outputs of tasks",
+            lambda make=make: adapt(make, tokens=True, task_outputs=True),
+            bare=answer,
+            **REPLACED,
+        )
+        for name, make, answer in (
+            ("a model around a distant one", lambda: of_one(agent(far_around())), replaced),
+            ("a class of coworkers", coworkers, accepted),
+            ("a class of earlier tasks", lambda: edited(CheckedTask), accepted),
+        )
     ),
     program(
         "a guardrail that rewrites the result of a tool",

@@ -158,17 +158,17 @@ def is_guarded(part: object) -> bool:
             return bool(
                 is_watched
                 or _TEXT_POINTS.intersection(hook_points(crew_base_of(part)))
-                or _wraps_calls(part)
+                or wraps_calls(part)
                 or any(map(is_guarded, part.tasks[-1:]))
                 or _may_change(part.manager_agent)
-                or _wraps_calls(part.manager_llm)
+                or wraps_calls(part.manager_llm)
             )
         case Task():
             is_checked = part.guardrail or part.guardrails or part.callback
-            return bool(is_checked or _wraps_calls(part) or _may_change(part.agent))
+            return bool(is_checked or wraps_calls(part) or _may_change(part.agent))
         case Agent():
             return part.guardrail is not None or _may_change(part)
-    return _wraps_calls(part)
+    return wraps_calls(part)
 
 
 def has_after_kickoff(crew: Crew) -> bool:
@@ -180,12 +180,12 @@ def _may_change(agent: BaseAgent | None) -> bool:
     """Whether something in an agent, or in its model, may change what the model says in a task."""
     return (
         getattr(agent, "step_callback", None) is not None
-        or _wraps_calls(agent)
-        or _wraps_calls(getattr(agent, "llm", None))
+        or wraps_calls(agent)
+        or wraps_calls(getattr(agent, "llm", None))
     )
 
 
-def _wraps_calls(part: object) -> bool:
+def wraps_calls(part: object) -> bool:
     """Whether a custom class overrides a call of a class that does the whole work."""
     return _holds_model(part) or any(
         overrides(part, name, "crewai.", interfaces=_BASES) for name in CALLS

@@ -52,8 +52,9 @@ from a2a_adapters_crewai.serving.guardrails import (
     has_run_hooks,
     has_text_hooks,
     is_guarded,
+    wraps_calls,
 )
-from a2a_adapters_crewai.serving.streaming import AnswerStream, is_internal
+from a2a_adapters_crewai.serving.streaming import AnswerStream, is_called_by_model, is_internal
 
 OnTask: TypeAlias = Callable[[Task, TaskOutput], Output | None]
 
@@ -122,7 +123,8 @@ class RunEvents:
         is_held: Whether the server holds the answer's text back until the end of the run.
         tokens: Whether the text of models is reported as progress, as it is produced, until
             something starts that may change or block it.
-        on_task: Makes the artifact of a finished task, unless hooks may change or block it.
+        on_task: Makes the artifact of a finished task, unless hooks, or a class of tasks around
+            it, may change or block it.
 
     Attributes:
         answer: Streams the answer.
@@ -149,8 +151,9 @@ class RunEvents:
         if self._wants_progress:
             self._tokens = self._tokens and not _is_checked(source, event)
             yield from self._progress(source, event)
-        if self._on_task and isinstance(event, TaskCompletedEvent) and not has_run_hooks():
-            yield from filter(None, [self._on_task(source, event.output)])
+        if self._on_task and isinstance(event, TaskCompletedEvent):
+            is_final = not (has_run_hooks() or wraps_calls(source))
+            yield from filter(None, [self._on_task(source, event.output)] if is_final else [])
 
     def finish(self, result: Output | InputRequired | None) -> Iterator[AgentEvent]:
         """Yield the rest of the answer, or the question of a stored flow, with the token usage."""
@@ -212,7 +215,9 @@ def _is_checked(source: object, event: object) -> bool:
     """Whether something starts whose text may be changed or blocked when it is complete."""
     match event:
         case LLMCallStartedEvent():
-            return has_text_hooks() or is_guarded(source)
+            return has_text_hooks() or is_guarded(source) or is_called_by_model(source)
+        case AgentExecutionStartedEvent(agent=agent):
+            return is_guarded(agent)
         case CrewKickoffStartedEvent() | TaskStartedEvent() | LiteAgentExecutionStartedEvent():
             return is_guarded(source)
     return False

@@ -301,6 +301,12 @@ def is_called_at(place: Place, source: object) -> bool:
     return False
 
 
+def is_called_by_model(source: object) -> bool:
+    """Whether another model, which may check the answer, has called one that emits an event."""
+    callers = (frame.f_locals.get("self") for frame in _stack())
+    return any(isinstance(each, BaseLLM) and each is not source for each in callers)
+
+
 def _current_call(frame: FrameType) -> tuple[CodeType, int | None, int | None]:
     """Return the place of the call that a frame is in."""
     code = frame.f_code
