@@ -217,3 +217,39 @@ async def test_a_crew_that_methods_share_works_for_one_caller_at_a_time():
     gate.set()
     assert answer(await first) == "cats"
     assert answer(await ask(adapter, "dogs")) == "dogs"
+
+
+async def test_a_cancelled_run_keeps_the_crew_that_it_works_with():
+    gate, checking = threading.Event(), threading.Event()
+
+    def check(output):
+        checking.set()
+        return gate.wait(60), output.raw
+
+    writer = support.agent(Scripted(value_of("topic")))
+    shared = Crew(agents=[writer], tasks=[support.task(writer, guardrail=check)])
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Sharing(Flow):
+        suppress_flow_events: bool = True
+        message: str = ""
+
+        @start()
+        def write(self):
+            try:
+                return shared.kickoff(inputs={"topic": self.state["message"]}).raw
+            finally:
+                loop.call_soon_threadsafe(ended.set)
+
+    adapter = adapt(Sharing)
+    first = asyncio.create_task(ask(adapter, "cats"))
+    assert await asyncio.to_thread(checking.wait, 60)
+    first.cancel()
+    await asyncio.wait([first])
+    with pytest.raises(TargetError, match="working for another caller"):
+        await ask(adapter, "dogs")
+    ended.clear()
+    gate.set()
+    await ended.wait()
+    assert answer(await ask(adapter, "dogs")) == "dogs"

@@ -210,15 +210,27 @@ class CrewRun:
             ended = Ended(error=RuntimeError("the run was cancelled"))
         except BaseException as error:  # sys.exit() in an agent must not end the server
             ended = Ended(error=error)
+            if not isinstance(error, Exception):  # crewai does not say that a kickoff ended so
+                _release_all(self, threads=True)
         finally:
-            _release(self)
+            _release_all(self, threads=False)
         self._put(ended)
 
 
-_working: dict[int, CrewRun] = {}
-"""The runs that work with crews, tasks and agents now, by the ids of these."""
+@dataclass(frozen=True, slots=True)
+class _Kickoff:
+    """The work of a run, in a thread, with a crew and its parts."""
 
-_changing_working = threading.Lock()
+    run: CrewRun
+    crew: Crew
+    parts: frozenset[int]
+    thread: int
+
+
+_kickoffs: list[_Kickoff] = []
+"""The kickoffs that go on now."""
+
+_changing_kickoffs = threading.Lock()
 
 
 def _claim(crew: Crew, run: CrewRun) -> None:
@@ -230,22 +242,36 @@ def _claim(crew: Crew, run: CrewRun) -> None:
     Raises:
         TargetError: Another run works with a part of it.
     """
-    parts = [id(part) for part in parts_of(crew)]
-    with _changing_working:
-        if any(_working.get(part, run) is not run for part in parts):
+    parts = frozenset(map(id, parts_of(crew)))
+    with _changing_kickoffs:
+        if any(each.run is not run and each.parts & parts for each in _kickoffs):
             raise TargetError(
                 "this crew, or an agent of it, is working for another caller: create crews, their "
                 "tasks and agents in the method that kicks them off"
             )
-        _working.update(dict.fromkeys(parts, run))
+        _kickoffs.append(_Kickoff(run, crew, parts, threading.get_ident()))
 
 
-def _release(run: CrewRun, crew: Crew | None = None) -> None:
-    """End a run's work with a crew, or with all of its crews."""
-    with _changing_working:
-        for part in map(id, parts_of(crew)) if crew else [*_working]:
-            if _working.get(part) is run:
-                del _working[part]
+def _release(run: CrewRun, crew: Crew) -> None:
+    """End a run's last kickoff of a crew."""
+    with _changing_kickoffs:
+        for at, each in reversed([*enumerate(_kickoffs)]):
+            if each.run is run and each.crew is crew:
+                del _kickoffs[at]
+                return
+
+
+def _release_all(run: CrewRun, *, threads: bool) -> None:
+    """End a run's kickoffs in the current thread or, if there can be none any more, in all threads.
+
+    Code in other threads goes on for a while when its run has been cancelled or has failed.
+    """
+    with _changing_kickoffs:
+        _kickoffs[:] = [
+            each
+            for each in _kickoffs
+            if each.run is not run or not (threads or each.thread == threading.get_ident())
+        ]
 
 
 @functools.cache
