@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from types import SimpleNamespace
 
 import pytest
 from a2a.types import GetTaskRequest
@@ -674,6 +675,22 @@ class Starting(Flow):
         return self.method_outputs[-1]
 
 
+def kickoff(self, inputs):
+    """Kick off a crew from outside of its class, and change its answer."""
+    result = self.kickoff(inputs=inputs)
+    result.raw = result.raw.upper()
+    return result
+
+
+class ByFunctionOfCrew(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        desk = SimpleNamespace(kickoff=functools.partial(kickoff, make(LONG)))
+        return desk.kickoff({"topic": "cats"}).raw
+
+
 class Drafting(Flow):
     @start()
     def write(self):
@@ -724,6 +741,7 @@ class ByDrafting(Flow):
         TestingState,
         Unpacking,
         Starting,
+        ByFunctionOfCrew,
         ByDrafting,
     ],
 )

@@ -296,9 +296,18 @@ def is_called_at(place: Place, source: object) -> bool:
         source: The crew, agent or model that emits an event; its own methods do not count.
     """
     for frame in _stack():
-        if not _is_library(frame) and frame.f_locals.get("self") is not source:
+        if not (_is_library(frame) or _is_method_of(source, frame)):
             return _current_call(frame) == place
     return False
+
+
+def _is_method_of(source: object, frame: FrameType) -> bool:
+    """Whether a method in the class of an object works with the object."""
+    name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__")
+    return frame.f_locals.get("self") is source and any(
+        kind.__module__ == module and name.startswith(f"{kind.__qualname__}.")
+        for kind in type(source).__mro__
+    )
 
 
 def is_called_by_model(source: object) -> bool:
