@@ -333,7 +333,26 @@ class ByModel(Flow):
         return "never"
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel])
+class InLines(Flow):
+    plan = start()(plan)
+
+    # fmt: off
+    @listen(plan)
+    async def write(self):
+        """Write in several lines, as the templates of CrewAI do,
+and with characters that are several bytes: “größer”.
+"""
+        result = (
+            await make(LONG)
+            .akickoff(inputs={"topic": "“Katzen”", "lines": [
+                "größer"]})
+        )
+        self.state["größer"] = result.raw
+        return result.raw
+    # fmt: on
+
+
+@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel, InLines])
 async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)

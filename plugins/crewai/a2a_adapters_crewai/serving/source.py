@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -82,12 +81,16 @@ def _asks(method: Callable[..., Any]) -> bool:
 
 
 def _source_of(method: Callable[..., Any]) -> ast.AST | None:
-    """Return the syntax tree of a function; None without a source file."""
+    """Return the syntax tree of a function, with its places in the file; None without a file."""
     try:
-        (function,) = ast.parse(textwrap.dedent(inspect.getsource(method))).body
+        lines, first = inspect.getsourcelines(method)
+        around = "if True:\n" if lines[0][0].isspace() else "\n"
+        (function,) = ast.parse(around + "".join(lines)).body
+        if isinstance(function, ast.If):
+            (function,) = function.body
     except (OSError, SyntaxError, TypeError, ValueError):
         return None
-    return function
+    return ast.increment_lineno(function, first - 2)
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
@@ -195,10 +198,7 @@ def _model_call(method: object) -> Place | None:
     is_plain = all(_is_harmless(node, answers, this) for node in [*later, *_targets(nodes, call)])
     if not (is_plain and returned and answers.issuperset(returned)):
         return None
-    line, column = _end(call)
-    indentation = inspect.getsourcelines(bare)[0][0]
-    margin = len(indentation) - len(indentation.lstrip())
-    return code, code.co_firstlineno + line - 1, column + margin
+    return code, *_end(call)
 
 
 def _unwrapped(method: object) -> FunctionType | None:
