@@ -69,10 +69,12 @@ class OwnHook:
 
     def _concerns(self, context: Any) -> bool:
         crew = getattr(context, "crew", None)
-        if self.is_of_current_run() or (crew and crew_base_of(crew) is self._base()):
+        base = crew_base_of(crew) if crew else None
+        if self.is_of_current_run() or (base is not None and base is self._base()):
             return True
         # A thread without a context does not tell its run: CrewAI would call the hook.
-        return crew is None and _run.get() is None and not self._run.is_over
+        may_be_of_run = base is None or self._run.has(base)
+        return may_be_of_run and _run.get() is None and not self._run.is_over
 
 
 def is_crew_base(target: object) -> bool:
