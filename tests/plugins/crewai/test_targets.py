@@ -11,7 +11,7 @@ import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
 from a2a_adapters_crewai.serving.targets import copy_crew
-from crewai import Agent, Crew, Flow, Process
+from crewai import Agent, Crew, Flow, Process, Task
 from crewai.flow import start
 from crewai.flow.conversational import ConversationConfig
 from crewai.tools import BaseTool
@@ -188,6 +188,19 @@ async def test_a_crew_that_was_kicked_off_is_refused():
         await failed.akickoff(inputs={"topic": "cats"})
     with pytest.raises(TargetError, match="kicked off already"):
         adapt(failed)
+
+
+def managed_by_one_with_a_memory():
+    """Return a crew whose manager is none of its agents."""
+    manager = agent(Scripted("x"), memory=True, allow_delegation=True)
+    only = Task(description="{topic}", expected_output="text")
+    process = Process.hierarchical
+    return Crew(agents=[agent(Scripted("x"))], tasks=[only], process=process, manager_agent=manager)
+
+
+def test_the_memory_of_a_manager_is_refused():
+    with pytest.raises(TargetError, match="memory"):
+        adapt(managed_by_one_with_a_memory)
 
 
 def test_a_memory_is_refused_unless_shared_memory_is_set():

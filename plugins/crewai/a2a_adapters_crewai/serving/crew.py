@@ -96,7 +96,7 @@ def _earlier_task_output(task: Task, output: TaskOutput) -> Output | None:
 
 
 def _refuse_memory(crew: Crew) -> None:
-    if crew.memory or any(getattr(agent, "memory", None) for agent in crew.agents):
+    if crew.memory or any(getattr(agent, "memory", None) for agent in agents_of(crew)):
         raise TargetError(
             "this crew has a memory, which would reveal the messages of all callers to each "
             "other; use adapt(crew, history_key=...) for conversations, or shared_memory=True if "
