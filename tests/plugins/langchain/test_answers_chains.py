@@ -12,6 +12,7 @@ from langchain_core.output_parsers import (
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import (
+    Runnable,
     RunnableBranch,
     RunnableConfig,
     RunnableLambda,
@@ -145,6 +146,25 @@ def routed_by_json():
     return ASKED | {"topic": classify, "question": lambda given: given["question"]} | answering()
 
 
+class Refusing(Runnable):
+    """Refuses a text that it gets as a whole."""
+
+    def invoke(self, given, config=None, **kwargs):
+        refuse_bombs(str(given))
+        return given
+
+
+class RefusingLate(Refusing):
+    """Refuses a text that it has passed on."""
+
+    async def atransform(self, chunks, config=None, **kwargs):
+        text = ""
+        async for chunk in chunks:
+            text += chunk
+            yield chunk
+        refuse_bombs(text)
+
+
 PLACES = [remembering, in_a_branch, chosen, as_a_key, then_nothing]
 
 PROGRAMS = [
@@ -176,6 +196,30 @@ PROGRAMS = [
         bare=lambda _: _returns(None),
         state="rejected",
         blocked=BOMB,
+    ),
+    *(
+        Program(
+            name=f"{name} refuses the text",
+            target=target,
+            bare=lambda _: _returns(None),
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            (
+                "a class beside it",
+                lambda: (
+                    ASKED
+                    | RunnablePassthrough.assign(answer=PROMPT | says(BOMB) | StrOutputParser())
+                    | RunnablePassthrough.assign(checked=Refusing())
+                    | RunnablePick("answer")
+                ),
+            ),
+            (
+                "a class at its end",
+                lambda: PROMPT | says(BOMB) | StrOutputParser() | RefusingLate(),
+            ),
+        )
     ),
     Program(
         name="a key of JSON",

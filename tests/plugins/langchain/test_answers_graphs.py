@@ -10,12 +10,19 @@ from a2a.types import TaskState
 from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
 from a2a_adapters_langchain.serving.content import message_extras
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
+from langchain.chat_models import init_chat_model
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import (
+    Runnable,
+    RunnableBranch,
+    RunnableConfig,
+    RunnableLambda,
+    RunnablePassthrough,
+)
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
@@ -83,8 +90,8 @@ def conclude(state):
     return {"title": "The end."}
 
 
-def graded_by_a_model():
-    grader = Scripted(script=["yes, it is grounded"])
+def graded_by_a_model(grader=None):
+    grader = grader or Scripted(script=["yes, it is grounded"])
 
     async def route(state) -> Literal["speak", "__end__"]:
         grade = await grader.ainvoke(state["messages"])
@@ -232,6 +239,34 @@ def checks(said):
     return AIMessage("I cannot help.") if "bomb" in said.text else said
 
 
+class Checking(Runnable):
+    """Checks a message, as the validators of Guardrails AI do."""
+
+    def invoke(self, said, config=None, **kwargs):
+        return checks(said)
+
+
+CHECKS = RunnableLambda(checks)
+BRANCH = RunnableBranch((lambda said: "bomb" in said.text, CHECKS), RunnablePassthrough())
+
+
+def answering(check, model=None):
+    """Return a graph whose node is a chain of a model and a check."""
+    ask = RunnableLambda(lambda state: state["messages"]) | (model or Scripted(script=[BOMB]))
+    builder = StateGraph(MessagesState).add_node("speak", ask | check)
+    return builder.add_edge(START, "speak").compile()
+
+
+def chosen_node():
+    """A chain checks in a node whose text is the answer, although another node follows."""
+
+    async def stamp(state):
+        return {}
+
+    graph = line(speaks_with(Scripted(script=[BOMB]) | CHECKS), stamp)
+    return adapt(graph, stream_nodes=["speak"])
+
+
 class Named(Scripted):
     """Gives its own id to the first, empty chunk only, as OpenAI's Responses API does."""
 
@@ -361,7 +396,26 @@ PROGRAMS = [
                 "a chain that checks in a node",
                 lambda: line(speaks_with(Scripted(script=[BOMB]) | RunnableLambda(checks))),
             ),
+            (
+                "a class checks in a chain of a node",
+                lambda: line(speaks_with(Scripted(script=[BOMB]) | Checking())),
+            ),
+            (
+                "a branch checks in a chain of a node",
+                lambda: line(speaks_with(Scripted(script=[BOMB]) | BRANCH)),
+            ),
+            (
+                "a function that is retried checks in a chain of a node",
+                lambda: line(speaks_with(Scripted(script=[BOMB]) | CHECKS.with_retry())),
+            ),
+            ("a node is a chain that checks a key", lambda: answering({"messages": CHECKS})),
         )
+    ),
+    Program(
+        name="a chain checks in a node of stream_nodes",
+        target=chosen_node,
+        bare=lambda _: _returns("I cannot help."),
+        blocked=BOMB,
     ),
     Program(
         name="text beside calls of a model that names its messages",
@@ -452,6 +506,14 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
+
+
+def test_text_waits_for_checks_of_models_that_a_run_chooses(monkeypatch):
+    make = "langchain.chat_models.base._init_chat_model_helper"
+    monkeypatch.setattr(make, lambda *_, **__: Scripted(script=[BOMB]))
+    model = init_chat_model("gpt", model_provider="openai", configurable_fields=("model",))
+    assert adapt(answering({"messages": CHECKS}, model)).holds_text
+    assert adapt(graded_by_a_model(model)).holds_text
 
 
 class InAClass:

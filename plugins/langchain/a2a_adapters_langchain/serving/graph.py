@@ -31,7 +31,9 @@ from a2a_adapters_langchain.serving.config import (
 from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.guards import (
     Guards,
+    changes_text,
     checks_arguments,
+    graphs_in,
     guarding_nodes,
     guards_of,
     has_strict_callbacks,
@@ -123,8 +125,8 @@ class GraphAdapter(Adapter):
         self._threads = Threads(graph, limits or Limits())
         self._input: ReadInput = input or graph_input(graph)
         self.uses_history = _forgets(graph) and getattr(self._input, "uses_history", True)
-        self._has_chosen_nodes = stream_nodes is not None
-        self._guards = guards_of(graph, with_tools=self._has_chosen_nodes)
+        self._stream_nodes = stream_nodes
+        self._guards = guards_of(graph, stream_nodes)
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
         self._guarding_nodes = guarding_nodes(graph)
@@ -227,7 +229,7 @@ class GraphAdapter(Adapter):
         is_answer, guards, waits = self._is_answer, self._guards, self._waits
         shows, guarding = self._shows_arguments, self._guarding_nodes
         if self._make:  # its graphs may differ from the example
-            guards = guards_of(thread.graph, with_tools=self._has_chosen_nodes)
+            guards = guards_of(thread.graph, self._stream_nodes)
             waits = waiting_calls(thread.graph, guards)
             shows = not checks_arguments(thread.graph)
             guarding = guarding_nodes(thread.graph)
@@ -243,13 +245,20 @@ class GraphAdapter(Adapter):
             watch.is_structured,
             earlier=TaskSoFar.of(request),
             # The state alone tells which text of an unseen graph its guards have accepted.
-            keeps_all=self._has_chosen_nodes and guards is not Guards.UNSTREAMED,
+            keeps_all=self._keeps_all(thread.graph, guards),
             is_guarded=guards not in (Guards.NONE, Guards.REFUSING),
             is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
             guarding_nodes=guarding,
             may_replace=self._replacing(thread.graph) if self._make else self._replaces,
         )
+
+    def _keeps_all(self, graph: Any, guards: Guards) -> bool:
+        """Whether the text of chosen nodes is part of the answer although the state lacks it."""
+        nodes = self._stream_nodes
+        if nodes is None or guards is Guards.UNSTREAMED:
+            return False
+        return guards is Guards.NONE or not changes_text(graphs_in(graph), nodes)
 
     def _replacing(self, graph: Any) -> Callable[[str, str], bool]:
         """Return whether a later node may replace what another one has said, by their names."""

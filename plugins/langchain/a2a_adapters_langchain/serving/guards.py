@@ -8,7 +8,7 @@ your own. Callbacks, functions that text passes through, and edges may refuse it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum, auto
 from functools import cache
 from types import CodeType, FunctionType, MethodType
@@ -41,8 +41,11 @@ from a2a_adapters_langchain.serving.schema import (
     answering_steps,
     checks_whole_answers,
     ends_in_code,
+    is_code,
+    is_custom,
     is_generator,
     is_graph,
+    is_language_model,
 )
 
 if TYPE_CHECKING:
@@ -105,20 +108,26 @@ class Guards(Enum):
         return {Guards.NONE: Guards.REFUSING, Guards.STREAMED: Guards.UNSTREAMED}.get(self, self)
 
 
-def guards_of(graph: Any, *, with_tools: bool = False) -> Guards:
+def guards_of(graph: Any, stream_nodes: Collection[str] | None = None) -> Guards:
     """Return the guardrails of a graph, and of the graphs within it.
 
     Args:
         graph: The graph.
-        with_tools: Whether to include the graphs that its tools call.
+        stream_nodes: The nodes whose text is the answer, which may be in graphs that tools call;
+            None for the nodes that can be the last.
     """
-    found = reachable(graph, with_tools=with_tools)
+    found = reachable(graph, with_tools=stream_nodes is not None)
     if any(map(checks_whole_answers, found)) or any(map(_asks_another, found)):
         return Guards.WHOLE
-    graphs = [each for each in found if is_graph(each)]
+    graphs = [*filter(is_graph, found)]
     guards = _of_middleware(graphs)
-    refuses = any(map(_may_refuse, found)) or any(map(_changes_text, graphs))
+    refuses = any(map(_may_refuse, found)) or changes_text(graphs, stream_nodes)
     return guards.or_refusing() if refuses else guards
+
+
+def graphs_in(graph: Any) -> list[Any]:
+    """Return a graph, and all graphs that it and its tools refer to."""
+    return [*filter(is_graph, reachable(graph, with_tools=True))]
 
 
 def _of_middleware(graphs: Iterable[Any]) -> Guards:
@@ -143,17 +152,20 @@ def guards_of_runnable(runnable: Any) -> Guards:
 def _checks_beside(runnable: Any) -> bool:
     """Whether functions get an earlier step's text in parallel to the step that passes it on."""
     branching = (step for step in answering_steps(runnable) if isinstance(step, BRANCHING))
-    return any(_has(step, RunnableLambda) for step in branching)
+    found = (each for step in branching for each in reachable(step))
+    return any(isinstance(each, RunnableLambda) or is_code(each) for each in found)
 
 
 def _checks_last(runnable: Any) -> bool:
-    """Whether a generator may refuse the text that it has passed on."""
-    found = (each for step in answering_steps(runnable) for each in reachable(step))
-    return any(is_generator(each) and _names_rejection(each) for each in found)
+    """Whether a generator, or a custom class, may refuse the text that it has passed on."""
+    found = [each for step in answering_steps(runnable) for each in reachable(step)]
+    generators = [each for each in found if is_generator(each)]
+    methods = [method for each in found if is_custom(each) for method in own_methods(each)]
+    return any(map(_names_rejection, (*generators, *methods)))
 
 
-def _has(step: Any, kind: type) -> bool:
-    return any(isinstance(each, kind) for each in reachable(step))
+def _asks_model(step: Any) -> bool:
+    return any(map(is_language_model, reachable(step)))
 
 
 def _asks_another(value: object) -> bool:
@@ -165,7 +177,7 @@ def _asks_another(value: object) -> bool:
     found = [*reachable(value), *reachable(own)]
     codes = (getattr(each, "__code__", None) for each in found)
     names = set().union(*(names_in(code) for code in codes if isinstance(code, CodeType)))
-    is_other = (isinstance(each, BaseLanguageModel) and each is not value for each in found)
+    is_other = (is_language_model(each) and each is not value for each in found)
     return not names.isdisjoint(_MODEL_CALLS) and any(is_other)
 
 
@@ -194,16 +206,25 @@ def _may_refuse(value: Any) -> bool:
 
 def holds_itself(graph: Any) -> bool:
     """Whether a graph has checks of its own, beside those of agents in its nodes."""
-    return bool(_guards(graph)) or _may_refuse(graph) or _changes_text(graph)
+    return bool(_guards(graph)) or _may_refuse(graph) or changes_text([graph])
 
 
-def _changes_text(graph: Any) -> bool:
-    """Whether a node whose text is the answer calls a chain that ends in custom code."""
+def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
+    """Whether a node whose text is the answer calls a chain that ends in custom code.
+
+    Args:
+        graphs: The graphs.
+        stream_nodes: The nodes whose text is the answer; None for those that can be the last.
+    """
     from a2a_adapters_langchain.serving.answer_nodes import (  # noqa: PLC0415 - imports LangGraph
         final_nodes,
     )
 
-    found = (each for name in final_nodes(graph) for each in reachable(graph.nodes[name].bound))
+    def answering(graph: Any) -> Iterable[str]:
+        return final_nodes(graph) if stream_nodes is None else graph.nodes.keys() & stream_nodes
+
+    nodes = (graph.nodes[name].bound for graph in graphs for name in answering(graph))
+    found = (each for node in nodes for each in reachable(node))
     return any(isinstance(each, RunnableSequence) and ends_in_code(each) for each in found)
 
 
@@ -240,9 +261,7 @@ def _checks_input(graph: Any, node: str) -> bool:
     before = {node}
     while more := {start for start, end in pairs if end in before} - before:
         before |= more
-    speaks = any(
-        _has(graph.nodes[each].bound, BaseLanguageModel) for each in before - {node, _START}
-    )
+    speaks = any(_asks_model(graph.nodes[each].bound) for each in before - {node, _START})
     beside = {end for start, end in pairs if start == _START} - before
     after = {end for start, end in pairs if start == node}
     return bool(after) and _END not in after and not speaks and not beside
@@ -274,7 +293,7 @@ def _checks_by_edges(graph: Any) -> bool:
 
 def _asks_whether_to_end(branch: Any) -> bool:
     ends = (branch.ends or {_END: _END}).values()
-    return _END in ends and _has(branch.path, BaseLanguageModel)
+    return _END in ends and _asks_model(branch.path)
 
 
 def _has_tools(graph: Any, node: str) -> bool:

@@ -174,6 +174,8 @@ def _resolved(schema: dict[str, Any]) -> Schema:
 AnyRunnable: TypeAlias = Runnable[Any, Any]
 
 BRANCHING = (RunnableAssign, RunnableParallel)
+_SOURCES = (BaseLanguageModel, BasePromptTemplate, BaseRetriever, BaseTool)
+"""Runnables that do not process what a model has said."""
 _WHOLE = (BasePromptTemplate, BaseRetriever, BaseTool, *BRANCHING)
 
 
@@ -210,7 +212,7 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     A step with a model that writes one of several keys does not replace what is in the others.
     """
     steps = _steps(runnable)
-    speaking = [n for n, step in enumerate(steps) if _has(step, _is_language_model)]
+    speaking = [n for n, step in enumerate(steps) if _has(step, is_language_model)]
     last = [n for n in speaking if not isinstance(steps[n], BRANCHING)]
     return steps[(last[-1:] or speaking[:1] or [0])[0] :]
 
@@ -218,12 +220,20 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 def ends_in_code(runnable: AnyRunnable) -> bool:
     """Whether functions or custom parsers process the text of a chain's last model."""
     first, *later = answering_steps(runnable)
-    return _has(first, _is_language_model) and any(
-        (isinstance(step, RunnableLambda) and not _only_packs(step))
-        or isinstance(step, RunnableGenerator)
-        or (isinstance(step, BaseOutputParser) and not is_of_langchain(type(step).__module__))
-        for step in later
-    )
+    return _has(first, is_language_model) and any(_has(step, is_code) for step in later)
+
+
+def is_code(value: object) -> bool:
+    """Whether this is a function, or of a custom class, that may change or refuse a text."""
+    if isinstance(value, RunnableLambda):
+        return not _only_packs(value)
+    return isinstance(value, RunnableGenerator) or is_custom(value)
+
+
+def is_custom(value: object) -> bool:
+    """Whether this is a parser, or another step of a chain, of a custom class."""
+    is_step = isinstance(value, Runnable) and not isinstance(value, _SOURCES)
+    return is_step and not is_of_langchain(type(value).__module__)
 
 
 def _only_packs(step: RunnableLambda[Any, Any]) -> bool:
@@ -245,8 +255,9 @@ def _steps(runnable: AnyRunnable) -> list[AnyRunnable]:
     return [runnable]
 
 
-def _is_language_model(value: object) -> bool:
-    return isinstance(value, BaseLanguageModel)
+def is_language_model(value: object) -> bool:
+    """Whether this is a model, or makes one for each run, as some of `init_chat_model` do."""
+    return isinstance(value, BaseLanguageModel) or type(value).__name__ == "_ConfigurableModel"
 
 
 def first_step(runnable: AnyRunnable) -> AnyRunnable:
