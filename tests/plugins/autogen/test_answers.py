@@ -481,6 +481,21 @@ PROGRAMS = [
         ),
         bare=returns([f"custom: here\n\nhelper: {LONG}", as_file(IMAGE)]),
     ),
+    *(
+        program(
+            f"all messages of a team, {name}",
+            lambda kind=kind: adapt(
+                lambda: round_robin(
+                    agent(LONG, name="one"), kind("two", model(BOMB), model_client_stream=True)
+                ),
+                final="all",
+            ),
+            bare=returns(f"one: {LONG}\n\ntwo: {REFUSAL}"),
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for name, kind in (("a guard", Guarded), ("a guard that hides", NamedLikeAutoGen))
+    ),
     program("a tool as last step", lambda: agent(calling("look"), tools=[look])),
     program("text before a tool call", partial(thinking_aloud, max_tool_iterations=2)),
     program("text before the last tool call", thinking_aloud),

@@ -281,9 +281,13 @@ class Translator:
         mixed = mixed_output(message) if self._is_single else None
         text = "" if mixed else text_of(message)
         self._source, self._whole = message.source, self._filtered(text)
-        yield from _delta(self._speech.end(message.source, text))
-        if self._is_single:
+        if self._is_single:  # `end` corrects it
+            yield from _delta(self._speech.end(message.source, text))
             self._outputs = []
+        elif (said := self._speech.settle(message.source, text)) is not None:
+            yield from _delta(said)
+        else:
+            yield AnswerText(self._speech.completed + self._speech.begun)
         if output := mixed or output_of(message):
             self._outputs.append(output)
         if not (self._is_single or self._is_checked):
