@@ -27,6 +27,7 @@ from autogen_agentchat.messages import (
     TextMessage,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.teams._group_chat._round_robin_group_chat import RoundRobinGroupChatManager
 from autogen_agentchat.tools import TeamTool
 from autogen_core import Image, InMemoryStore
 from autogen_core.code_executor import CodeExecutor
@@ -111,6 +112,29 @@ class GuardedAgentRun(GuardedRun, AssistantAgent): ...
 
 
 class GuardedTeamRun(GuardedRun, RoundRobinGroupChat): ...
+
+
+class BlockingManager(RoundRobinGroupChatManager):
+    """Ends the run when an agent has answered."""
+
+    async def update_message_thread(self, messages):
+        await super().update_message_thread(messages)
+        if any(BOMB in message.to_text() for message in messages):
+            raise BlockedError("I do not talk about that.")
+
+
+class Managed(RoundRobinGroupChat):
+    """A team with a manager of its own."""
+
+    def _create_group_chat_manager_factory(self, *args, **options):
+        make = super()._create_group_chat_manager_factory(*args, **options)
+
+        def manager():
+            made = make()
+            made.__class__ = BlockingManager
+            return made
+
+        return manager
 
 
 class GuardedClient(ReplayChatCompletionClient):
@@ -495,6 +519,12 @@ PROGRAMS = [
             is_kept=True,
         )
         for name, kind in (("a guard", Guarded), ("a guard that hides", NamedLikeAutoGen))
+    ),
+    program("a manager of a team", lambda: Managed([agent(BOMB)], max_turns=1), **REJECTED),
+    program(
+        "a manager of a team in a team",
+        lambda: round_robin(Managed([agent(BOMB)], name="inner", max_turns=1)),
+        **REJECTED,
     ),
     program("a tool as last step", lambda: agent(calling("look"), tools=[look])),
     program("text before a tool call", partial(thinking_aloud, max_tool_iterations=2)),

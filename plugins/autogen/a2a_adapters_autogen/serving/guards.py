@@ -27,8 +27,8 @@ def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
     This may be a custom class or object that overrides the answers of an agent or a model client,
-    or wraps one; a custom termination condition, which may raise; or a function that approves the
-    code that an agent writes as text.
+    or wraps one; a custom termination condition, or manager of a team, which may raise; or a
+    function that approves the code that an agent writes as text.
     """
     members = list(runners_in(runner))
     return (
@@ -36,6 +36,7 @@ def changes_messages(runner: Runner) -> bool:
         or any(_wraps_another(member, (ChatAgent, Team)) for member in members)
         or any(map(_changes_stream, model_clients(members)))
         or any(map(_approves_code, members))
+        or any(map(_has_own_manager, members))
         or any(
             isinstance(each, FunctionalTermination) or not _is_of_framework(type(each))
             for each in conditions_of(members)
@@ -51,6 +52,12 @@ def runs_whole(runner: Runner) -> bool:
 def _approves_code(member: Runner) -> bool:
     # There is no public name.
     return isinstance(member, CodeExecutorAgent) and member._approval_func is not None  # noqa: SLF001
+
+
+def _has_own_manager(member: Runner) -> bool:
+    """Whether a custom class makes the manager of a team, which gets each message."""
+    own = (each for each in type(member).__mro__ if not _is_of_framework(each))
+    return any("_create_group_chat_manager_factory" in vars(each) for each in own)
 
 
 def _changes_stream(client: ChatCompletionClient) -> bool:
