@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import smolagents
 from smolagents import (
     ActionStep,
     CodeAgent,
@@ -124,6 +125,20 @@ class SafeAnswer(FinalAnswerTool):
 
     def forward(self, answer):
         return REFUSAL if "bomb" in str(answer) else answer
+
+
+def final_answer(answer: str) -> str:
+    """Answer.
+
+    Args:
+        answer: The answer.
+    """
+    return "I cannot help." if "bomb" in answer else answer
+
+
+def answering():
+    """Return the tool that smolagents makes from a function."""
+    return smolagents.tool(final_answer)
 
 
 class SafeCode(CodeAgent):
@@ -306,6 +321,29 @@ PROGRAMS = [
         bare=bare,
         blocked=BOMB,
         is_kept=True,
+    ),
+    *(
+        Program(
+            name=f"{name} is a function",
+            target=target,
+            bare=bare,
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for name, target in (
+            (
+                "a tool for the answer",
+                lambda: coding(f"final_answer({BOMB!r})", tools=[answering()]),
+            ),
+            (
+                "a tool for the answer of a summarized agent",
+                lambda: team(
+                    desk(BOMB, tools=[answering()], provide_run_summary=True),
+                    calling("desk", task="weather?"),
+                    "Rain.",
+                ),
+            ),
+        )
     ),
     Program(
         name="the limit of steps",

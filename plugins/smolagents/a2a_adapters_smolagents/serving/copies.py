@@ -6,7 +6,13 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from smolagents import CodeAgent, LocalPythonExecutor, MultiStepAgent, UserInputTool
+from smolagents import (
+    CodeAgent,
+    FinalAnswerTool,
+    LocalPythonExecutor,
+    MultiStepAgent,
+    UserInputTool,
+)
 from smolagents.memory import AgentMemory, CallbackRegistry
 from smolagents.monitoring import AgentLogger, LogLevel, Monitor
 
@@ -67,10 +73,10 @@ def changes_answers(agent: MultiStepAgent) -> bool:
     This may be a check, a custom tool for the answer, or a custom class.
     """
     tool = agent.tools.get("final_answer")
-    is_own = not all(
-        type(each).__module__.startswith("smolagents.") for each in (agent, tool) if each
-    )
-    return is_own or bool(agent.final_answer_checks)
+    is_own = not type(agent).__module__.startswith("smolagents.")
+    # A class that `@tool` makes from a function is also in a module of smolagents.
+    has_own = tool is not None and type(tool) is not FinalAnswerTool
+    return is_own or has_own or bool(agent.final_answer_checks)
 
 
 def changes_steps(agent: MultiStepAgent) -> bool:
@@ -84,7 +90,7 @@ def summarizes_refused(agent: MultiStepAgent) -> bool:
     """Whether managed agents report all steps of their runs, with answers that were refused."""
     managed = [each for each in team(agent) if each is not agent]
     return any(each.provide_run_summary for each in managed) and any(
-        each.final_answer_checks or changes_steps(each) for each in managed
+        changes_answers(each) or changes_steps(each) for each in managed
     )
 
 
