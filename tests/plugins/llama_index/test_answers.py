@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
+from llama_index.core.callbacks import CallbackManager, EventPayload
+from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 from llama_index.core.llms import ChatMessage, CompletionResponse
+from llama_index.core.llms.callbacks import llm_chat_callback
 from workflows import Context, Workflow, step
 from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 from workflows.retry_policy import retry_policy, stop_after_attempt, wait_fixed
@@ -13,7 +16,17 @@ from a2a_adapters import BlockedError, Data, TextDelta
 from a2a_adapters.plugin import Factory
 from a2a_adapters.testing import AnswerContract
 from tests.plugins.llama_index.flows import Booking, Checked, Flow, Offer, spoken
-from tests.plugins.llama_index.support import adapt, agent, calling, script, team, tool, waiting
+from tests.plugins.llama_index.support import (
+    Fake,
+    adapt,
+    agent,
+    calling,
+    made,
+    script,
+    team,
+    tool,
+    waiting,
+)
 from tests.support.adapters import answer, ask
 from tests.support.answers import Program, check, in_each_way
 
@@ -135,6 +148,40 @@ async def sure(ctx):
     """Ask the caller."""
     event = InputRequiredEvent(prefix="Sure?")
     return await ctx.wait_for_event(HumanResponseEvent, waiter_event=event)
+
+
+class Handler(BaseCallbackHandler):
+    """Refuses what a model has said."""
+
+    def __init__(self):
+        super().__init__([], [])
+
+    def on_event_end(self, event_type, payload=None, event_id="", **_):
+        if "bomb" in str((payload or {}).get(EventPayload.RESPONSE)):
+            raise BlockedError("This is not allowed.")
+
+    def on_event_start(self, *_, **__):
+        return ""
+
+    def start_trace(self, *_, **__):
+        pass
+
+    def end_trace(self, *_, **__):
+        pass
+
+
+class Observed(Fake):
+    """A model that reports to its callback handlers, as those of LlamaIndex do."""
+
+    @llm_chat_callback()
+    async def astream_chat(self, messages, **options):
+        return await super().astream_chat(messages, **options)
+
+
+def observed(answer):
+    model = Observed(lambda _: answer)
+    model.callback_manager = CallbackManager([Handler()])
+    return made(model, description="Knows the weather.")
 
 
 def guarded(kind, *answers, **options):
@@ -303,6 +350,8 @@ PROGRAMS = [
         Program(name=name, target=target, bare=nothing, state="rejected", blocked=BOMB)
         for name, target in (
             ("an agent blocks its answer", lambda: guarded(Blocking, BOMB)),
+            ("a callback handler blocks an answer", lambda: observed(BOMB)),
+            ("a callback handler of a team blocks", lambda: team(observed(BOMB))),
             ("a step blocks a draft", lambda: Checked(BOMB, block)),
         )
     ],

@@ -45,12 +45,20 @@ def changes_text(workflow: Workflow) -> bool:
     """Whether an agent may answer with another text than its model has streamed.
 
     Agents of LlamaIndex that call functions answer with the text of the model's last response. The
-    others extract the answer from it, and classes derived from them may do anything.
+    others extract the answer from it, and classes derived from them may do anything. Custom
+    callback handlers get a response when it is complete, and may refuse it.
     """
     framework: Any = sys.modules.get(_AGENTS)
     agents = agents_of(workflow)
     known = {framework.FunctionAgent, framework.AgentWorkflow} if agents else set()
-    return any(type(each) not in known for each in (*agents, *([workflow] if agents else [])))
+    kinds = map(type, (*agents, *([workflow] if agents else [])))
+    return any(each not in known for each in kinds) or any(map(_has_own_handlers, agents))
+
+
+def _has_own_handlers(agent: Any) -> bool:
+    manager = getattr(agent.llm, "callback_manager", None)
+    handlers = getattr(manager, "handlers", ())
+    return not all(type(each).__module__.startswith("llama_index.") for each in handlers)
 
 
 def has_own_agents(workflow: Workflow) -> bool:
