@@ -13,6 +13,7 @@ from langchain.agents.middleware import PIIMiddleware, after_model, before_model
 from langchain.chat_models import init_chat_model
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.retrievers import BaseRetriever
@@ -257,6 +258,16 @@ def answering(check, model=None):
     return builder.add_edge(START, "speak").compile()
 
 
+def returns_chunks(change):
+    model = Scripted(script=["It is sunny."])
+
+    async def speak(state):
+        chunks = [chunk async for chunk in model.astream(state["messages"])]
+        return {"messages": [change(add_ai_message_chunks(*chunks))]}
+
+    return speak
+
+
 def chosen_node():
     """A chain checks in a node whose text is the answer, although another node follows."""
 
@@ -409,6 +420,18 @@ PROGRAMS = [
                 lambda: line(speaks_with(Scripted(script=[BOMB]) | CHECKS.with_retry())),
             ),
             ("a node is a chain that checks a key", lambda: answering({"messages": CHECKS})),
+        )
+    ),
+    *(
+        Program(
+            name=f"a node returns a chunk, {name}",
+            target=lambda change=change: line(returns_chunks(change)),
+            bare=invoked(),
+        )
+        for name, change in (
+            ("its model's", lambda chunk: chunk),
+            ("one of its own", lambda chunk: AIMessageChunk("It rains.")),
+            ("one with the same text", lambda chunk: AIMessageChunk(chunk.text)),
         )
     ),
     Program(

@@ -362,6 +362,30 @@ async def say_and_check(text):
     raise BlockedError
 
 
+@tool(return_direct=True)
+def recipe() -> str:
+    """Find a recipe."""
+    return BOMB
+
+
+@after_agent
+def replace_result(state, runtime):
+    last = state["messages"][-1]
+    return {"messages": [last.model_copy(update={"content": "I cannot help."})]}
+
+
+@after_agent
+def remove_result(state, runtime):
+    last = state["messages"][-1]
+    return {"messages": [RemoveMessage(last.id), AIMessage("I cannot help.")]}
+
+
+@after_agent
+def rewrite_all(state, runtime):
+    *others, _ = state["messages"]
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *others, AIMessage("I cannot help.")]}
+
+
 @after_agent
 def remove_all(state, runtime):
     return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES)]}
@@ -443,6 +467,17 @@ PROGRAMS = [
         bare=invoked("yes", read=lambda _: "Let me ask.\n\nDone."),
         messages=("hello", "yes"),
         **KEPT,
+    ),
+    *(
+        Program(
+            name=f"a result that is the answer, {guard.name}",
+            target=lambda guard=guard: agent(
+                calling(call("recipe")), tools=[recipe], middleware=[guard]
+            ),
+            bare=invoked(),
+            **KEPT,
+        )
+        for guard in (replace_result, remove_result, rewrite_all)
     ),
     Program(
         name="a guard removes all messages",

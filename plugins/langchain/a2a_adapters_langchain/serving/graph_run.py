@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _INTERNAL_CALL = "lc_internal_call"
 """Key in the metadata of a model call that a middleware makes for itself."""
 
+_OF_MODEL = "ls_model_type"
+"""Key in the metadata of chunks that a model writes; nodes may also return messages as chunks."""
+
 FILES = "files"
 """The key of the files in a graph's state, as in deepagents."""
 
@@ -152,11 +155,11 @@ class GraphRun:
         async with aclosing(steps):
             async for namespace, mode, streamed in steps:
                 data = read(mode, streamed) if read else streamed
-                if mode == "messages":
-                    for event in self._token(*data):
-                        yield event
-                else:
+                if mode != "messages":
                     for event in self._step(namespace, mode, data):
+                        yield event
+                elif read or self._is_checked or _OF_MODEL in data[1]:
+                    for event in self._token(*data):
                         yield event
         if self._progress and not self.is_paused:
             for news in self._progress.rest():

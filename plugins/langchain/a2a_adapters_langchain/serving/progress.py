@@ -19,6 +19,9 @@ Namespace = tuple[str, ...]
 INTERRUPT = "__interrupt__"
 """The node of a pause in the updates of a graph."""
 
+_ALL = "__remove_all__"
+"""The id with which a `RemoveMessage` of LangGraph, which chains do not need, removes all."""
+
 _MODEL = "model"
 _BEFORE_MODEL = ".before_model"
 """The node of `create_agent` that calls the model."""
@@ -91,9 +94,21 @@ class GraphProgress:
             if node.endswith(_BEFORE_MODEL) and any(isinstance(m, AIMessage) for m in messages):
                 self._waiting.get(namespace, {}).clear()  # a guard answers in place of the model
             if node in self._guarding_nodes:
-                messages = [each for each in messages if not isinstance(each, ToolMessage)]
+                messages = self._guarded(namespace, messages)
             for message in messages:
                 yield from self._message(namespace, message)
+
+    def _guarded(self, namespace: Namespace, messages: list[BaseMessage]) -> list[BaseMessage]:
+        """Leave out results by which a guard refuses calls; it may change or remove others."""
+        waiting = self._waiting.get(namespace, {})
+        known = {key for key, each in waiting.items() if isinstance(each, ToolMessage)}
+        if any(each.id == _ALL for each in messages):
+            waiting.clear()
+        return [
+            each
+            for each in messages
+            if not isinstance(each, ToolMessage) or each.tool_call_id in known
+        ]
 
     def rest(self) -> Iterator[ProgressEvent]:
         """Report the events that have waited for the end of the run."""
@@ -132,7 +147,8 @@ class GraphProgress:
                     yield from self._results(waiting)
                 waiting[message.id] = message
             case RemoveMessage():
-                waiting.pop(message.id, None)
+                for key in [key for key, each in waiting.items() if each.id == message.id]:
+                    del waiting[key]
 
     def _results(self, waiting: dict[object, BaseMessage]) -> Iterator[ProgressEvent]:
         """Report the waiting results, each after its call."""
