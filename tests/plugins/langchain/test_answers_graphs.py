@@ -12,9 +12,10 @@ from a2a_adapters_langchain.serving.content import message_extras
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
 from langchain.chat_models import init_chat_model
 from langchain_core.documents import Document
+from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.output_parsers import StrOutputParser
+from langchain_core.output_parsers import PydanticOutputParser, StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
@@ -28,6 +29,7 @@ from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel, field_validator
 
 from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
 from a2a_adapters.plugin import AnswerText
@@ -258,6 +260,30 @@ def answering(check, model=None):
     return builder.add_edge(START, "speak").compile()
 
 
+class Harmless(BaseModel):
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def refuse(cls, text):
+        if "bomb" in text:
+            raise ValueError("not allowed")
+        return text
+
+
+async def says_with_schema(state):
+    try:
+        said = await PARSING.ainvoke(state["messages"])
+    except OutputParserException:
+        return {"messages": [AIMessage("I cannot help.")]}
+    return {"messages": [AIMessage(said.text)]}
+
+
+PARSING = Scripted(script=[f'{{"text": "{BOMB}"}}']) | PydanticOutputParser(
+    pydantic_object=Harmless
+)
+
+
 def returns_chunks(change):
     model = Scripted(script=["It is sunny."])
 
@@ -433,6 +459,12 @@ PROGRAMS = [
             ("one of its own", lambda chunk: AIMessageChunk("It rains.")),
             ("one with the same text", lambda chunk: AIMessageChunk(chunk.text)),
         )
+    ),
+    Program(
+        name="a parser validates in a chain of a node",
+        target=lambda: line(says_with_schema),
+        bare=invoked(),
+        blocked=BOMB,
     ),
     Program(
         name="a chain checks in a node of stream_nodes",

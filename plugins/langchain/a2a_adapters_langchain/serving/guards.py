@@ -210,7 +210,7 @@ def holds_itself(graph: Any) -> bool:
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
-    """Whether a node whose text is the answer calls a chain that ends in custom code.
+    """Whether a node whose text is the answer calls a chain that ends in custom code or a parser.
 
     Args:
         graphs: The graphs.

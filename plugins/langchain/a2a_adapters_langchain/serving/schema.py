@@ -16,6 +16,7 @@ from langchain_core.output_parsers import (
     PydanticOutputParser,
     StrOutputParser,
 )
+from langchain_core.output_parsers.openai_tools import JsonOutputToolsParser
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
@@ -218,16 +219,18 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 
 
 def ends_in_code(runnable: AnyRunnable) -> bool:
-    """Whether functions or custom parsers process the text of a chain's last model."""
+    """Whether functions, parsers or custom classes process the text of a chain's last model."""
     first, *later = answering_steps(runnable)
     return _has(first, is_language_model) and any(_has(step, is_code) for step in later)
 
 
 def is_code(value: object) -> bool:
-    """Whether this is a function, or of a custom class, that may change or refuse a text."""
+    """Whether this is a function, a parser or a custom class that may change or refuse a text."""
     if isinstance(value, RunnableLambda):
         return not _only_packs(value)
-    return isinstance(value, RunnableGenerator) or is_custom(value)
+    if isinstance(value, JsonOutputToolsParser):  # of structured output, which is no text
+        return False
+    return isinstance(value, RunnableGenerator) or _parses(value) or is_custom(value)
 
 
 def is_custom(value: object) -> bool:
