@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+import operator
+from typing import Annotated, Literal, TypedDict
 
 import pytest
 from a2a.types import TaskState
@@ -28,7 +29,7 @@ from langchain_core.runnables import (
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, field_validator
 
 from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
@@ -348,7 +349,40 @@ async def _returns(answer):
     return answer
 
 
+class Survey(TypedDict):
+    question: str
+    answers: Annotated[list[str], operator.add]
+    best: dict[str, str]
+
+
+def surveyed(key, wrap):
+    """Several nodes at once answer in a list, or in a mapping."""
+    model = Scripted(script=["a long answer"])
+    count = 2 if key == "answers" else 1
+
+    async def reply(state):
+        return {key: wrap((await model.ainvoke("?")).text)}
+
+    builder = StateGraph(Survey).add_node("reply", reply).add_edge("reply", END)
+    builder.add_conditional_edges(START, lambda _: [Send("reply", {})] * count, ["reply"])
+    return builder.compile()
+
+
+async def survey(graph, key):
+    return {key: (await graph.ainvoke({"question": "hello"}))[key]}
+
+
 PROGRAMS = [
+    *(
+        Program(
+            name=f"texts in {key}",
+            target=lambda key=key, wrap=wrap: adapt(
+                surveyed(key, wrap), input=lambda request: {"question": request.text}
+            ),
+            bare=lambda _, key=key, wrap=wrap: survey(surveyed(key, wrap), key),
+        )
+        for key, wrap in (("answers", lambda text: [text]), ("best", lambda text: {"it": text}))
+    ),
     *(
         Program(
             name=f"a model's text in another key, {node.__name__}",

@@ -409,7 +409,7 @@ class GraphResult:
             return values
         state = self._state(values)
         if not (key := _spoken(state)):
-            return state
+            return _texts(state) if is_final and not self._output else state
         speaks = is_final and run.speaks and run.last_message(key, state[key]) is not None
         messages = run.new_messages(key, state.pop(key))
         # Those that the answer is from come last: what another key has under their ids is a copy.
@@ -432,6 +432,11 @@ class GraphResult:
         if isinstance(value, str):
             return _text_events(value, transcript)
         return outputs(value, None if self._output else self._schema)
+
+
+def _texts(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the texts of a state; those in lists and mappings are sent as data."""
+    return {key: each for key, each in state.items() if isinstance(each, str | BaseMessage)}
 
 
 def _is_sent(value: object, transcript: Transcript) -> bool:
