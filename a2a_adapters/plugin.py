@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         tool_answer,
     )
     from a2a_adapters.contract.checked import CheckedSpeech
-    from a2a_adapters.contract.copies import Copies
+    from a2a_adapters.contract.copies import Copies, SavedAttributes
     from a2a_adapters.contract.inputs import NamedInputs
     from a2a_adapters.contract.overriding import overrides
     from a2a_adapters.contract.results import ToolCalls, as_output
@@ -83,7 +83,7 @@ __all__ = [
     "CheckedSpeech", "ConversationState", "Copies", "ErrorCategory", "Exchange", "Extension",
     "Factory", "FleetMember", "LimitedWait", "ListedAgent", "MadeAnew", "MessageInput",
     "NamedInputs", "PluginStatus", "Plugins", "ProcessStates", "ProgressEvent", "PushReceiver",
-    "ReasoningFilter", "ResumeError", "Speech", "StateStorage", "StatelessTool",
+    "ReasoningFilter", "ResumeError", "SavedAttributes", "Speech", "StateStorage", "StatelessTool",
     "StatelessToolInput", "ThreadPool", "ToolCalls", "ToolDescription", "ToolFactory", "ToolInput",
     "Toolkit", "Turn", "adapt_made", "as_decision", "as_json", "as_output", "as_text", "blocking",
     "check_arguments", "check_fields", "dialogue", "example_of", "hookimpl", "installed_plugins",
@@ -100,7 +100,7 @@ _MODULES = {
     "calling.tools": "FleetMember LimitedWait StatelessTool StatelessToolInput "
     "ToolDescription ToolFactory ToolInput remote_llm remote_tool tool_answer",
     "contract.checked": "CheckedSpeech",
-    "contract.copies": "Copies",
+    "contract.copies": "Copies SavedAttributes",
     "contract.inputs": "NamedInputs",
     "contract.overriding": "overrides",
     "contract.results": "ToolCalls as_output",

@@ -262,6 +262,41 @@ class Heard(TerminationCondition):
         """Forget nothing."""
 
 
+class Loading(Noting):
+    """Stores what it keeps, and loads it as it is."""
+
+    async def save_state(self):
+        return {"notes": self.notes}
+
+    async def load_state(self, state):
+        self.notes = state["notes"]
+
+    async def on_reset(self, _):
+        self.notes.clear()
+
+
+class Note:
+    """Notes words in a list."""
+
+    def __init__(self, notes):
+        self._notes = notes
+
+    def __call__(self, word):
+        self._notes.append(word)
+
+
+class Acting(Noting):
+    """Notes by an object that has its list, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.note = Note(self.notes)
+
+    async def on_messages(self, messages, token):
+        self.note("also")
+        return await super().on_messages(messages, token)
+
+
 def a_noting_team():
     return RoundRobinGroupChat([Noting()], termination_condition=Heard())
 
@@ -292,10 +327,25 @@ def remembering():
 
 
 @pytest.mark.parametrize(
-    "make", [Noting, a_noting_team, lambda: Asking(listener()), an_asking_team, remembering]
+    "make",
+    [Noting, Acting, a_noting_team, lambda: Asking(listener()), an_asking_team, remembering],
 )
 async def test_what_one_object_keeps_in_attributes_is_restored(make):
     await check_apart(make())
+
+
+@pytest.mark.parametrize("make", [Loading, lambda: round_robin(Loading())])
+async def test_what_an_agent_loads_stays_as_it_was(make):
+    adapter = adapt(make())
+    for owner, heard in (("ann", "['hi']"), ("bob", "['hi']"), ("ann", "['hi', 'hi']")):
+        assert answer(await ask(adapter, "hi", owner=owner)) == f"hi {heard}"
+
+
+async def test_objects_of_an_agent_see_what_it_sees():
+    [*_, bare] = (await Acting().run(task="hi")).messages
+    adapter = adapt(Acting())
+    for owner in ("ann", "bob"):
+        assert answer(await ask(adapter, "hi", owner=owner)) == bare.content
 
 
 async def test_an_agent_may_be_served_twice_and_be_part_of_a_team():

@@ -156,6 +156,20 @@ class Shop(FunctionAgent):
         return str(self._bought)
 
 
+class Acting(Noting):
+    """Notes by a function of a list that it has, too."""
+
+    def __init__(self):
+        notes = []
+        self.actions = {"remember": notes.append}
+        super().__init__()
+        self.notes = notes
+
+    def shown(self):
+        self.actions["remember"](self.user)
+        return super().shown()
+
+
 def shop():
     def buy(messages):
         if done := support.results(messages):
@@ -171,9 +185,16 @@ def team():
     return AgentWorkflow([shop()])
 
 
-@pytest.mark.parametrize("make", [Noting, Outer, shop, team])
+@pytest.mark.parametrize("make", [Noting, Outer, Acting, shop, team])
 async def test_what_a_run_keeps_in_attributes_is_its_own(make):
     await check_apart(make())
+
+
+async def test_functions_of_a_workflow_see_what_its_steps_see():
+    bare = await Acting().run(user_msg="hi")
+    adapter = adapt(Acting())
+    for owner in ("ann", "bob"):
+        assert answer(await ask(adapter, "hi", owner=owner)) == str(bare)
 
 
 class Remembering(Noting):

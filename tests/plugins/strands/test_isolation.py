@@ -13,7 +13,7 @@ from strands.agent.conversation_manager import (
     NullConversationManager,
     SlidingWindowConversationManager,
 )
-from strands.hooks import BeforeInvocationEvent, HookProvider
+from strands.hooks import AfterInvocationEvent, BeforeInvocationEvent, HookProvider
 from strands.multiagent import Swarm
 
 from a2a_adapters import TargetError, build_app
@@ -77,7 +77,83 @@ def asking_another():
     return made(Fake(ask_desk), tools=[desk.as_tool(preserve_context=True)])
 
 
-@pytest.mark.parametrize("make", [changing, asking_another])
+class Keeping(SlidingWindowConversationManager):
+    """Keeps what it hears, and stores and restores it as it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.notes = []
+
+    def reduce_context(self, agent, e=None, **options):
+        """Shorten nothing."""
+
+    def apply_management(self, agent, **options):
+        self.notes += said(agent.messages[-2:])
+
+    def get_state(self):
+        return {**super().get_state(), "notes": self.notes}
+
+    def restore_from_session(self, state):
+        self.notes = state["notes"]
+        return super().restore_from_session(state)
+
+
+def managed():
+    manager = Keeping()
+    return made(Fake(lambda messages: str([said(messages)[-1], *manager.notes])),
+        conversation_manager=manager)  # fmt: skip
+
+
+def acting():
+    """Return an agent with a list that one of its tools knows, and another tool finds in it."""
+    basket = []
+
+    @tool(context=True)
+    def add(item: str, tool_context: ToolContext) -> str:
+        """Add an item."""
+        tool_context.agent.basket.append(item)
+        return "added"
+
+    @tool
+    def show() -> str:
+        """Show the items."""
+        return f"There are {basket}."
+
+    def answer(messages):
+        done = next(iter(results(messages).values()), "")
+        if done == "added":
+            return calling("show", f"s{len(messages)}")
+        return done or calling("add", f"a{len(messages)}", item=said(messages)[-1])
+
+    agent = made(Fake(answer), tools=[add, show])
+    agent.basket = basket
+    return agent
+
+
+async def test_tools_see_what_the_agent_has():
+    adapter = adapt(acting())
+    for owner in ("ann", "bob", "ann"):
+        assert answer(await ask(adapter, owner, owner=owner)) == f"There are ['{owner}']."
+
+
+async def test_results_stay_as_they_were():
+    kept = []
+
+    class Watching(HookProvider):
+        def register_hooks(self, registry):
+            registry.add_callback(AfterInvocationEvent, self.keep)
+
+        def keep(self, event):
+            kept.append((event.agent.messages, event.result.metrics))
+
+    adapter = adapt(listener(hooks=[Watching()]))
+    for owner in ("ann", "bob"):
+        await ask(adapter, f"hello {owner}", owner=owner)
+    assert [said(messages) for messages, _ in kept] == [["hello ann"], ["hello bob"]]
+    assert [metrics.cycle_count for _, metrics in kept] == [1, 1]
+
+
+@pytest.mark.parametrize("make", [changing, asking_another, managed, acting])
 async def test_an_agent_for_all_callers_is_restored(make):
     await check_apart(make())
 

@@ -30,7 +30,7 @@ from autogen_core.models import ChatCompletionClient
 from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import Part, TargetError
-from a2a_adapters.plugin import Copies
+from a2a_adapters.plugin import SavedAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -325,29 +325,15 @@ def _covered(runner: Runner) -> list[Runner]:
     return [*participants(runner), *([inner] if isinstance(inner, Team) else [])]
 
 
-def own_attributes(runner: Runner) -> list[tuple[object, dict[str, Any]]]:
-    """Return a copy of what custom classes and lists of memories keep, which no state covers."""
-    copies = Copies()
+def own_attributes(runner: Runner) -> SavedAttributes:
+    """Return what custom classes and lists of memories keep now, which no state covers."""
     memories = [each for member in with_attached(runner) for each in _memories(member)]
-    own = [*filter(_is_own, stateful_parts(runner)), *memories]
-    return [
-        (part, copies.of({name: each for name, each in vars(part).items() if name not in _OF_RUNS}))
-        for part in own
-    ]
+    return SavedAttributes([*filter(_is_own, stateful_parts(runner)), *memories], unless=_OF_RUNS)
 
 
 def _memories(runner: Runner) -> list[ListMemory]:
     memories = getattr(runner, "_memory", None) or ()
     return [each for each in memories if isinstance(each, ListMemory)]
-
-
-def restore_attributes(saved: Iterable[tuple[object, dict[str, Any]]]) -> None:
-    """Restore a copy of `own_attributes`, which can be restored again."""
-    copies = Copies()
-    for part, attributes in saved:
-        kept = {name: each for name, each in vars(part).items() if name in _OF_RUNS}
-        vars(part).clear()
-        vars(part).update(copies.of(attributes), **kept)
 
 
 def _is_own(part: object) -> bool:

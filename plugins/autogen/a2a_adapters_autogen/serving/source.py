@@ -20,7 +20,7 @@ from autogen_agentchat.base import ChatAgent, Team
 
 from a2a_adapters import TargetError
 from a2a_adapters.concurrency import Background, PerLoop
-from a2a_adapters.plugin import Factory, MadeAnew
+from a2a_adapters.plugin import Copies, Factory, MadeAnew, SavedAttributes
 from a2a_adapters_autogen.serving.runners import (
     Runner,
     attached,
@@ -31,7 +31,6 @@ from a2a_adapters_autogen.serving.runners import (
     reset,
     resources,
     restore,
-    restore_attributes,
     state_of,
     stateful_parts,
     with_attached,
@@ -77,7 +76,7 @@ class Shared:
             runner.name,
         )
         self._pristine: list[tuple[Runner, State]] = []
-        self._attributes: list[tuple[object, dict[str, Any]]] = []
+        self._attributes = SavedAttributes([])
         self._in_use = self.waits = self._was_cut_off = False
         self.changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -150,14 +149,14 @@ class Shared:
         """Put the object into a state, or into its initial one."""
         if not self._pristine:
             runners = [self.example, *attached(self.example)]
-            self._pristine = [(each, await state_of(each)) for each in runners]
+            self._pristine = [(each, Copies().of(await state_of(each))) for each in runners]
             self._attributes = own_attributes(self.example)
-        restore_attributes(self._attributes)
+        self._attributes.restore()
         for each, pristine in self._pristine:
             if self._was_cut_off:
                 replace_runtimes(each)
             await reset(each)
-            await restore(each, pristine)
+            await restore(each, Copies().of(pristine))  # an agent may keep what it loads
         if state is not None:
             await restore(self.example, state)
 

@@ -18,7 +18,7 @@ from strands.types._snapshot import Snapshot
 
 from a2a_adapters import TargetError
 from a2a_adapters.concurrency import Background, PerLoop, calls_of_task
-from a2a_adapters.plugin import Copies, Factory, MadeAnew, example_of, per_request
+from a2a_adapters.plugin import Copies, Factory, MadeAnew, SavedAttributes, example_of, per_request
 from a2a_adapters_strands.serving.guards import checks_calls_only
 from a2a_adapters_strands.serving.parts import agents_in, stateful_parts
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _CHANGED = (ConversationManager, HookRegistry, MiddlewareRegistry, ToolRegistry)
 """What an agent has that a run may change."""
+_OF_RESULTS = ("messages", "event_loop_metrics")
+"""Attributes that hooks may keep, or read later in a result: the next run has others."""
 _turns: WeakKeyDictionary[Agent, PerLoop[asyncio.Lock]] = WeakKeyDictionary()
 """The locks of agents, each of which may be served several times, and be a tool of others."""
 
@@ -93,7 +95,7 @@ class AgentSource:
         async with AsyncExitStack() as turns:
             for each in sorted(agents, key=id):  # other runs may need some of them
                 await turns.enter_async_context(_turn_of(each))
-            before = [_Before(each) for each in agents]
+            before = [_AgentBefore(each) for each in agents]
             try:
                 agent.callback_handler = null_callback_handler
                 yield
@@ -104,31 +106,30 @@ class AgentSource:
                     _restore(before)
 
 
-class _Before:
+class _AgentBefore:
     """An agent before a run."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._snapshot = agent.take_snapshot(preset="session")
-        copies = Copies()
         owners = [agent, *(each for each in vars(agent).values() if isinstance(each, _CHANGED))]
-        self._attributes = [(each, copies.of(dict(vars(each)))) for each in owners]
+        self._attributes = SavedAttributes(owners, unless=_OF_RESULTS)
+        self._of_results = Copies().of({name: vars(agent)[name] for name in _OF_RESULTS})
 
     def restore(self) -> None:
         """Undo what the run has changed."""
-        for owner, attributes in self._attributes:
-            vars(owner).clear()
-            vars(owner).update(attributes)
+        self._attributes.restore()
+        vars(self._agent).update(self._of_results)
         self._agent.load_snapshot(self._snapshot)
 
 
-def _restore(agents: Iterable[_Before]) -> None:
+def _restore(agents: Iterable[_AgentBefore]) -> None:
     for each in agents:
         each.restore()
 
 
 async def _restore_later(
-    agents: Iterable[_Before], ended: asyncio.Future[None], turns: AsyncExitStack
+    agents: Iterable[_AgentBefore], ended: asyncio.Future[None], turns: AsyncExitStack
 ) -> None:
     async with turns:
         try:
