@@ -15,6 +15,7 @@ from a2a_adapters.concurrency.background import (
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment, reaping
 from a2a_adapters.concurrency.threads import calls_of_task, run_in_thread
+from a2a_adapters.concurrency.turns import Turns
 from a2a_adapters.concurrency.waiting import PerLoop, within
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "BoundedMap",
     "PerLoop",
     "ProcessTree",
+    "Turns",
     "basic_environment",
     "calls_of_task",
     "end_if_cancelled",

@@ -341,6 +341,17 @@ async def test_what_an_agent_loads_stays_as_it_was(make):
         assert answer(await ask(adapter, "hi", owner=owner)) == f"hi {heard}"
 
 
+async def test_an_agent_may_have_no_hash():
+    class Equal(Noting):
+        __hash__ = None
+
+        def __eq__(self, other):
+            return isinstance(other, Equal)
+
+    for target in (Equal(), round_robin(Equal())):
+        assert answer(await ask(adapt(target), "hi")) == "hi ['hi']"
+
+
 async def test_objects_of_an_agent_see_what_it_sees():
     [*_, bare] = (await Acting().run(task="hi")).messages
     adapter = adapt(Acting())

@@ -176,6 +176,43 @@ async def test_an_agent_may_be_served_twice_and_be_a_tool():
     assert not desk.messages
 
 
+class Equal(Agent):
+    """Is equal to others, and has no hash."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return isinstance(other, Equal)
+
+
+async def test_an_agent_may_have_no_hash():
+    adapter = adapt(Equal(model=Fake(listen), callback_handler=None))
+    for owner in ("ann", "bob"):
+        assert answer(await ask(adapter, owner, owner=owner)) == owner
+
+
+def test_servers_in_several_threads_may_share_an_agent():
+    agent = listener()
+    both = threading.Barrier(2, timeout=60)
+
+    def serve(word):
+        async def talk():
+            adapter = adapt(agent)
+            await asyncio.to_thread(both.wait)
+            asked = [ask(adapter, f"{word}{n}", owner=str(n)) for n in range(5)]
+            return [answer(events) for events in await asyncio.gather(*asked)]
+
+        heard[word] = asyncio.run(talk())
+
+    heard: dict[str, list[str]] = {}
+    threads = [threading.Thread(target=serve, args=[word]) for word in "ab"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert heard == {word: [f"{word}{n}" for n in range(5)] for word in "ab"}
+
+
 async def test_a_tool_that_outlives_its_run_writes_to_no_other():
     began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 

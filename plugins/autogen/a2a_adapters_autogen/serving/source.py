@@ -14,7 +14,6 @@ from contextlib import (
     nullcontext,
 )
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 from autogen_agentchat.base import ChatAgent, Team
 
@@ -99,7 +98,7 @@ class Shared:
                 for other in self._users() - {self}:
                     turns.enter_context(other.turn())
                     await other.load(None)
-                _users.update(dict.fromkeys(self._parts, self))
+                _users.update(dict.fromkeys(map(id, self._parts), self))
             await self.load(state)
             self._was_cut_off = True
             yield self.example
@@ -123,7 +122,7 @@ class Shared:
 
     def _users(self) -> set[Shared]:
         """Return itself, and what else was the last to use one of its parts."""
-        return {self, *(_users[each] for each in self._parts if each in _users)}
+        return {self, *(_users[id(each)] for each in self._parts if id(each) in _users)}
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -166,8 +165,11 @@ class Shared:
         self.changed = asyncio.Event()
 
 
-_users: WeakKeyDictionary[Runner, Shared] = WeakKeyDictionary()
-"""What was the last to use an agent or a team, which may be served alone, in a team, and again."""
+_users: dict[int, Shared] = {}
+"""What was the last to use an agent or a team, which may be served alone, in a team, and again.
+
+The keys are ids, since such an object may be unhashable, and lives as long as what has used it.
+"""
 
 
 class Fresh:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from strands import Agent
 from strands.agent.conversation_manager import ConversationManager
@@ -17,7 +16,7 @@ from strands.tools.registry import ToolRegistry
 from strands.types._snapshot import Snapshot
 
 from a2a_adapters import TargetError
-from a2a_adapters.concurrency import Background, PerLoop, calls_of_task
+from a2a_adapters.concurrency import Background, Turns, calls_of_task
 from a2a_adapters.plugin import Copies, Factory, MadeAnew, SavedAttributes, example_of, per_request
 from a2a_adapters_strands.serving.guards import checks_calls_only
 from a2a_adapters_strands.serving.parts import agents_in, stateful_parts
@@ -29,8 +28,8 @@ _CHANGED = (ConversationManager, HookRegistry, MiddlewareRegistry, ToolRegistry)
 """What an agent has that a run may change."""
 _OF_RESULTS = ("messages", "event_loop_metrics")
 """Attributes that hooks may keep, or read later in a result: the next run has others."""
-_turns: WeakKeyDictionary[Agent, PerLoop[asyncio.Lock]] = WeakKeyDictionary()
-"""The locks of agents, each of which may be served several times, and be a tool of others."""
+_turns = Turns()
+"""Those of agents, each of which may be served several times, and be a tool of others."""
 
 
 class AgentSource:
@@ -94,7 +93,7 @@ class AgentSource:
         agents = [each for each in agents_in(agent) if isinstance(each, Agent)]
         async with AsyncExitStack() as turns:
             for each in sorted(agents, key=id):  # other runs may need some of them
-                await turns.enter_async_context(_turn_of(each))
+                await turns.enter_async_context(_turns.of(each))
             before = [_AgentBefore(each) for each in agents]
             try:
                 agent.callback_handler = null_callback_handler
@@ -136,10 +135,6 @@ async def _restore_later(
             await ended
         finally:  # the event loop may end before
             _restore(agents)
-
-
-def _turn_of(agent: Agent) -> asyncio.Lock:
-    return _turns.setdefault(agent, PerLoop(asyncio.Lock))()
 
 
 def _writes_memory(agent: object) -> bool:
