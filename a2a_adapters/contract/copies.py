@@ -7,7 +7,7 @@ import dataclasses
 from collections import Counter, OrderedDict, defaultdict, deque
 from functools import lru_cache, partial
 from types import BuiltinMethodType, CellType, FunctionType, MethodType, NoneType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -122,8 +122,9 @@ class Copies:
 
     def _frozen(self, value: Any) -> Any:
         """Return a tuple, or a dataclass that is frozen, with copies in it if it has any."""
+        if not (before := list(_children(value))):
+            return value
         self.keep(value)  # it may refer to itself
-        before = list(_children(value))
         after = list(map(self._final, before))
         if _are_same(before, after):
             return value
@@ -213,7 +214,7 @@ class SavedAttributes:
                 continue
             seen[id(each)] = each
             if _is_mutable(each):
-                content = copy.copy(each) if type(each) in _CONTAINERS else _attributes(each)
+                content = copy.copy(each if type(each) in _CONTAINERS else _attributes(each))
                 self._contents.append((each, content))
             waiting += _children(each)
 
@@ -274,7 +275,7 @@ def _replace(made: Any, final: Callable[[Any], Any]) -> None:
             after = list(map(final, before))
             _restore(made, dict(zip(made, after, strict=True)) if isinstance(made, dict) else after)
         return
-    for name, each in _attributes(made).items():
+    for name, each in list(_attributes(made).items()):
         _set(made, name, final(each))
     for attributes in _of_models(made):
         attributes.update({name: final(each) for name, each in attributes.items()})
@@ -289,8 +290,9 @@ def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of an object, also those in slots."""
     kind: Any = type(value)
     attributes: dict[str, Any] = getattr(value, "__dict__", {})
-    slots = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
-    return {**slots, **attributes}
+    if not (slots := _slots(kind)):
+        return attributes
+    return {**{name: getattr(value, name) for name in slots if hasattr(value, name)}, **attributes}
 
 
 @lru_cache(1000)
@@ -307,20 +309,28 @@ def _content(cell: CellType) -> Any:
         return None
 
 
-def _is_record(value: object) -> bool:
-    return dataclasses.is_dataclass(type(value))
-
-
 def _is_mutable(value: object) -> bool:
-    return type(value) in _CONTAINERS or (_is_record(value) and not _is_frozen(value))
+    kind: Any = type(value)
+    return _is_mutable_kind(kind)
 
 
 def _is_frozen(value: object) -> bool:
     """Return whether a value cannot change, but may refer to others that can."""
-    kind = type(value)
-    if _is_record(value):
+    kind: Any = type(value)
+    return _is_frozen_kind(kind)
+
+
+@lru_cache(1000)
+def _is_mutable_kind(kind: type) -> bool:
+    is_record = dataclasses.is_dataclass(kind)
+    return kind in _CONTAINERS or (is_record and not _is_frozen_kind(cast("Any", kind)))
+
+
+@lru_cache(1000)
+def _is_frozen_kind(kind: type) -> bool:
+    if dataclasses.is_dataclass(kind):
         return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
-    return kind in (tuple, frozenset) or (isinstance(value, tuple) and hasattr(kind, "_make"))
+    return kind in (tuple, frozenset) or (issubclass(kind, tuple) and hasattr(kind, "_make"))
 
 
 def _are_same(some: Collection[object], others: Collection[object]) -> bool:
