@@ -380,3 +380,13 @@ def test_a_factory_that_reuses_an_agent_in_an_attribute_is_refused():
     inner = listener()
     with pytest.raises(TargetError, match="AssistantAgent for the second time"):
         adapt(lambda: Asking(inner))
+
+
+async def test_an_object_in_two_event_loops_is_refused():
+    shared = agent("cats", "cats")
+    adapter, again = adapt(shared), adapt(shared)
+    assert answer(await ask(adapter, "one")) == "cats"
+    for each in (adapter, again):
+        with pytest.raises(TargetError, match="served in two event loops"):
+            await asyncio.to_thread(asyncio.run, ask(each, "two"))
+    assert answer(await ask(again, "three")) == "cats"

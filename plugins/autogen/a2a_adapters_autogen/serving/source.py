@@ -62,6 +62,7 @@ class Shared:
         example: The object, to describe.
         waits: Whether the run that uses it waits for its caller.
         changed: Set when this or `is_in_use` changes, and then replaced.
+        loop: The event loop of its last run.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Shared:
         self._attributes = SavedAttributes([])
         self._in_use = self.waits = self._was_cut_off = False
         self.changed = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._parts = with_attached(runner)
 
     @asynccontextmanager
@@ -87,6 +88,7 @@ class Shared:
 
         Raises:
             BusyError: The object waits for another caller's answer.
+            TargetError: It is served in another event loop, too.
         """
         self._enter_loop()
         while busy := next((each for each in self._users() if each.is_in_use), None):
@@ -107,7 +109,7 @@ class Shared:
     @property
     def is_in_use(self) -> bool:
         """Whether a run of this event loop uses the object."""
-        return self._in_use and self._loop is asyncio.get_running_loop()
+        return self._in_use and self.loop is asyncio.get_running_loop()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -122,7 +124,7 @@ class Shared:
 
     def _users(self) -> set[Shared]:
         """Return itself, and what else was the last to use one of its parts."""
-        return {self, *(_users[id(each)] for each in self._parts if id(each) in _users)}
+        return {self, *(_users.get(id(each), self) for each in self._parts)}
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -140,8 +142,16 @@ class Shared:
     def _enter_loop(self) -> None:
         """Replace everything that belongs to the event loop of an earlier start."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._was_cut_off = loop, True
+        for part in self._parts:
+            _users.setdefault(id(part), self)
+        others = (each.loop for each in self._users() if each.loop is not loop)
+        if any(other is not None and other.is_running() for other in others):
+            raise TargetError(
+                f"{self.example.name}, or a part of it, is served in two event loops, which cannot "
+                "take turns: serve a function that returns a new one"
+            )
+        if loop is not self.loop:
+            self.loop, self._was_cut_off = loop, True
             self.changed = asyncio.Event()
 
     async def load(self, state: State | None) -> None:
