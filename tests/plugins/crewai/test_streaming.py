@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
+import threading
 from types import SimpleNamespace
 
 import pytest
 from a2a.types import GetTaskRequest
 from a2a_adapters_crewai import adapt
-from crewai import Crew, CrewOutput, Process
+from crewai import Agent, Crew, CrewOutput, Process
 from crewai.flow import Flow, listen, router, start
 from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call_hook
 from crewai.project import CrewBase
@@ -710,6 +712,48 @@ class ByFunctionOfCrew(Flow):
         return desk.kickoff({"topic": "cats"}).raw
 
 
+class Asking(Flow):
+    """Asks again, by itself, if its first draft has no comma."""
+
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        if not self.state.get("is_again"):
+            self.state["is_again"] = True
+            self.state["has_comma"] = "," in self.write()
+        return speaker(LONG if "has_comma" in self.state else LONG.lower()).kickoff("write").raw
+
+
+class AgentWithCall(Agent):
+    def call(self, text):
+        result = self.kickoff(text)
+        result.raw = result.raw.upper()
+        return result
+
+
+class ByAgentWithCall(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        model = Scripted(LONG, stream=True)
+        return AgentWithCall(role="Writer", goal="Write", backstory="None", llm=model).call("x").raw
+
+
+class ModelWithKickoff(Scripted):
+    def kickoff(self, text):
+        return self.call(text).upper()
+
+
+class ByModelWithKickoff(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return ModelWithKickoff(LONG, stream=True).kickoff("write")
+
+
 class Drafting(Flow):
     @start()
     def write(self):
@@ -761,6 +805,9 @@ class ByDrafting(Flow):
         Unpacking,
         Starting,
         ByFunctionOfCrew,
+        Asking,
+        ByAgentWithCall,
+        ByModelWithKickoff,
         ByDrafting,
     ],
 )
@@ -769,6 +816,32 @@ async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
     assert not streamed(events)
     assert "secret" not in str(events)
     assert LONG.lower() in answer(events).lower()
+
+
+class Interrupted(Scripted):
+    """Is called for a draft, in another thread, while it speaks."""
+
+    def _emit_stream_chunk_event(self, **fields):
+        super()._emit_stream_chunk_event(**fields)
+        if len(self.seen) == 1:
+            context = contextvars.copy_context()
+            draft = threading.Thread(target=context.run, args=(self.call, "draft"))
+            draft.start()
+            draft.join()
+
+
+class ByInterrupted(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return Interrupted(LONG, "A secret draft, which is long enough.", stream=True).call("x")
+
+
+async def test_a_call_beside_the_one_that_answers_is_not_streamed():
+    events = await ask(adapt(ByInterrupted), "cats")
+    assert answered(events) == LONG
+    assert "secret" not in str(events)
 
 
 class Both(Flow):

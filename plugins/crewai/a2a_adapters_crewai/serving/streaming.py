@@ -91,6 +91,8 @@ class _Speaker:
     is_model: bool = False
     has_tools: bool = False
     model: object = None
+    place: Place | None = None
+    """Where a method of a flow calls the model, which others may call beside it."""
 
     def is_unguarded(self, model: object) -> bool:
         """Whether the text of a model is the speaker's, and nothing may change it.
@@ -105,6 +107,10 @@ class _Speaker:
         if self.task_id:
             return bool(event.task_id == self.task_id)
         return event.task_id is None and event.agent_id == self.agent_id
+
+    def begins(self, model: object, event: LLMCallStartedEvent) -> bool:
+        """Whether a call of a model belongs to the speaker."""
+        return self.emits(event) and (self.place is None or is_called_at(self.place, model))
 
 
 def is_internal(source: object) -> bool:
@@ -125,6 +131,7 @@ class AnswerStream:
         self._reasoning = ReasoningFilter()
         self._text = ""
         self._is_streaming = self._is_verbatim = False
+        self._call_id = ""
         self._is_answer = self._is_marked = False
         self._is_sent = self._is_complete = False
         self._flow: object = None
@@ -155,15 +162,15 @@ class AnswerStream:
         if speaker is None:
             return
         match event:
-            case LLMStreamChunkEvent() if self._is_streaming and speaker.emits(event):
+            case LLMStreamChunkEvent() if self._is_current(event):
                 if event.tool_call:
                     self._is_streaming = False
                 else:
                     yield from self._add(speaker, self._reasoning.add(event.chunk))
-            case LLMCallCompletedEvent() if self._is_streaming and speaker.emits(event):
+            case LLMCallCompletedEvent() if self._is_current(event):
                 self._is_streaming = False
                 self._is_complete = self._is_sent and event.call_type is not LLMCallType.TOOL_CALL
-            case LLMCallStartedEvent() if speaker.emits(event):
+            case LLMCallStartedEvent() if speaker.begins(source, event):
                 yield from self._begin(speaker, source, event)
             case LLMGuardrailCompletedEvent(success=False) if speaker.emits(event):
                 yield from self._withdraw()
@@ -182,11 +189,15 @@ class AnswerStream:
                 if output is not None:
                     yield output
 
+    def _is_current(self, event: LLMStreamChunkEvent | LLMCallCompletedEvent) -> bool:
+        """Whether an event belongs to the call that is streamed; others may go on beside it."""
+        return self._is_streaming and event.call_id == self._call_id
+
     def _begin(
         self, speaker: _Speaker, model: object, event: LLMCallStartedEvent
     ) -> Iterator[AgentEvent]:
         """Start the speaker's next attempt at the answer, unless it was completed already."""
-        self._is_streaming = False
+        self._is_streaming, self._call_id = False, event.call_id
         if self._is_complete or _is_summary(event):
             return
         yield from self._withdraw()
@@ -217,16 +228,16 @@ class AnswerStream:
             ) if self._awaited_at:
                 place, self._awaited_at = self._awaited_at, None
                 if is_called_at(place, source):
-                    self._follow_speaker(source)
+                    self._follow_speaker(source, place)
 
-    def _follow_speaker(self, source: object) -> None:
+    def _follow_speaker(self, source: object, place: Place) -> None:
         match source:
             case Crew():
                 self.follow_crew(source)
             case Agent():
                 self.follow_agent(source)
             case BaseLLM():
-                self._speaker = _Speaker(source, is_model=True, model=source)
+                self._speaker = _Speaker(source, is_model=True, model=source, place=place)
 
     def _add(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
         self._text += chunk
@@ -293,12 +304,24 @@ def is_called_at(place: Place, source: object) -> bool:
 
     Args:
         place: Where the method calls it.
-        source: The crew, agent or model that emits an event; its own methods do not count.
+        source: The crew, agent or model that emits an event. Its methods do not count if crewai
+            calls them so. A method of the flow that calls itself may check what it returns.
     """
-    for frame in _stack():
-        if not (_is_library(frame) or _is_method_of(source, frame)):
-            return _current_call(frame) == place
+    frames, method = _stack(), ""
+    for frame in frames:
+        if _is_method_of(source, frame):
+            method = frame.f_code.co_name
+        elif not _is_library(frame):
+            is_repeated = any(outer.f_code is frame.f_code for outer in frames)
+            is_own = not method or _is_known(source, method)
+            return is_own and not is_repeated and _current_call(frame) == place
     return False
+
+
+def _is_known(source: object, method: str) -> bool:
+    """Whether crewai itself has a method of a class; others may check what they pass on."""
+    kinds = type(source).__mro__
+    return any(method in vars(kind) for kind in kinds if kind.__module__.startswith("crewai."))
 
 
 def _is_method_of(source: object, frame: FrameType) -> bool:
