@@ -6,13 +6,23 @@ import pytest
 from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.flow.flow import Flow, start
-from crewai.hooks import InterceptionPoint, register_hook, unregister_hook
+from crewai.hooks import HookAborted, InterceptionPoint, register_hook, unregister_hook
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import Output, Progress, TaskMetadata, ToolCall, ToolResult
+from a2a_adapters import BlockedError, Output, Progress, TaskMetadata, ToolCall, ToolResult
 from a2a_adapters.plugin import AnswerText
-from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, only, task, tool_call
+from tests.plugins.crewai.support import (
+    Scripted,
+    agent,
+    answer,
+    ask,
+    crew,
+    only,
+    request,
+    task,
+    tool_call,
+)
 
 
 class Book(BaseModel):
@@ -82,6 +92,60 @@ async def test_task_outputs_are_sent_on_request():
     outputs = [event for event in events if isinstance(event, Output)]
     assert [(o.name, o.parts[0].text) for o in outputs] == [("research", "facts")]
     assert answer(events) == "facts\ntext"
+
+
+def mask(result):
+    """Replace the outputs of all tasks, after a kickoff."""
+    result.tasks_output = [
+        each.model_copy(update={"raw": "masked"}) for each in result.tasks_output
+    ]
+    return result
+
+
+def abort(_):
+    raise HookAborted("blocked")
+
+
+def watched(callback):
+    target = two_tasks()
+    target.after_kickoff_callbacks = [callback]
+    return target
+
+
+async def test_task_outputs_are_those_that_callbacks_of_the_crew_leave():
+    events = await ask(adapt(watched(mask), task_outputs=True), "cats")
+    outputs = [event for event in events if isinstance(event, Output)]
+    assert [(o.name, o.parts[0].text) for o in outputs] == [("research", "masked")]
+    assert answer(events) == "masked\ntext"
+
+
+async def test_no_task_outputs_are_sent_if_a_callback_of_the_crew_blocks_them():
+    events = adapt(watched(abort), task_outputs=True).stream(request("cats"))
+    with pytest.raises(BlockedError):
+        assert not isinstance(await anext(events), Output)
+
+
+class MaskingCrew(Crew):
+    def kickoff(self, *args, **kwargs):
+        return mask(super().kickoff(*args, **kwargs))
+
+
+class ByWatched(Flow):
+    @start()
+    def write(self):
+        return watched(mask).kickoff(inputs={"topic": "x"}).raw
+
+
+class ByMaskingCrew(Flow):
+    @start()
+    def write(self):
+        made = two_tasks()
+        return MaskingCrew(agents=made.agents, tasks=made.tasks).kickoff(inputs={"topic": "x"}).raw
+
+
+@pytest.mark.parametrize("flow", [ByWatched, ByMaskingCrew])
+async def test_flows_send_no_task_outputs_that_their_crews_may_change(flow):
+    assert answer(await ask(adapt(flow, task_outputs=True), "cats")) == "text"
 
 
 async def test_steps_are_reported_as_progress():

@@ -10,7 +10,7 @@ from crewai.crews.utils import enable_agent_streaming
 from a2a_adapters import AgentRequest, Output, TargetError
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_crew
-from a2a_adapters_crewai.serving.guardrails import IN_CREWS, needs_thread
+from a2a_adapters_crewai.serving.guardrails import IN_CREWS, has_after_kickoff, needs_thread
 from a2a_adapters_crewai.serving.input import RequestInputs, crew_inputs, input_files
 from a2a_adapters_crewai.serving.output import result_output, task_output
 from a2a_adapters_crewai.serving.process import tracing_of
@@ -60,6 +60,10 @@ class CrewAdapter(RunsAdapter):
             run.answer.follow_crew(crew)
             kickoff = crew.kickoff_async if _needs_thread(crew) else crew.akickoff
             result = await kickoff(inputs=inputs, input_files=files)
+            if self._on_task and has_after_kickoff(crew):
+                outputs = getattr(result, "tasks_output", [])[:-1]
+                for output in filter(None, map(task_output, outputs)):
+                    run.send(output)
             model = crew.tasks[-1].output_json if crew.tasks else None
             return result_output(result, schema=model.model_json_schema() if model else None)
 
@@ -89,10 +93,14 @@ def _needs_thread(crew: Crew) -> bool:
 
 
 def _earlier_task_output(task: Task, output: TaskOutput) -> Output | None:
-    """Return the output of any task but the last, which is the crew's answer."""
+    """Return the output of any task but the last, which is the crew's answer.
+
+    Callbacks after the kickoff may change all of them: these are sent at the end.
+    """
     crew = task.agent.crew if task.agent else None
-    is_earlier = isinstance(crew, Crew) and task is not crew.tasks[-1]
-    return task_output(output) if is_earlier else None
+    if not isinstance(crew, Crew) or task is crew.tasks[-1] or has_after_kickoff(crew):
+        return None
+    return task_output(output)
 
 
 def _refuse_memory(crew: Crew) -> None:

@@ -23,7 +23,14 @@ from crewai.events.types.crew_events import (
 from crewai.events.types.mcp_events import MCPConnectionStartedEvent
 from crewai.hooks import register_before_llm_call_hook, register_before_tool_call_hook
 
-from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError, TargetError
+from a2a_adapters import (
+    AgentEvent,
+    AgentRequest,
+    InputRequired,
+    InvalidInputError,
+    Output,
+    TargetError,
+)
 from a2a_adapters_crewai.serving.crew_bases import own_crew_bases, use_crew_base
 from a2a_adapters_crewai.serving.targets import parts_of
 
@@ -150,6 +157,10 @@ class CrewRun:
             return self.ask(event).result()
         finally:
             self._waiting.release()
+
+    def send(self, output: Output) -> None:
+        """Send an output before the end of the run."""
+        self._put(output)
 
     def fail(self, error: Exception) -> None:
         """End the run with an error that crewai would swallow."""

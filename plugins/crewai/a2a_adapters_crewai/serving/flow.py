@@ -24,7 +24,7 @@ from a2a_adapters import (
 from a2a_adapters.plugin import ANOTHER_TASK_WAITS, QUESTION_CLOSED, as_text, overrides
 from a2a_adapters_crewai.serving.base import Options, RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_flow
-from a2a_adapters_crewai.serving.guardrails import has_after_kickoff
+from a2a_adapters_crewai.serving.guardrails import has_after_kickoff, wraps_calls
 from a2a_adapters_crewai.serving.input import flow_inputs, input_files
 from a2a_adapters_crewai.serving.memory import (
     ServerPersistence,
@@ -226,9 +226,9 @@ def _refuse_unused(flow: Flow[Any]) -> None:
 
 
 def _task_output(task: Task, output: TaskOutput) -> Output | None:
-    """Return the output of a task, unless its crew's `after_kickoff` may still change it."""
+    """Return the output of a task, unless its crew's class or callbacks may still change it."""
     crew = task.agent.crew if task.agent else None
-    is_changed = isinstance(crew, Crew) and task is crew.tasks[-1] and has_after_kickoff(crew)
+    is_changed = isinstance(crew, Crew) and (has_after_kickoff(crew) or wraps_calls(crew))
     return None if is_changed else task_output(output)
 
 
