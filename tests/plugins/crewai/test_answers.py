@@ -294,6 +294,29 @@ class CheckedAsync(Agent):
         return redact(await super().kickoff_async(*args, **kwargs))
 
 
+class CheckedStep(Agent):
+    """Replaces what a step of a task or run returns."""
+
+    def _finalize_task_execution(self, task, result):
+        return super()._finalize_task_execution(task, REFUSAL if BLOCKED in result else result)
+
+    def _finalize_kickoff(self, output, *args, **kwargs):
+        return redact(super()._finalize_kickoff(output, *args, **kwargs))
+
+
+class CheckedExecutor(Agent):
+    """Replaces what the executor of its tasks returns, by a method that blocks."""
+
+    def create_agent_executor(self, *args, **kwargs):
+        super().create_agent_executor(*args, **kwargs)
+        invoke = self.agent_executor.invoke
+
+        def checked(inputs):
+            return {**invoke(inputs), "output": REFUSAL}
+
+        object.__setattr__(self.agent_executor, "invoke", checked)
+
+
 class CheckedSyncTask(Task):
     """Replaces the output of a task, by a method that blocks."""
 
@@ -456,6 +479,21 @@ class CheckedCrew(Crew):
         return redact(super().kickoff(*args, **kwargs))
 
 
+class CheckedLastStep(Crew):
+    """Replaces what a step of its kickoff returns."""
+
+    def _post_kickoff(self, result):
+        return redact(super()._post_kickoff(result))
+
+
+class ByCheckedLastStep(Flow):
+    @start()
+    def write(self):
+        writer = speaker(BLOCKED)
+        made = CheckedLastStep(agents=[writer], tasks=[task(writer)])
+        return made.kickoff(inputs={"topic": "x"}).raw
+
+
 class Desk:
     """Replaces what a crew returns, and is none."""
 
@@ -599,6 +637,13 @@ def coworkers():
     model = Scripted(BLOCKED, stream=True)
     helper = CheckedSync(role="Helper", goal="Help", backstory="None", llm=model)
     return Crew(agents=[boss, helper], tasks=[task(boss)])
+
+
+def guarded_late():
+    """Return a crew whose guardrail was set when its task existed already."""
+    target = of_one(speaker(BLOCKED))
+    target.tasks[0]._guardrail = rewrite
+    return target
 
 
 def edited(kind):
@@ -782,6 +827,21 @@ PROGRAMS = [
         **REPLACED,
     ),
     program("a class of agents in a flow", lambda: ByCheckedAgent, **REPLACED),
+    program("a step of an agent", lambda: of_one(checked_agent(CheckedStep)), **REPLACED),
+    program("a step of an agent alone", lambda: checked_agent(CheckedStep), **REPLACED),
+    program("a step of a crew in a flow", lambda: ByCheckedLastStep, **REPLACED),
+    program(
+        "an executor of an agent",
+        lambda: of_one(checked_agent(CheckedExecutor)),
+        bare=in_thread,
+        **REPLACED,
+    ),
+    program(
+        "a guardrail that is set later",
+        lambda: guarded_late,
+        bare=lambda make: kickoff(make()),
+        **REPLACED,
+    ),
     program("a class of tasks", lambda: of_one(speaker(BLOCKED), CheckedTask), **REPLACED),
     program(
         "a class of tasks that blocks",

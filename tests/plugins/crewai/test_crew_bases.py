@@ -354,3 +354,16 @@ async def test_a_method_of_one_agent_alone():
     with pytest.raises(TargetError, match="kickoff is set on this Agent instead"):
         adapt(with_a_method_of_its_own())
     assert answer(await ask(adapt(with_a_method_of_its_own), "cats")) == "CATS"
+
+
+def guarded_late():
+    """Return a crew whose guardrail was set when its task existed already."""
+    made = support.crew("Final Answer: cats")
+    made.tasks[0]._guardrail = lambda output: (True, output.raw.upper())
+    return made
+
+
+async def test_a_guardrail_that_was_set_later():
+    with pytest.raises(TargetError, match="_guardrail of this Task was set when it existed"):
+        adapt(guarded_late())
+    assert answer(await ask(adapt(guarded_late), "cats")) == "CATS"

@@ -6,6 +6,7 @@ agent. Guardrails and callbacks belong to a task, an agent or a crew.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping
 from itertools import chain
@@ -62,9 +63,12 @@ ALONE: tuple[_Form, ...] = ((("kickoff",), ("akickoff", "kickoff_async")),)
 
 _OWN_CODE = (
     "after_kickoff_callbacks", "before_kickoff_callbacks", "callback", "condition", "guardrail",
-    "guardrails", "step_callback", "task_callback",
+    "guardrails", "_guardrail", "_guardrails", "step_callback", "task_callback",
 )  # fmt: skip
-"""The attributes of crews, tasks and agents that hold custom functions."""
+"""The attributes of crews, tasks and agents that hold custom functions.
+
+Guardrails that are set when a task exists already are only in its private attributes.
+"""
 
 _OWN_HOOKS = "a2a_adapters_crewai.serving.crew_run"
 """The module of the hooks that stop runs that are over; they change nothing."""
@@ -101,8 +105,8 @@ def needs_thread(
     """Whether a run of crews, tasks and agents has to be in a thread.
 
     That is so if it blocks, or calls hooks, guardrails or callbacks, which may ask an agent or a
-    crew, as a judge: CrewAI refuses that in an event loop. Custom classes that wrap only the
-    methods that block, or only the async ones, come first: others would not be called.
+    crew, as a judge: CrewAI refuses that in an event loop. So may custom classes; those that wrap
+    only the methods that block, or only the async ones, come first: others would not be called.
 
     Raises:
         TargetError: There are classes of both kinds, so that no run would call both.
@@ -115,7 +119,8 @@ def needs_thread(
             f"{type(in_threads[0]).__name__} wraps a method that blocks, and "
             f"{type(in_loops[0]).__name__} only an async one: wrap both methods"
         )
-    return bool(in_threads or (not in_loops and (is_blocking or _runs_own_code(parts))))
+    is_blocking = is_blocking or _runs_own_code(parts) or any(map(wraps_calls, parts))
+    return bool(in_threads or (is_blocking and not in_loops))
 
 
 def _wraps_only(part: object, names: Iterable[str], others: Collection[str]) -> bool:
@@ -164,7 +169,8 @@ def is_guarded(part: object) -> bool:
                 or wraps_calls(part.manager_llm)
             )
         case Task():
-            is_checked = part.guardrail or part.guardrails or part.callback
+            names = ("guardrail", "guardrails", "_guardrail", "_guardrails", "callback")
+            is_checked = any(getattr(part, name) for name in names)
             return bool(is_checked or wraps_calls(part) or _may_change(part.agent))
         case Agent():
             return part.guardrail is not None or _may_change(part)
@@ -186,10 +192,22 @@ def _may_change(agent: BaseAgent | None) -> bool:
 
 
 def wraps_calls(part: object) -> bool:
-    """Whether a custom class overrides a call of a class that does the whole work."""
+    """Whether a custom class overrides a call of a class that does the whole work.
+
+    Of agents, tasks and crews, other methods count, too: these may be a step of the call.
+    """
+    names = CALLS if isinstance(part, BaseLLM) else {*CALLS, *_own_methods(part)}
     return _holds_model(part) or any(
-        overrides(part, name, "crewai.", interfaces=_BASES) for name in CALLS
+        overrides(part, name, "crewai.", interfaces=_BASES) for name in names
     )
+
+
+def _own_methods(part: object) -> Iterator[str]:
+    for kind in type(part).__mro__:
+        if not kind.__module__.startswith(("crewai.", "pydantic.")):
+            for name, member in vars(kind).items():
+                if inspect.isfunction(member) and not name.startswith(("__", "model_")):
+                    yield name
 
 
 def _holds_model(part: object) -> bool:

@@ -265,6 +265,11 @@ def _refuse_lost(part: Any, parts: Sequence[Any]) -> None:
     for name in CALLS:
         if name in vars(part):
             raise TargetError(f"{name} is set on this {kind} instead of its class, and {remedy}")
+    for name in ("guardrail", "guardrails"):
+        if getattr(part, f"_{name}", None) and not getattr(part, name):
+            raise TargetError(
+                f"_{name} of this {kind} was set when it existed already, and {remedy}"
+            )
     for name, code in own_code(part):
         if _refers(code, parts):
             raise TargetError(f"{name} of this {kind} refers to a part of its crew, and {remedy}")
