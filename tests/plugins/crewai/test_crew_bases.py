@@ -268,7 +268,29 @@ class PressOfItsOwn(ByHooked):
         return self.press.crew().kickoff(inputs={"topic": self.state["topic"]}).raw
 
 
-@pytest.mark.parametrize("flow", [ByHookedInThread, PressOfItsOwn])
+def write_about(topic):
+    """Make a press and let it write, when all callers have theirs."""
+    press = Hooked()
+    Together.barrier.wait()
+    return press.crew().kickoff(inputs={"topic": topic}).raw
+
+
+class ByPressOfThread(ByHooked):
+    @start()
+    def write(self):
+        return in_pool(write_about, topic=self.state["topic"])
+
+
+class ByPressOfExecutor(ByHooked):
+    @start()
+    async def write(self):
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, write_about, self.state["topic"])
+
+
+@pytest.mark.parametrize(
+    "flow", [ByHookedInThread, ByPressOfThread, ByPressOfExecutor, PressOfItsOwn]
+)
 async def test_hooks_are_called_once_in_each_thread(flow):
     adapter = adapt(flow, text_key="topic")
     answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))

@@ -2,13 +2,16 @@
 
 CrewAI calls the hook methods of such an object for every crew in the process, and keeps the object,
 and what its other methods have returned, for ever. Here the hooks of an object that a run has made
-are called in the runs that use it, and what it has returned is forgotten after the run.
+are called in the runs that use it, and what it has returned is forgotten after the run. Those of an
+object that is made in a thread without the context of a run are for its own crew and that thread.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import functools
+import threading
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,8 +57,9 @@ _run: contextvars.ContextVar[_Run | None] = contextvars.ContextVar(
 class OwnHook:
     """A hook of an object, for the runs of that object. It does not keep the object."""
 
-    def __init__(self, base: Any, hook: Any, run: _Run) -> None:
+    def __init__(self, base: Any, hook: Any, run: _Run | None) -> None:
         self._base, self._hook, self._run = weakref.ref(base), weakref.ref(hook), run
+        self._thread = threading.get_ident()
 
     def __call__(self, context: Any) -> Any:
         """Call the hook, unless this is about the run of another object."""
@@ -72,9 +76,12 @@ class OwnHook:
         base = crew_base_of(crew) if crew else None
         if self.is_of_current_run() or (base is not None and base is self._base()):
             return True
+        if _run.get() is not None:
+            return False
         # A thread without a context does not tell its run: CrewAI would call the hook.
-        may_be_of_run = base is None or self._run.has(base)
-        return may_be_of_run and _run.get() is None and not self._run.is_over
+        if self._run is None:
+            return base is None and self._thread == threading.get_ident()
+        return (base is None or self._run.has(base)) and not self._run.is_over
 
 
 def is_crew_base(target: object) -> bool:
@@ -145,16 +152,30 @@ def _watch() -> None:
 
     def register_for_run(base: Any, kind: type) -> None:
         register_hooks(base, kind)
-        if (run := _run.get()) is not None:
+        run = _run.get()
+        if run is not None:
             run.made.append(base)
-            unregister_hooks(base)
-            for point, hook in _hooks_of(base):
-                own = OwnHook(base, hook, run)
-                register(point, own)
-                weakref.finalize(base, unregister, point, own).atexit = False
+        elif not _is_in_thread_of_ones_own():
+            return
+        unregister_hooks(base)
+        for point, hook in _hooks_of(base):
+            own = OwnHook(base, hook, run)
+            register(point, own)
+            weakref.finalize(base, unregister, point, own).atexit = False
 
     patched: Any = crew_base
     patched._register_crew_hooks = register_for_run  # noqa: SLF001
+
+
+def _is_in_thread_of_ones_own() -> bool:
+    """Whether code without the context of a run may belong to one, as in a pool of threads."""
+    if threading.current_thread() is threading.main_thread():
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _hooks_of(base: Any) -> list[tuple[InterceptionPoint, Any]]:
