@@ -19,7 +19,7 @@ from crewai.project import agent as of_agents
 from crewai.project import crew as of_crews
 from crewai.project import task as of_tasks
 from crewai.tools import BaseTool
-from pydantic import BaseModel
+from pydantic import BaseModel, computed_field, model_serializer
 
 from a2a_adapters import Output, TextDelta, build_app
 from a2a_adapters.plugin import AnswerText, as_text
@@ -673,6 +673,44 @@ class TestingState(Flow[StateWithTruth]):
         return text
 
 
+class SerializedState(BaseModel):
+    text: str = ""
+
+    @model_serializer
+    def dump(self):
+        return {"text": self.text}
+
+
+class Storing(Flow[SerializedState]):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        self.state.text = text
+        return text
+
+
+class StateWithFields(BaseModel):
+    text: str = ""
+
+    @computed_field
+    @property
+    def size(self) -> int:
+        return len(self.text)
+
+
+class Printing(Flow[StateWithFields]):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        self.state.text = text
+        print(self.state)  # noqa: T201
+        return text
+
+
 class Unpacking(Flow):
     plan = start()(plan)
 
@@ -805,6 +843,8 @@ class ByDrafting(Flow):
         Unpacking,
         Starting,
         ByFunctionOfCrew,
+        Storing,
+        Printing,
         Asking,
         ByAgentWithCall,
         ByModelWithKickoff,

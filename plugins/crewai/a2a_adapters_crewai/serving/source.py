@@ -39,7 +39,7 @@ _FRAMEWORK = ("builtins", "crewai.", "pydantic.", "typing")
 
 _CALLED_SILENTLY = {
     "__bool__", "__format__", "__getattr__", "__getattribute__", "__len__", "__repr__",
-    "__setattr__", "__setitem__", "__str__",
+    "__repr_args__", "__setattr__", "__setitem__", "__str__",
 }  # fmt: skip
 """The methods of a state, or a flow, that harmless code calls."""
 
@@ -149,8 +149,12 @@ def _overrides(kind: type[Flow[Any]]) -> bool:
 def _validates(owner: object) -> bool:
     """Return whether code runs if an object is read or written, such as a validator."""
     config = getattr(owner, "model_config", {})
+    found = getattr(owner, "__pydantic_decorators__", None)
+    silent = {*_CALLED_SILENTLY}
+    if found is not None:  # these run when the state is printed, stored or reported
+        silent.update(found.computed_fields, found.field_serializers, found.model_serializers)
     has_code = any(
-        name in _CALLED_SILENTLY or (isinstance(member, property) and member.fset)
+        name in silent or (isinstance(member, property) and member.fset)
         for kind in type(owner).__mro__
         if not kind.__module__.startswith(_FRAMEWORK)
         for name, member in vars(kind).items()
