@@ -24,9 +24,9 @@ _SLOW = frozenset(
     {"AgentDescription", "Auth", "Authenticator", "Card", "Limits", "OutboundPolicy", "Path"}
     | {"PushNotificationConfigStore", "PushOptions", "RemoteAgent", "RemoteOptions", "RetryPolicy"}
     | {"SSLContext", "ServerOptions", "Skill", "TaskStore", "UsageLimits", "VersionedTaskStore"}
-    | {"Workers", "socket"}
+    | {"socket"}
 )
-"""Classes that are recognised by their names if only type checkers import them."""
+"""Classes, but no protocols, that are recognised by name if only type checkers import them."""
 
 _STRINGS = "a list of strings"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from a2a.types import Message
 
-from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+from a2a_adapters import AgentRequest, InputRequired, Limits, Output, Text, TextDelta
 from a2a_adapters.plugin import AgentFailedError, AnswerText
-from tests.plugins.sql.conftest import storage_at
+from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class Process:
     """
 
     def __init__(self, url, adapter, agent="agent"):
-        self._storage = storage_at(url)
+        self._storage = open_storage(url, Limits())
         self._adapter = adapter
         self._agent = agent
 

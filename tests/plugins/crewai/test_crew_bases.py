@@ -190,9 +190,10 @@ async def test_hooks_of_an_object_are_for_its_run(target):
     before = hooks()
     answers = await asyncio.gather(*(ask(adapter, caller) for caller in CALLERS))
     assert [answer(each) for each in answers] == [f"{c} signed by {c}." for c in CALLERS]
-    now = zip(hooks(), before, strict=True)
-    assert all(len(left) <= len(then) + 1 for left, then in now)  # a thread may still be ending
     assert "TextDelta" not in str(answers)
+    # CrewAI and threads that are ending may still hold an object of one or two runs.
+    left = [len(now) - len(then) for now, then in zip(hooks(), before, strict=True)]
+    assert max(left) < len(CALLERS) / 2
 
 
 @CrewBase
@@ -256,6 +257,21 @@ class BySharedPress(ByHooked):
         return shared_press().crew().kickoff(inputs={"topic": self.state["topic"]}).raw
 
 
+@functools.cache
+def other_press():
+    return Hooked()
+
+
+class BySharedWriter(ByHooked):
+    """Uses an agent of the press only."""
+
+    @start()
+    def write(self):
+        press, topic = other_press(), self.state["topic"]
+        press.caller = topic
+        return press.writer().kickoff(f"topic=<{topic}>").raw
+
+
 class PressOfItsOwn(ByHooked):
     """Makes its press in its constructor."""
 
@@ -309,12 +325,13 @@ async def test_hooks_of_other_crews_in_a_thread_of_ones_own():
     assert answer(await ask(adapter, "cats")) == "cats. and cats."
 
 
-async def test_hooks_of_an_object_that_outlives_its_run():
+@pytest.mark.parametrize(("flow", "end"), [(BySharedPress, "."), (BySharedWriter, "")])
+async def test_hooks_of_an_object_that_outlives_its_run(flow, end):
     Together.barrier = threading.Barrier(1)
-    adapter = adapt(BySharedPress, text_key="topic")
+    adapter = adapt(flow, text_key="topic")
     for caller in CALLERS[:3]:
         events = await ask(adapter, caller)
-        assert answer(events) == f"{caller} signed by {caller}."
+        assert answer(events) == f"{caller} signed by {caller}{end}"
         assert "TextDelta" not in str(events)
 
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import re
 import threading
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
+from crewai.agents.cache.cache_handler import CacheHandler
 from crewai.hooks import InterceptionPoint
 from crewai.hooks.dispatch import register, unregister
-from crewai.project import crew_base
-from crewai.project.utils import cache
+from crewai.project import crew_base, utils
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ _POINTS = {
 
 @dataclass(slots=True)
 class _Run:
-    """The objects of a run: those that it has made, and others whose crew it has kicked off."""
+    """The objects of a run: those that it has made, and others of which it uses something."""
 
     made: list[Any] = field(default_factory=list)
     used: list[Any] = field(default_factory=list)
@@ -47,6 +49,12 @@ class _Run:
     def has(self, base: Any) -> bool:
         return any(each is base for each in (*self.made, *self.used))
 
+
+_bases: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""The objects, by their ids, by which CrewAI finds what their methods have returned."""
+
+_ID = re.compile(r"\('__instance__', (\d+)\)")
+"""The id of an object in a key of that memory."""
 
 _run: contextvars.ContextVar[_Run | None] = contextvars.ContextVar(
     "a2a_adapters_crewai_bases", default=None
@@ -67,7 +75,7 @@ class OwnHook:
         return hook(context) if hook is not None and self._concerns(context) else None
 
     def is_of_current_run(self) -> bool:
-        """Whether the current run has made the object, or kicked off its crew."""
+        """Whether the current run has made the object, or uses something of it."""
         run = _run.get()
         return run is not None and run.has(self._base())
 
@@ -138,11 +146,21 @@ def own_crew_bases() -> Iterator[None]:
         run.used.clear()
 
 
-def use_crew_base(crew: Crew) -> None:
-    """Have the hooks of the object that has made a crew called in the current run."""
-    run, base = _run.get(), crew_base_of(crew)
+def use_crew_base(base: Any) -> None:
+    """Have the hooks of an object called in the current run, which uses what it has made."""
+    run = _run.get()
     if run is not None and base is not None and not run.has(base):
         run.used.append(base)
+
+
+class _Memory(CacheHandler):
+    """What the methods of objects have returned. A run that asks for it uses the object."""
+
+    def read(self, tool: str, input: str) -> Any:  # noqa: A002 - the name in crewai
+        """Return what a method has returned, or None."""
+        for found in _ID.findall(input):
+            use_crew_base(_bases.get(int(found)))
+        return super().read(tool, input)
 
 
 @functools.cache
@@ -152,6 +170,7 @@ def _watch() -> None:
 
     def register_for_run(base: Any, kind: type) -> None:
         register_hooks(base, kind)
+        _bases[id(base)] = base
         run = _run.get()
         if run is not None:
             run.made.append(base)
@@ -163,6 +182,9 @@ def _watch() -> None:
             register(point, own)
             weakref.finalize(base, unregister, point, own).atexit = False
 
+    memory = _Memory()
+    memory._cache = utils.cache._cache  # noqa: SLF001
+    utils.cache = memory
     patched: Any = crew_base
     patched._register_crew_hooks = register_for_run  # noqa: SLF001
 
@@ -186,7 +208,7 @@ def _hooks_of(base: Any) -> list[tuple[InterceptionPoint, Any]]:
 def _forget(base: Any) -> None:
     """Drop what the methods of an object have returned, which CrewAI finds by the object's id."""
     mark = f"('__instance__', {id(base)})"
-    with cache._lock.w_locked():  # noqa: SLF001 - nothing public drops an entry
-        results = cache._cache  # noqa: SLF001
+    with utils.cache._lock.w_locked():  # noqa: SLF001 - nothing public drops an entry
+        results = utils.cache._cache  # noqa: SLF001
         for key in [key for key in results if mark in key]:
             del results[key]

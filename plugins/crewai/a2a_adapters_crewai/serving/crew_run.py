@@ -31,7 +31,7 @@ from a2a_adapters import (
     Output,
     TargetError,
 )
-from a2a_adapters_crewai.serving.crew_bases import own_crew_bases, use_crew_base
+from a2a_adapters_crewai.serving.crew_bases import crew_base_of, own_crew_bases, use_crew_base
 from a2a_adapters_crewai.serving.targets import parts_of
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class CrewRun:
                 self._note_mcp_call()
             case Crew(), CrewKickoffStartedEvent():
                 _claim(source, self)
-                use_crew_base(source)
+                use_crew_base(crew_base_of(source))
             case Crew(), CrewKickoffCompletedEvent() | CrewKickoffFailedEvent():
                 _release(self, source)
         for item in self._events.take(source, event):

@@ -245,7 +245,7 @@ class GraphAdapter(Adapter):
             watch.is_structured,
             earlier=TaskSoFar.of(request),
             # The state alone tells which text of an unseen graph its guards have accepted.
-            keeps_all=self._keeps_all(thread.graph, guards),
+            keeps_all=self._stream_nodes is not None and self._keeps_all(thread.graph, guards),
             is_guarded=guards not in (Guards.NONE, Guards.REFUSING),
             is_held=guards is not Guards.NONE,
             is_checked=guards is Guards.STREAMED and is_answer is not None,
@@ -255,10 +255,9 @@ class GraphAdapter(Adapter):
 
     def _keeps_all(self, graph: Any, guards: Guards) -> bool:
         """Whether the text of chosen nodes is part of the answer although the state lacks it."""
-        nodes = self._stream_nodes
-        if nodes is None or guards is Guards.UNSTREAMED:
+        if guards is Guards.UNSTREAMED:
             return False
-        return guards is Guards.NONE or not changes_text(graphs_in(graph), nodes)
+        return guards is Guards.NONE or not changes_text(graphs_in(graph), self._stream_nodes)
 
     def _replacing(self, graph: Any) -> Callable[[str, str], bool]:
         """Return whether a later node may replace what another one has said, by their names."""

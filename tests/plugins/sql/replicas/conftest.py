@@ -49,7 +49,7 @@ def hold(monkeypatch):
 
     This does not count as an outage, however slow the machine is.
     """
-    for patient in ("detached.PATIENCE", "storage.PATIENCE", "commit.STATEMENT"):
+    for patient in ("database.PATIENCE", "storage.PATIENCE", "commit.STATEMENT"):
         monkeypatch.setattr(f"a2a_adapters_sql.{patient}_SECONDS", PATIENCE)
 
     def held(replica, kind):
