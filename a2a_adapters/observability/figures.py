@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from a2a.types import TaskState
 
@@ -168,6 +168,7 @@ def report_end(figures: Figures, live: Ended) -> None:
     )
 
 
+@runtime_checkable
 class Workers(Protocol):
     """The workers on one port, which exchange their metrics."""
 

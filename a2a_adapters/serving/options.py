@@ -162,6 +162,10 @@ class ServerOptions:
             from a2a_adapters.executor.files import FileService  # noqa: PLC0415 - a slow import
 
             check_type("ServerOptions.files", self.files, FileService, "a FileStore(...)")
+        if not isinstance(self.metrics, bool):
+            from a2a_adapters.observability.figures import Workers  # noqa: PLC0415 - a slow import
+
+            check_type("ServerOptions.metrics", self.metrics, Workers, "True or False")
         check_fields(self)
         if self.grpc_port is not None:
             check_port(self.grpc_port, "ServerOptions.grpc_port")

@@ -124,7 +124,10 @@ WRONG_CALLS = {
     ),
     "an async function": (lambda: ServerOptions(redact=redact_later), "redact .*, but it is async"),
     "files as a path": (lambda: ServerOptions(files="files"), r"files must be a FileStore\(...\)"),
-    "metrics as a word": (lambda: ServerOptions(metrics="no"), "metrics must be True or False or"),
+    "metrics as a word": (
+        lambda: ServerOptions(metrics="no"),
+        "metrics must be True or False, not",
+    ),
     "no, which is true": (
         lambda: serve(shout, host="0.0.0.0", allow_unauthenticated="no"),
         "allow_unauthenticated must be True or False, not str",
@@ -245,3 +248,12 @@ def test_a_remote_agent_refuses_options_of_another_type():
 def test_there_are_ports_up_to_65535(begin, port):
     with pytest.raises(ConfigurationError, match=f"port must be .* not {port!r}"):
         begin(shout, port=port)
+
+
+def test_an_option_may_be_of_any_class_with_the_methods():
+    class Figures:
+        def shared(self):
+            raise NotImplementedError
+
+    figures = Figures()
+    assert ServerOptions(metrics=figures).metrics is figures

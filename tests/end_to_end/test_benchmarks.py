@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
     "`SendMessage` to a function": 66,
-    "`SendMessage` to a graph": 130,
+    "`SendMessage` to a graph": 131,
     "a stream of two chunks": 96,
     "`A2AChatModel.ainvoke`": 69,
 }
