@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.errors import RemoteRefusedError, RemoteTaskError
 from a2a_adapters.calling.reply import WAITING, AgentReply, RemoteEvent
-from a2a_adapters.concurrency import BoundedMap, blocking
+from a2a_adapters.concurrency import BoundedMap, Turns, blocking
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -137,42 +134,3 @@ def _is_current(conversation: Conversation, key: str | None, context_id: str) ->
     if key is None:
         return conversation.context_id == context_id  # some agents change the id in each answer
     return bool(conversation.context_id) or not context_id
-
-
-class Turns:
-    """A fair lock for tasks of several event loops: `async with turns: ...`.
-
-    `asyncio.Lock` supports only one event loop, but blocking and async code call from different
-    ones.
-    """
-
-    def __init__(self) -> None:
-        self._guard = Lock()
-        self._is_taken = False
-        self._waiting: deque[Future[None]] = deque()
-
-    async def __aenter__(self) -> None:
-        with self._guard:
-            if not self._is_taken:
-                self._is_taken = True
-                return
-            turn: Future[None] = Future()
-            self._waiting.append(turn)
-        try:
-            await asyncio.wrap_future(turn)
-        except asyncio.CancelledError:
-            if not turn.cancel():  # it was granted just before
-                self._pass_on()
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        self._pass_on()
-
-    def _pass_on(self) -> None:
-        with self._guard:
-            while self._waiting:
-                turn = self._waiting.popleft()
-                if turn.set_running_or_notify_cancel():
-                    turn.set_result(None)
-                    return
-            self._is_taken = False

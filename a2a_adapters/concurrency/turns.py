@@ -1,39 +1,24 @@
-"""Turns of tasks that use the same object, also in several event loops."""
+"""A lock for tasks of several event loops, which `asyncio.Lock` does not support."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import weakref
 from collections import deque
 
 __all__ = ["Turns"]
 
 
 class Turns:
-    """Lets tasks use an object one after the other: `async with turns.of(agent)`.
+    """Lets tasks of any event loop use something one after the other: `async with turns: ...`.
 
-    Objects may be unhashable, and are not kept alive.
+    They get their turns in the order in which they asked. One whose event loop is closed loses it.
     """
-
-    def __init__(self) -> None:
-        self._turns: dict[int, _Turn] = {}
-
-    def of(self, owner: object) -> _Turn:
-        """Return the lock of an object."""
-        key = id(owner)
-        if key not in self._turns:
-            weakref.finalize(owner, self._turns.pop, key, None).atexit = False
-        return self._turns.setdefault(key, _Turn())
-
-
-class _Turn:
-    """A lock for tasks of any event loop, which get it in the order in which they asked."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._holder: asyncio.AbstractEventLoop | None = None
-        """The event loop of the task that has the lock."""
+        """The event loop of the task whose turn it is."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
@@ -63,10 +48,11 @@ class _Turn:
             self._holder = None
             while self._waiting and self._holder is None:
                 turn = self._waiting.popleft()
-                loop = turn.get_loop()
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(_give, turn)
-                    self._holder = loop
+                try:
+                    turn.get_loop().call_soon_threadsafe(_give, turn)
+                except RuntimeError:  # the loop is closed
+                    continue
+                self._holder = turn.get_loop()
 
 
 def _give(turn: asyncio.Future[None]) -> None:

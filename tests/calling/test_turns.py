@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from a2a_adapters import InputRequired, RemoteAgent, TextDelta, build_app
-from a2a_adapters.calling.conversation import Turns
 from a2a_adapters.testing import running
 
 
@@ -55,37 +54,6 @@ async def test_a_conversation_is_found_by_key_and_by_context():
         assert ben is not anna
         assert remote.conversation("") is remote.conversation("")
         assert remote.conversation() is not remote.conversation()
-
-
-async def test_a_cancelled_waiter_does_not_block_the_next():
-    turns, order = Turns(), []
-
-    async def take(name):
-        async with turns:
-            order.append(name)
-
-    async with turns:
-        waiting = [asyncio.create_task(take(n)) for n in range(3)]
-        await asyncio.sleep(0)
-        waiting[0].cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    assert order == [1, 2]
-
-
-async def test_a_turn_that_comes_with_the_cancellation_is_passed_on():
-    turns, order = Turns(), []
-
-    async def take(name):
-        async with turns:
-            order.append(name)
-
-    await turns.__aenter__()
-    first, second = (asyncio.create_task(take(name)) for name in "ab")
-    await asyncio.sleep(0)
-    await turns.__aexit__()
-    first.cancel()
-    await asyncio.gather(first, second, return_exceptions=True)
-    assert order == ["b"]
 
 
 async def test_a_conversation_left_in_its_first_answer_can_be_continued():

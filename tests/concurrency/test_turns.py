@@ -1,9 +1,8 @@
-"""Turns of tasks that use one object."""
+"""Turns of tasks, also of several event loops."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 
 import pytest
@@ -11,20 +10,11 @@ import pytest
 from a2a_adapters.concurrency import Turns
 
 
-class Owner:
-    """Is equal to others, and has no hash."""
-
-    __hash__ = None
-
-    def __eq__(self, other):
-        return True
-
-
 async def test_tasks_take_turns_in_order():
-    turns, owner, log = Turns(), Owner(), []
+    turns, log = Turns(), []
 
     async def use(name):
-        async with turns.of(owner):
+        async with turns:
             log.append(name)
             await asyncio.sleep(0)
             log.append(name)
@@ -33,23 +23,14 @@ async def test_tasks_take_turns_in_order():
     assert log == [*"aabbcc"]
 
 
-async def test_each_object_has_turns_of_its_own():
-    turns, one, other = Turns(), Owner(), Owner()
-    async with turns.of(one), turns.of(other):
-        pass
-    del one, other
-    gc.collect()
-    assert not turns._turns  # private: nothing else shows what is left
-
-
 async def test_tasks_that_are_cancelled_lose_their_turn():
-    turns, owner, log = Turns(), Owner(), []
+    turns, log = Turns(), []
 
     async def use(name):
-        async with turns.of(owner):
+        async with turns:
             log.append(name)
 
-    async with turns.of(owner):
+    async with turns:
         waiting = [asyncio.create_task(use(name)) for name in "abc"]
         await asyncio.sleep(0)
         waiting[0].cancel()
@@ -60,11 +41,11 @@ async def test_tasks_that_are_cancelled_lose_their_turn():
 
 
 def test_event_loops_take_turns():
-    turns, owner, log = Turns(), Owner(), []
+    turns, log = Turns(), []
     has_turn, asked = threading.Event(), threading.Event()
 
     async def first():
-        async with turns.of(owner):
+        async with turns:
             has_turn.set()
             await asyncio.to_thread(asked.wait, 60)
             log.append("first")
@@ -76,7 +57,7 @@ def test_event_loops_take_turns():
         await turn
 
     async def use():
-        async with turns.of(owner):
+        async with turns:
             log.append("second")
 
     thread = threading.Thread(target=asyncio.run, args=[first()])
@@ -88,22 +69,53 @@ def test_event_loops_take_turns():
 
 
 def test_an_event_loop_that_is_closed_has_no_turn():
-    turns, owner = Turns(), Owner()
+    turns = Turns()
     loop = asyncio.new_event_loop()
-    loop.run_until_complete(turns.of(owner).__aenter__())
+    loop.run_until_complete(turns.__aenter__())
     loop.close()
 
     async def use():
-        async with turns.of(owner):
+        async with turns:
             return True
 
     assert asyncio.run(use())
 
 
 async def test_an_error_ends_a_turn():
-    turns, owner = Turns(), Owner()
+    turns = Turns()
     with pytest.raises(ValueError, match="x"):
-        async with turns.of(owner):
+        async with turns:
             raise ValueError("x")
-    async with turns.of(owner):
+    async with turns:
         pass
+
+
+async def test_a_cancelled_waiter_does_not_block_the_next():
+    turns, order = Turns(), []
+
+    async def take(name):
+        async with turns:
+            order.append(name)
+
+    async with turns:
+        waiting = [asyncio.create_task(take(n)) for n in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert order == [1, 2]
+
+
+async def test_a_turn_that_comes_with_the_cancellation_is_passed_on():
+    turns, order = Turns(), []
+
+    async def take(name):
+        async with turns:
+            order.append(name)
+
+    await turns.__aenter__()
+    first, second = (asyncio.create_task(take(name)) for name in "ab")
+    await asyncio.sleep(0)
+    await turns.__aexit__()
+    first.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert order == ["b"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,11 @@ _CHANGED = (ConversationManager, HookRegistry, MiddlewareRegistry, ToolRegistry)
 """What an agent has that a run may change."""
 _OF_RESULTS = ("messages", "event_loop_metrics")
 """Attributes that hooks may keep, or read later in a result: the next run has others."""
-_turns = Turns()
-"""Those of agents, each of which may be served several times, and be a tool of others."""
+_turns: dict[int, Turns] = {}
+"""Those of agents, each of which may be served several times, and be a tool of others.
+
+The keys are ids, as an agent of a custom class may have no hash.
+"""
 
 
 class AgentSource:
@@ -93,7 +97,7 @@ class AgentSource:
         agents = [each for each in agents_in(agent) if isinstance(each, Agent)]
         async with AsyncExitStack() as turns:
             for each in sorted(agents, key=id):  # other runs may need some of them
-                await turns.enter_async_context(_turns.of(each))
+                await turns.enter_async_context(_turns_of(each))
             before = [_AgentBefore(each) for each in agents]
             try:
                 agent.callback_handler = null_callback_handler
@@ -125,6 +129,12 @@ class _AgentBefore:
 def _restore(agents: Iterable[_AgentBefore]) -> None:
     for each in agents:
         each.restore()
+
+
+def _turns_of(agent: Agent) -> Turns:
+    if id(agent) not in _turns:
+        weakref.finalize(agent, _turns.pop, id(agent), None).atexit = False
+    return _turns.setdefault(id(agent), Turns())
 
 
 async def _restore_later(
