@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.contract.hints import (
-    hints_of_arguments,
-    hints_of_fields,
-    is_number,
-    mismatch,
-)
+from a2a_adapters.contract.hints import Hint, hints_of_arguments, hints_of_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -61,15 +56,15 @@ def check_arguments(
 
 
 def _check(
-    place: str, hints: Mapping[str, Any], values: Mapping[str, object], positive: Collection[str]
+    place: str, hints: Mapping[str, Hint], values: Mapping[str, object], positive: Collection[str]
 ) -> None:
     for field in [name for name in hints if name in values]:
         hint, name, value = hints[field], f"{place}{field}", values[field]
-        if (problem := mismatch(value, hint)) is not None:
+        if (problem := hint.mismatch(value)) is not None:
             raise ConfigurationError(f"{name} must be {problem}")
         if field in positive and value == "":
             raise ConfigurationError(f"{name} must not be empty")
-        if not isinstance(value, int | float) or not is_number(hint):
+        if not isinstance(value, int | float) or not hint.is_number:
             continue
         if field in positive and not value > 0:
             raise ConfigurationError(f"{name} must be greater than 0, not {value!r}")

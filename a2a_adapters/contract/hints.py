@@ -20,7 +20,7 @@ _NAMES: dict[object, str] = {
     str: "a string",
 }
 _LISTS = (collections.abc.Collection, collections.abc.Sequence, frozenset, list)
-_SLOW = frozenset(
+_BY_NAME = frozenset(
     {"AgentDescription", "Auth", "Authenticator", "Card", "Limits", "OutboundPolicy", "Path"}
     | {"PushNotificationConfigStore", "PushOptions", "RemoteAgent", "RemoteOptions", "RetryPolicy"}
     | {"SSLContext", "ServerOptions", "Skill", "TaskStore", "UsageLimits", "VersionedTaskStore"}
@@ -35,40 +35,48 @@ _OTHER = ""
 
 
 @cache
-def hints_of_fields(kind: Any) -> dict[str, Any]:
+def hints_of_fields(kind: Any) -> dict[str, Hint]:
     """Return the annotations of a dataclass."""
     names = _Names(vars(sys.modules[kind.__module__]))
-    return {each.name: names.read(each.type) for each in fields(kind)}
+    return {each.name: Hint(names.read(each.type)) for each in fields(kind)}
 
 
 @cache
-def hints_of_arguments(function: Any) -> dict[str, Any]:
+def hints_of_arguments(function: Any) -> dict[str, Hint]:
     """Return the annotations of a function's arguments."""
     names = _Names(function.__globals__)
     given = function.__annotations__.items()
-    return {name: names.read(each) for name, each in given if name != "return"}
+    return {name: Hint(names.read(each)) for name, each in given if name != "return"}
 
 
-def is_number(hint: Any) -> bool:
-    """Whether an annotation allows numbers."""
-    return any(each is int or each is float for each in _choices(hint))
+class Hint:
+    """An annotation.
 
-
-def mismatch(value: Any, hint: Any) -> str | None:
-    """Return which values an annotation allows, and why not this one; None if it does.
-
-    The text does not contain the value, which may be secret, unless numbers or one of several
-    words are allowed.
+    Attributes:
+        is_number: Whether it allows numbers.
     """
-    problem = _problem(value, hint)
-    if problem is None:
-        return None
-    kinds = [each for each in _choices(hint) if each is not NoneType]
-    if isinstance(value, str) and any(_name(each) == _STRINGS for each in kinds):
-        return f"{_STRINGS}, such as [{value!r}]"
-    is_shown = is_number(hint) or any(get_origin(each) is Literal for each in kinds)
-    given = f"not {value!r}" if is_shown else f"not {_kind_of(value)}"
-    return f"{' or '.join(map(_name, kinds))}, {problem or given}"
+
+    def __init__(self, hint: Any) -> None:
+        self._hint = hint
+        self._choices = _choices(hint)
+        self._types = frozenset(each for each in self._choices if type(each) is type)
+        """Classes of which a value is certainly right: most values need no other look."""
+        self.is_number = not self._types.isdisjoint({float, int})
+
+    def mismatch(self, value: Any) -> str | None:
+        """Return which values the annotation allows, and why not this one; None if it does.
+
+        The text does not contain the value, which may be secret, unless numbers or one of several
+        words are allowed.
+        """
+        if type(value) in self._types or (problem := _problem(value, self._hint)) is None:
+            return None
+        kinds = [each for each in self._choices if each is not NoneType]
+        if isinstance(value, str) and any(_name(each) == _STRINGS for each in kinds):
+            return f"{_STRINGS}, such as [{value!r}]"
+        is_shown = self.is_number or any(get_origin(each) is Literal for each in kinds)
+        given = f"not {value!r}" if is_shown else f"not {_kind_of(value)}"
+        return f"{' or '.join(map(_name, kinds))}, {problem or given}"
 
 
 class _Names:
@@ -108,8 +116,6 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 def _problem(value: Any, hint: Any) -> str | None:
     """Return what is wrong with a value, `_OTHER` if it is of another kind, or None."""
-    if type(value) is hint:
-        return None
     problems = [_problem_of(value, each) for each in _choices(hint)]
     return None if None in problems else max(map(str, problems))
 
@@ -158,7 +164,7 @@ def _is_of(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:  # noqa: PLR0
         return isinstance(value, type) and all(each in value.__mro__ for each in known)
     if isinstance(kind, _Unknown):
         names = {each.__name__ for each in type(value).__mro__}
-        return kind.__name__ not in _SLOW or kind.__name__ in names
+        return kind.__name__ not in _BY_NAME or kind.__name__ in names
     if not isinstance(kind, type) or kind is Any:
         return True
     if hasattr(kind, "__total__"):  # a TypedDict
