@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,7 @@ from crewai.project import crew as of_crews
 from crewai.project import task as of_tasks
 from crewai.tasks.conditional_task import ConditionalTask
 from crewai.tools import BaseTool
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel
 
 from a2a_adapters import File, TargetError, Text
 from tests.plugins.crewai.support import (
@@ -365,11 +364,15 @@ class Press:
 
 
 class ByCrew(Flow):
-    suppress_flow_events: bool = True
-
     @start()
     def write(self):
         return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+
+
+class Spoken(Flow):
+    @start()
+    def write(self):
+        return crew(LONG).kickoff(inputs={"topic": "x"}).raw
 
 
 class ByCheckedModel(Flow):
@@ -396,6 +399,12 @@ class ByModelFarAround(Flow):
         return of_one(agent(far_around())).kickoff(inputs={"topic": "x"}).raw
 
 
+class ByModelAlone(Flow):
+    @start()
+    def write(self):
+        return far_around().call("x")
+
+
 def leaking(callbacks=(), **fields):
     """Return a crew whose answer is the blocked result of a tool."""
     tools = [Leak(result_as_answer=True)]
@@ -414,8 +423,6 @@ def of_one(writer, kind=Task):
 
 
 class Guarded(Flow):
-    suppress_flow_events: bool = True
-
     @start()
     async def write(self):
         result = await crew(BLOCKED, LONG, guardrail=guard).akickoff(inputs={"topic": "x"})
@@ -423,8 +430,6 @@ class Guarded(Flow):
 
 
 class Exhausted(Flow):
-    suppress_flow_events: bool = True
-
     @start()
     def write(self):
         return crew(BLOCKED, guardrail=guard).kickoff(inputs={"topic": "x"}).raw
@@ -433,20 +438,6 @@ class Exhausted(Flow):
 def check_text(text):
     if BLOCKED in text:
         raise HookAborted("blocked by a hook")
-
-
-def scrub(result):
-    result.raw = REFUSAL
-
-
-def checked(method):
-    """Replace a blocked text that a method returns."""
-
-    @functools.wraps(method)
-    def replacing(self):
-        return REFUSAL if BLOCKED in method(self) else None
-
-    return replacing
 
 
 class Checked(Flow):
@@ -458,18 +449,15 @@ class Checked(Flow):
 
 
 class Scrubbed(Flow):
-    @start()
-    def write(self):
-        result = crew(BLOCKED).kickoff(inputs={"topic": "x"})
-        scrub(result)
-        return result.raw
+    """Drafts a text in one method, with a crew that checks nothing, and replaces it in the next."""
 
-
-class Decorated(Flow):
     @start()
-    @checked
-    def write(self):
-        return crew(BLOCKED).kickoff(inputs={"topic": "x"}).raw
+    async def draft(self):
+        return await crew(BLOCKED).akickoff(inputs={"topic": "x"})
+
+    @listen(draft)
+    def scrub(self, result):
+        return redact(result).raw
 
 
 class CheckedCrew(Crew):
@@ -494,51 +482,11 @@ class ByCheckedLastStep(Flow):
         return made.kickoff(inputs={"topic": "x"}).raw
 
 
-class Desk:
-    """Replaces what a crew returns, and is none."""
-
-    def kickoff(self):
-        return redact(crew(BLOCKED).kickoff(inputs={"topic": "x"}))
-
-    async def akickoff(self):
-        return redact(await crew(BLOCKED).akickoff(inputs={"topic": "x"}))
-
-
 class ByCheckedCrew(Flow):
     @start()
     def write(self):
         writer = speaker(BLOCKED)
         return CheckedCrew(agents=[writer], tasks=[task(writer)]).kickoff(inputs={"topic": "x"}).raw
-
-
-class ByDesk(Flow):
-    @start()
-    def write(self):
-        return Desk().kickoff().raw
-
-
-class ByAsyncDesk(Flow):
-    @start()
-    async def write(self):
-        return (await Desk().akickoff()).raw
-
-
-class Strict(BaseModel, validate_assignment=True):
-    text: str = ""
-
-    @field_validator("text")
-    @classmethod
-    def check(cls, text):
-        check_text(text)
-        return text
-
-
-class Validated(Flow[Strict]):
-    @start()
-    def write(self):
-        result = crew(BLOCKED).kickoff(inputs={"topic": "x"})
-        self.state.text = result.raw
-        return result.raw
 
 
 class Parts(Flow):
@@ -657,6 +605,19 @@ def program(name, target, **fields):
     return Program(name=name, target=target, **{"bare": kickoff, **fields})
 
 
+def in_flow(name, flow, hook=None, **fields):
+    """Return a program of a flow whose method `write` is streamed."""
+
+    def make():
+        return adapt(flow, stream_methods=["write"])
+
+    def bare(_):
+        return fields.get("bare", kickoff)(flow)
+
+    name = f"{name} in a flow"
+    return program(name, hooked(*hook, make) if hook else make, **{**fields, "bare": bare})
+
+
 MODEL, STEP = InterceptionPoint.POST_MODEL_CALL, InterceptionPoint.POST_STEP
 REJECTED = {"bare": blocked, "state": "rejected", "blocked": BLOCKED}
 REPLACED = {"blocked": BLOCKED}
@@ -732,14 +693,10 @@ PROGRAMS = [
     program(
         "after_llm_call of an agent", hooked(MODEL, replace, lambda: speaker(BLOCKED)), **REPLACED
     ),
-    program("after_llm_call in a flow", hooked(MODEL, replace, lambda: ByCrew), **REPLACED),
+    in_flow("after_llm_call", ByCrew, (MODEL, replace), **REPLACED),
     program("after_llm_call that aborts", hooked(MODEL, abort, lambda: crew(BLOCKED)), **REJECTED),
     program("a hook after steps", hooked(STEP, replace_output, lambda: crew(BLOCKED)), **REPLACED),
-    program(
-        "a hook after runs",
-        hooked(InterceptionPoint.OUTPUT, replace_output, lambda: ByCrew),
-        **REPLACED,
-    ),
+    in_flow("a hook after runs", ByCrew, (InterceptionPoint.OUTPUT, replace_output), **REPLACED),
     program(
         "a hook at the end that aborts",
         hooked(InterceptionPoint.EXECUTION_END, abort, lambda: crew(BLOCKED)),
@@ -750,18 +707,19 @@ PROGRAMS = [
         hooked(InterceptionPoint.PRE_MODEL_CALL, refuse, lambda: crew(BLOCKED)),
         **REJECTED,
     ),
-    program(
-        "before_llm_call that refuses in a flow",
-        hooked(InterceptionPoint.PRE_MODEL_CALL, refuse, lambda: ByCrew),
+    in_flow(
+        "before_llm_call that refuses",
+        ByCrew,
+        (InterceptionPoint.PRE_MODEL_CALL, refuse),
         **REJECTED,
     ),
-    program("a guardrail in a flow", lambda: Guarded, **REPLACED),
-    program("an exhausted guardrail in a flow", lambda: Exhausted, **REJECTED),
+    in_flow("a crew", Spoken),
+    in_flow("a guardrail", Guarded, **REPLACED),
+    in_flow("an exhausted guardrail", Exhausted, **REJECTED),
     program("a method that refuses its text", lambda: Checked, **REJECTED),
-    program("a method that changes its result", lambda: Scrubbed, **REPLACED),
-    program("a decorator that changes a text", lambda: Decorated, **REPLACED),
+    program("a method that changes the text of another one", lambda: Scrubbed, **REPLACED),
     program("a class of models", lambda: crew(BLOCKED, model=CheckedModel), **REPLACED),
-    program("a class of models in a flow", lambda: ByCheckedModel, **REPLACED),
+    in_flow("a class of models", ByCheckedModel, **REPLACED),
     program("a model around another", lambda: of_one(agent(around())), **REPLACED),
     program("a model around several", lambda: of_one(agent(around_mapping())), **REPLACED),
     program("a model around a distant one", lambda: of_one(agent(far_around())), **REPLACED),
@@ -772,8 +730,9 @@ PROGRAMS = [
         lambda: managed(around(f"Thought: x\nFinal Answer: {BLOCKED}")),
         **REPLACED,
     ),
-    program("a model around another in a flow", lambda: ByModelAround, **REPLACED),
-    program("a model around a distant one in a flow", lambda: ByModelFarAround, **REPLACED),
+    in_flow("a model around another", ByModelAround, **REPLACED),
+    in_flow("a model around a distant one", ByModelFarAround, **REPLACED),
+    in_flow("a model alone around a distant one", ByModelAlone, **REPLACED),
     program(
         "tokens of a model around another",
         lambda: adapt(lambda: of_one(agent(around())), tokens=True),
@@ -808,10 +767,7 @@ PROGRAMS = [
         ),
         **REPLACED,
     ),
-    program("a class of crews in a flow", lambda: ByCheckedCrew, **REPLACED),
-    program("a class like a crew in a flow", lambda: ByDesk, **REPLACED),
-    program("an async class like a crew in a flow", lambda: ByAsyncDesk, **REPLACED),
-    program("a validator of a flow's state", lambda: Validated, **REJECTED),
+    in_flow("a class of crews", ByCheckedCrew, **REPLACED),
     program("a class of agents", lambda: of_one(checked_agent()), **REPLACED),
     program("a class of agents that blocks", lambda: checked_agent(CheckedSync), **REPLACED),
     program(
@@ -826,10 +782,10 @@ PROGRAMS = [
         bare=in_thread,
         **REPLACED,
     ),
-    program("a class of agents in a flow", lambda: ByCheckedAgent, **REPLACED),
+    in_flow("a class of agents", ByCheckedAgent, **REPLACED),
     program("a step of an agent", lambda: of_one(checked_agent(CheckedStep)), **REPLACED),
     program("a step of an agent alone", lambda: checked_agent(CheckedStep), **REPLACED),
-    program("a step of a crew in a flow", lambda: ByCheckedLastStep, **REPLACED),
+    in_flow("a step of a crew", ByCheckedLastStep, **REPLACED),
     program(
         "an executor of an agent",
         lambda: of_one(checked_agent(CheckedExecutor)),

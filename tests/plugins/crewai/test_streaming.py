@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import functools
-import threading
-from types import SimpleNamespace
+from contextlib import aclosing
 
 import pytest
-from a2a.types import GetTaskRequest
+from a2a.types import GetTaskRequest, TaskState
 from a2a_adapters_crewai import adapt
-from crewai import Agent, Crew, CrewOutput, Process
-from crewai.flow import Flow, listen, router, start
+from crewai import Crew, Process
+from crewai.flow import Flow, human_feedback, listen, router, start
+from crewai.flow.persistence import SQLiteFlowPersistence
 from crewai.hooks import register_after_llm_call_hook, unregister_after_llm_call_hook
 from crewai.project import CrewBase
 from crewai.project import agent as of_agents
 from crewai.project import crew as of_crews
 from crewai.project import task as of_tasks
 from crewai.tools import BaseTool
-from pydantic import BaseModel, computed_field, model_serializer
+from pydantic import BaseModel
 
-from a2a_adapters import Output, TextDelta, build_app
+from a2a_adapters import (
+    ConfigurationError,
+    Output,
+    Progress,
+    TargetError,
+    TextDelta,
+    build_app,
+)
 from a2a_adapters.plugin import AnswerText, as_text
-from a2a_adapters.testing import answer_of, connect, running, stream, user_message
+from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai.support import (
     Call,
     Scripted,
@@ -280,8 +285,11 @@ async def test_an_agent_outside_of_crews_is_streamed(script, tools):
     assert answered(events).strip() == LONG
 
 
+SECRET = "A secret draft, which is long enough to be heard."
+
+
 def plan(_):
-    return speaker("A secret plan, which is long enough to be heard.").kickoff("plan").raw
+    return speaker(SECRET).kickoff("plan").raw
 
 
 class ByCrew(Flow):
@@ -289,26 +297,15 @@ class ByCrew(Flow):
 
     @listen(plan)
     def write(self):
-        result = make(LONG).kickoff(inputs={"topic": "cats"})
-        self.state["text"] = result.raw
-        return result.raw
-
-
-class ByAnnotated(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        result: CrewOutput = make(LONG).kickoff(inputs={"topic": "cats"})
-        return result.raw
+        return make(LONG).kickoff(inputs={"topic": "cats"}).raw
 
 
 class ByPress(Flow):
     plan = start()(plan)
 
     @listen(plan)
-    def write(self):
-        return Press().crew().kickoff(inputs={"topic": "cats"}).raw
+    async def write(self):
+        return (await Press().crew().kickoff_async(inputs={"topic": "cats"})).raw
 
 
 class ByAgent(Flow):
@@ -324,7 +321,7 @@ class ByModel(Flow):
 
     @router(plan)
     def way(self):
-        return "prose" if speaker("A secret way, which is long enough.").kickoff("?") else "verse"
+        return "prose" if speaker(SECRET).kickoff("?") else "verse"
 
     @listen("prose")
     def write(self):
@@ -335,569 +332,240 @@ class ByModel(Flow):
         return "never"
 
 
-class InLines(Flow):
-    plan = start()(plan)
-
-    # fmt: off
-    @listen(plan)
-    async def write(self):
-        """Write in several lines, as the templates of CrewAI do,
-and with characters that are several bytes: “größer”.
-"""
-        result = (
-            await make(LONG)
-            .akickoff(inputs={"topic": "“Katzen”", "lines": [
-                "größer"]})
-        )
-        self.state["größer"] = result.raw
-        return result.raw
-    # fmt: on
+FLOWS = [ByCrew, ByPress, ByAgent, ByModel]
 
 
-@pytest.mark.parametrize("flow", [ByCrew, ByAnnotated, ByPress, ByAgent, ByModel, InLines])
-async def test_a_flow_streams_the_method_that_answers(flow):
-    events = await ask(adapt(flow), "cats")
+@pytest.mark.parametrize("flow", FLOWS)
+async def test_a_flow_is_not_streamed_by_default(flow):
+    events = await ask(adapt(flow), "cats", wants_progress=True)
+    assert {"method": "write"} in [each.data for each in events if isinstance(each, Progress)]
+    texts = [event for event in events if isinstance(event, TextDelta | AnswerText)]
+    assert texts == [AnswerText(LONG)]
     assert "secret" not in str(events)
-    assert len(streamed(events)) > 3
-    assert answer(events) == LONG
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+async def test_the_named_methods_of_a_flow_are_streamed(flow):
+    events = await ask(adapt(flow, stream_methods=["write"]), "cats")
+    assert answered(events) == LONG
+    assert "secret" not in str(events)
 
 
 class Changed(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
+    @start()
     def write(self):
         return speaker(LONG).kickoff("write").raw.upper()
 
 
 class Twice(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
+    @start()
     def write(self):
-        draft = speaker("A secret draft, which is long enough.").kickoff("draft").raw
-        return speaker(LONG).kickoff(draft).raw
+        draft = speaker(LONG).kickoff("draft").raw
+        return speaker(SECRET).kickoff(draft).raw and LONG.upper()
 
 
-class Again(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
+class Judged(Flow):
+    @start()
     def write(self):
-        for _ in range(2):
-            text = speaker(LONG).kickoff("write").raw
-        return text
+        return speaker(LONG).kickoff("write").raw
+
+    @listen(write)
+    def judge(self, text):
+        return speaker(SECRET).kickoff(text).raw and text.upper()
 
 
-class Replaced(Flow):
-    plan = start()(plan)
+@pytest.mark.parametrize("flow", [Changed, Twice, Judged])
+async def test_the_text_of_a_method_is_corrected_to_what_the_flow_returns(flow):
+    events = await ask(adapt(flow, stream_methods=["write"]), "cats")
+    assert LONG.startswith("".join(streamed(events)))
+    assert len(streamed(events)) > 3
+    assert answer(events) == LONG.upper()
+    assert "secret" not in str(events)
 
-    @listen(plan)
+
+class Formatted(Flow):
+    @start()
     def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        return text or "nothing"
+        text = Scripted(f'{{"line": "{LONG}"}}', stream=True).call("write", response_model=Line)
+        return Line.model_validate_json(text)
+
+
+async def test_the_text_of_a_method_is_withdrawn_if_the_flow_returns_data():
+    events = await ask(adapt(Formatted, stream_methods=["write"]), "cats")
+    assert events.index(AnswerText("")) < events.index(only(events, Output))
+
+
+class Repeating(Flow):
+    """Writes again if the first text has no comma."""
+
+    @start("again")
+    def write(self):
+        is_again = bool(self.method_outputs)
+        return speaker(LONG if is_again else "A draft, which is long enough.").kickoff("write").raw
+
+    @router(write)
+    def check(self, text):
+        return "done" if text == LONG else "again"
+
+    @listen("done")
+    def finish(self):
+        return LONG
+
+
+class Improving(Flow):
+    @start()
+    def draft(self):
+        return speaker("A draft, which is long enough.").kickoff("draft").raw
+
+    @listen(draft)
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+
+@pytest.mark.parametrize("flow", [Repeating, Improving])
+async def test_the_text_of_a_method_is_withdrawn_when_another_one_speaks(flow):
+    events = await ask(adapt(flow, stream_methods=[*flow.flow_definition().methods]), "cats")
+    withdrawal = events.index(AnswerText(""))
+    assert "".join(streamed(events[:withdrawal])).startswith("A draft")
+    assert answered(events[withdrawal + 1 :]) == LONG
 
 
 class Guarded(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
+    @start()
     def write(self):
         return make(LONG, guardrail=lambda output: (True, output.raw)).kickoff({"topic": "x"}).raw
 
 
-class ByCrewInThread(Flow):
-    plan = start()(plan)
+_BOTH = asyncio.Barrier(2)
 
-    @listen(plan)
+
+class Both(Flow):
+    """Has two methods that run at once."""
+
+    @start()
     async def write(self):
-        return (await make(LONG).kickoff_async(inputs={"topic": "cats"})).raw
-
-
-class Desk:
-    """Calls a crew, and may check what it returns."""
-
-    async def kickoff_async(self):
-        return await make(LONG).kickoff_async(inputs={"topic": "cats"})
-
-    @property
-    def is_open(self):
-        return True
-
-    def __await__(self):
-        return asyncio.sleep(0).__await__()
-
-    def __str__(self):
-        return "open"
-
-
-class ByDeskInThread(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    async def write(self):
-        return (await Desk().kickoff_async()).raw
-
-
-class ReadingProperty(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        desk = Desk()
-        text = speaker(LONG).kickoff("write").raw
-        if desk.is_open:
-            self.state["text"] = text
-        return text
-
-
-class Awaiting(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    async def write(self):
-        desk = Desk()
-        text = (await speaker(LONG).kickoff_async("write")).raw
-        await desk
-        return text
-
-
-class Formatting(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        desk = Desk()
-        text = speaker(LONG).kickoff("write").raw
-        self.state["text"] = f"{desk}: {text}"
-        return text
-
-
-class Passing(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        if plan(text := speaker(LONG).kickoff("write").raw):
-            return text
-        return text
-
-
-class Decorating(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-
-        @functools.cache
-        def check():
-            return text
-
-        return text
-
-
-def persist(method):
-    return method
-
-
-class Shadowing(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    @persist
-    def write(self):
-        return speaker(LONG).kickoff("write").raw
-
-
-class Formatted(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        return Scripted(f'{{"line": "{LONG}"}}', stream=True).call("write", response_model=Line)
-
-
-class SetterState(BaseModel):
-    kept: str = ""
-
-    @property
-    def text(self):
-        return self.kept
-
-    @text.setter
-    def text(self, text):
-        self.kept = text
-
-
-class SettingProperty(Flow[SetterState]):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        self.state.text = text
-        return text
-
-
-class StateOfItsOwn(Flow):
-    plan = start()(plan)
-
-    @property
-    def state(self):
-        return super().state
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        self.state["text"] = text
-        return text
-
-
-def changed(method):
-    """Return a method that may change what another one returns."""
-
-    @functools.wraps(method)
-    def write(self):
-        return method(self).upper()
-
-    return write
-
-
-def say(self):
-    return speaker(LONG).kickoff("write").raw
-
-
-class Wrapped(Flow):
-    plan = start()(plan)
-    write = listen(plan)(changed(say))
-
-
-class WrappedLater(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        return speaker(LONG).kickoff("write").raw
-
-
-WrappedLater.write = changed(WrappedLater.write)
-
-
-class SeveralFirst(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        drafts = make("A secret draft, which is long enough.").kickoff_for_each([{"topic": "x"}])
-        return speaker(LONG).kickoff(str(len(drafts))).raw
-
-
-class ByBoundMethod(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    async def write(self):
-        ask = speaker("A secret draft, which is long enough.").kickoff_async
-        return (await speaker(LONG).kickoff_async((await ask("draft")).raw[:1])).raw
-
-
-class Numbering(Flow):
-    """Counts what is written, after the call of the model though it stands before it."""
-
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        self.state[plan(self)] = text = speaker(LONG).kickoff("write").raw
-        return text
-
-
-class LocalPrint(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        print = plan  # noqa: A001
-        text = speaker(LONG).kickoff("write").raw
-        print(text)
-        return text
-
-
-def outer_print(print):  # noqa: A002
-    class OuterPrint(Flow):
-        plan = start()(plan)
-
-        @listen(plan)
-        def write(self):
-            text = speaker(LONG).kickoff("write").raw
-            print(text)
-            return text
-
-    return OuterPrint
-
-
-class StateWithItems(BaseModel):
-    kept: str = ""
-
-    def __setitem__(self, name, text):
-        self.kept = text
-
-
-class SettingItem(Flow[StateWithItems]):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        self.state["text"] = text
-        return text
-
-
-class StateWithTruth(BaseModel):
-    kept: str = ""
-
-    def __bool__(self):
-        return True
-
-
-class TestingState(Flow[StateWithTruth]):
-    __test__ = False
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        if self.state:
-            return text
-        return text
-
-
-class SerializedState(BaseModel):
-    text: str = ""
-
-    @model_serializer
-    def dump(self):
-        return {"text": self.text}
-
-
-class Storing(Flow[SerializedState]):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        self.state.text = text
-        return text
-
-
-class StateWithFields(BaseModel):
-    text: str = ""
-
-    @computed_field
-    @property
-    def size(self) -> int:
-        return len(self.text)
-
-
-class Printing(Flow[StateWithFields]):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        text = speaker(LONG).kickoff("write").raw
-        self.state.text = text
-        print(self.state)  # noqa: T201
-        return text
-
-
-class Unpacking(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        given = [f'{{"line": "{LONG}"}}', None, None, None, None, None, Line]
-        return Scripted(given[0], stream=True).call(*given)
-
-
-class Starting(Flow):
-    """Starts a method again, or first, behind the one that calls the model."""
-
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        return speaker(LONG).kickoff("write").raw
-
-    @start("write")
-    def check(self):
-        return self.method_outputs[-1]
-
-
-def kickoff(self, inputs):
-    """Kick off a crew from outside of its class, and change its answer."""
-    result = self.kickoff(inputs=inputs)
-    result.raw = result.raw.upper()
-    return result
-
-
-class ByFunctionOfCrew(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        desk = SimpleNamespace(kickoff=functools.partial(kickoff, make(LONG)))
-        return desk.kickoff({"topic": "cats"}).raw
-
-
-class Asking(Flow):
-    """Asks again, by itself, if its first draft has no comma."""
-
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        if not self.state.get("is_again"):
-            self.state["is_again"] = True
-            self.state["has_comma"] = "," in self.write()
-        return speaker(LONG if "has_comma" in self.state else LONG.lower()).kickoff("write").raw
-
-
-class AgentWithCall(Agent):
-    def call(self, text):
-        result = self.kickoff(text)
-        result.raw = result.raw.upper()
-        return result
-
-
-class ByAgentWithCall(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        model = Scripted(LONG, stream=True)
-        return AgentWithCall(role="Writer", goal="Write", backstory="None", llm=model).call("x").raw
-
-
-class ModelWithKickoff(Scripted):
-    def kickoff(self, text):
-        return self.call(text).upper()
-
-
-class ByModelWithKickoff(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        return ModelWithKickoff(LONG, stream=True).kickoff("write")
+        await _BOTH.wait()
+        return await speaker(LONG).kickoff_async("write")
+
+    @start()
+    async def rhyme(self):
+        await _BOTH.wait()
+        return await speaker(LONG).kickoff_async("rhyme")
 
 
 class Drafting(Flow):
     @start()
     def write(self):
-        return speaker("A secret draft, which is long enough.").kickoff("draft").raw
-
-    @listen(write)
-    def improve(self):
-        return LONG
+        return speaker(SECRET).kickoff("draft").raw
 
 
 class ByDrafting(Flow):
     """Runs another flow, of which a method has the same name."""
 
-    suppress_flow_events: bool = True
+    @start()
+    def write(self):
+        Drafting().kickoff()
+        return LONG
+
+
+@pytest.mark.parametrize("flow", [Guarded, Both, ByDrafting])
+async def test_a_named_method_is_not_streamed_if_its_text_is_checked_or_not_alone(flow):
+    events = await ask(adapt(flow, stream_methods=[*flow.flow_definition().methods]), "cats")
+    assert not streamed(events)
+    assert answer(events) == LONG
+    assert "secret" not in str(events)
+
+
+class Overridden(Flow):
+    @start()
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+    async def kickoff_async(self, *args, **kwargs):
+        return (await super().kickoff_async(*args, **kwargs)).upper()
+
+
+async def test_a_flow_that_overrides_a_method_of_crewai_is_held_back_by_the_server():
+    adapter = adapt(Overridden, stream_methods=["write"])
+    assert adapter.holds_text
+    assert answer(await ask(adapter, "cats")) == LONG.upper()
+
+
+class Asking(Flow):
+    @start()
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        return f"{text[:4]}, {self.ask('Is this right?')}"
+
+
+class Reviewed(Flow):
+    @start()
+    @human_feedback("Is this right?")
+    def write(self):
+        return speaker(LONG).kickoff("write").raw
+
+    @listen(write)
+    def publish(self, review):
+        return f"{review.output[:4]}, {review.feedback}"
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+@pytest.mark.parametrize("flow", [Asking, Reviewed])
+async def test_the_text_of_a_method_is_withdrawn_before_a_question(flow, is_stored, tmp_path):
+    store = SQLiteFlowPersistence(str(tmp_path / "flows.db")) if is_stored else None
+    served = adapt(lambda: flow(persistence=store), stream_methods=["write"])
+    async with running(build_app(served)) as url, connect(url) as client:
+        asked = await send(client, user_message("cats"))
+        assert (asked.status.state, answer_of(asked)) == (TaskState.TASK_STATE_INPUT_REQUIRED, "")
+        done = await send(client, user_message("yes", task_id=asked.id))
+    assert answer_of(done) == "Cats, yes"
+
+
+class ByAskingModel(Flow):
+    """Calls a model that asks in the middle of its stream, as its tools may."""
 
     @start()
     def write(self):
-        return Drafting().kickoff()
+        asking = self.ask
+
+        class AskingModel(Scripted):
+            def _emit_stream_chunk_event(self, **fields):
+                super()._emit_stream_chunk_event(**fields)
+                if fields["chunk"] == "fed, ":
+                    asking("Is this right?")
+
+        return AskingModel(LONG, stream=True).call("write")
+
+
+async def test_the_rest_of_a_text_is_not_streamed_after_a_question():
+    async with aclosing(
+        adapt(ByAskingModel, stream_methods=["write"]).stream(request("hi"))
+    ) as run:
+        assert streamed([await anext(run)])
+        await question(run)
+        after = [await run.asend(request("yes")), *[event async for event in run]]
+    assert not streamed(after)
+    assert answer(after) == LONG
 
 
 @pytest.mark.parametrize(
-    "flow",
+    ("make_target", "problem"),
     [
-        Changed,
-        Twice,
-        Again,
-        Replaced,
-        Guarded,
-        ByCrewInThread,
-        ByDeskInThread,
-        ReadingProperty,
-        Awaiting,
-        Formatting,
-        Passing,
-        Decorating,
-        Shadowing,
-        Formatted,
-        SettingProperty,
-        StateOfItsOwn,
-        Wrapped,
-        WrappedLater,
-        SeveralFirst,
-        ByBoundMethod,
-        Numbering,
-        LocalPrint,
-        outer_print(plan),
-        SettingItem,
-        TestingState,
-        Unpacking,
-        Starting,
-        ByFunctionOfCrew,
-        Storing,
-        Printing,
-        Asking,
-        ByAgentWithCall,
-        ByModelWithKickoff,
-        ByDrafting,
+        (lambda: ByModel, "the flow has no method rite; its methods are plan, way, write, rhyme"),
+        (lambda: Changed(suppress_flow_events=True), "needs the events of methods, which suppress"),
+        (lambda: make(LONG), "stream_methods is for flows; a crew has no methods"),
+        (lambda: speaker(LONG), "stream_methods is for flows; an agent has no methods"),
     ],
 )
-async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
-    events = await ask(adapt(flow), "cats")
-    assert not streamed(events)
-    assert "secret" not in str(events)
-    assert LONG.lower() in answer(events).lower()
+def test_methods_that_cannot_be_streamed_are_refused(make_target, problem):
+    name = "rite" if "rite" in problem else "write"
+    with pytest.raises(TargetError, match=problem):
+        adapt(make_target(), stream_methods=[name])
 
 
-class Interrupted(Scripted):
-    """Is called for a draft, in another thread, while it speaks."""
-
-    def _emit_stream_chunk_event(self, **fields):
-        super()._emit_stream_chunk_event(**fields)
-        if len(self.seen) == 1:
-            context = contextvars.copy_context()
-            draft = threading.Thread(target=context.run, args=(self.call, "draft"))
-            draft.start()
-            draft.join()
-
-
-class ByInterrupted(Flow):
-    plan = start()(plan)
-
-    @listen(plan)
-    def write(self):
-        return Interrupted(LONG, "A secret draft, which is long enough.", stream=True).call("x")
-
-
-async def test_a_call_beside_the_one_that_answers_is_not_streamed():
-    events = await ask(adapt(ByInterrupted), "cats")
-    assert answered(events) == LONG
-    assert "secret" not in str(events)
-
-
-class Both(Flow):
-    """Has two concurrent methods that answer."""
-
-    @start()
-    async def one(self):
-        return await speaker(LONG).kickoff_async("one")
-
-    @start()
-    async def two(self):
-        return await speaker(LONG).kickoff_async("two")
-
-
-async def test_concurrent_methods_do_not_mix():
-    assert answer(await ask(adapt(Both), "cats")) == LONG
+def test_methods_are_not_given_as_a_string():
+    with pytest.raises(ConfigurationError, match=r"stream_methods must be .*, such as \['write'\]"):
+        adapt(ByCrew, stream_methods="write")
 
 
 async def test_streams_of_callers_are_isolated():

@@ -18,6 +18,8 @@ from a2a_adapters_crewai.serving.flow import FlowAdapter
 from a2a_adapters_crewai.serving.targets import as_target, is_flow_class
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from a2a_adapters import OutboundPolicy
     from a2a_adapters_crewai.serving.input import ReadInputs
 
@@ -30,6 +32,7 @@ def adapt(  # noqa: PLR0913 - a choice each
     history_key: str | None = None,
     task_outputs: bool = False,
     tokens: bool = False,
+    stream_methods: Collection[str] = (),
     max_runs: int = MAX_RUNS,
     max_asking: int = MAX_ASKING,
     shared_memory: bool = False,
@@ -48,6 +51,7 @@ def adapt(  # noqa: PLR0913 - a choice each
             inside a flow, are sent as artifacts, each as soon as its task has finished.
         tokens: Whether the text of models is reported as progress while it is produced. It
             includes thoughts and the arguments of tool calls.
+        stream_methods: The methods of a flow whose tokens are the answer, see `FlowAdapter`.
         max_runs: The maximum number of runs that work at the same time.
         max_asking: The maximum number of questions of `Flow.ask()` that wait at the same time, each
             in a thread of about 100 KB; further ones are refused. Reviews of crews that run
@@ -64,6 +68,7 @@ def adapt(  # noqa: PLR0913 - a choice each
         history_key=history_key,
         task_outputs=task_outputs,
         tokens=tokens,
+        stream_methods=stream_methods,
         max_runs=max_runs,
         max_asking=max_asking,
         shared_memory=shared_memory,

@@ -46,6 +46,8 @@ class AgentAdapter(RunsAdapter):
             raise TargetError(
                 "input, text_key, history_key and task_outputs are for crews and flows"
             )
+        if options.stream_methods:
+            raise TargetError("stream_methods is for flows; an agent has no methods")
         if options.shared_memory:
             raise TargetError("shared_memory is for crews")
         if example.memory:

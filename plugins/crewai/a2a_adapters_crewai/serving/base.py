@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -58,6 +58,7 @@ class Options:
     history_key: str | None = None
     task_outputs: bool = False
     tokens: bool = False
+    stream_methods: Collection[str] = ()
     max_runs: int = MAX_RUNS
     max_asking: int = MAX_ASKING
     shared_memory: bool = False

@@ -30,8 +30,8 @@ class CrewAdapter(RunsAdapter):
         options: The options.
 
     Raises:
-        TargetError: The target is not a crew, was kicked off already, ignores messages, or has a
-            memory that all callers would share.
+        TargetError: The target is not a crew, was kicked off already, ignores messages, has a
+            memory that all callers would share, or an option is not for crews.
     """
 
     def __init__(self, crew: object, options: Options | None = None) -> None:
@@ -39,6 +39,8 @@ class CrewAdapter(RunsAdapter):
         example = target.example
         if not isinstance(example, Crew):
             raise TargetError(f"{type(example).__name__} is not a crew")
+        if options.stream_methods:
+            raise TargetError("stream_methods is for flows; a crew has no methods")
         if not options.shared_memory:
             _refuse_memory(example)
         self._input = options.input or crew_inputs(example, options.text_key, options.history_key)

@@ -139,6 +139,8 @@ class CrewRun:
         self._questions.append(question)
         if self.is_over:
             question.reply.cancel()
+        for withdrawal in self.answer.withdraw():  # the result follows the reply, and may differ
+            self._put(withdrawal)
         self._put(question)
         return question.reply
 

@@ -38,11 +38,13 @@ from a2a_adapters_crewai.serving.questions import (
     StillPending,
     classify_feedback,
     feedback_question,
+    refuse_blocking_questions,
 )
-from a2a_adapters_crewai.serving.source import answering_methods, refuse_blocking_questions
 from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from a2a_adapters.plugin import StateStorage
     from a2a_adapters_crewai.serving.base import Events, Refuse
     from a2a_adapters_crewai.serving.crew_run import CrewRun, Work
@@ -60,13 +62,18 @@ class FlowAdapter(RunsAdapter):
 
     A flow with `@persist` has one state for each conversation, others start over each time.
 
+    The answer is sent when the flow has ended. In the methods that `stream_methods` names, the
+    first crew, agent or model that speaks is streamed, while no other method runs. At the end, its
+    text is corrected to what the flow returns.
+
     Args:
         flow: A flow, its class, or a function that returns one.
         options: The options; that for memory is refused.
 
     Raises:
         TargetError: The target is not a flow, is a conversational one, overrides another method
-            than the one that runs it, or no other one like it can be created.
+            than the one that runs it, has no such method to stream, or no other one like it can be
+            created.
     """
 
     def __init__(self, flow: object, options: Options | None = None) -> None:
@@ -91,7 +98,7 @@ class FlowAdapter(RunsAdapter):
         self._server_store: ServerPersistence | None = None
         self._keeps_state = example.persistence is not None and keeps_state(example)
         self._is_durable = _keeps_questions(example) and _is_restorable(example)
-        self._answering = answering_methods(example)
+        self._stream_methods = _stream_methods(example, options.stream_methods)
 
     async def open(self, storage: StateStorage) -> None:
         """Keep states and questions in the server's storage, unless the flow chooses a store."""
@@ -186,7 +193,7 @@ class FlowAdapter(RunsAdapter):
     def _prepare(self, flow: Flow[Any], run: CrewRun) -> None:
         """Connect a flow to its run."""
         if type(flow) is type(self._example):  # a function may return several kinds
-            run.answer.follow_flow(flow, self._answering)
+            run.answer.follow_flow(flow, self._stream_methods)
         flow.stream = False
         flow.tracing = tracing_of(flow)
         if self._server_store is not None:
@@ -223,6 +230,25 @@ def _refuse_unused(flow: Flow[Any]) -> None:
             f"{type(flow).__name__} overrides kickoff_async, and asks for feedback: override "
             "resume_async, too, which continues the flow when it has the feedback"
         )
+
+
+def _stream_methods(flow: Flow[Any], names: Collection[str]) -> frozenset[str]:
+    """Return the names of the methods to stream.
+
+    Raises:
+        TargetError: A name is not that of a method of the flow, or the flow hides its methods.
+    """
+    known = flow.flow_definition().methods
+    if unknown := sorted({*names} - known.keys()):
+        raise TargetError(
+            f"stream_methods: the flow has no method {', '.join(unknown)}; its methods are "
+            f"{', '.join(known)}"
+        )
+    if names and flow.suppress_flow_events:
+        raise TargetError(
+            "stream_methods needs the events of methods, which suppress_flow_events hides"
+        )
+    return frozenset(names)
 
 
 def _task_output(task: Task, output: TaskOutput) -> Output | None:

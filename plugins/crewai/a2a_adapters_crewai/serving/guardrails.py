@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -29,6 +30,7 @@ from a2a_adapters_crewai.serving.crew_bases import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from types import FrameType
 
 _AFTER_STEPS = (
     InterceptionPoint.POST_STEP,
@@ -175,6 +177,24 @@ def is_guarded(part: object) -> bool:
         case Agent():
             return part.guardrail is not None or _may_change(part)
     return wraps_calls(part)
+
+
+def is_checked_call(model: object) -> bool:
+    """Whether something may change or block what a model says in the call that begins now.
+
+    This may be a hook, the model's class, or another model that has called it in this thread.
+    """
+    return has_text_hooks() or is_guarded(model) or _is_called_by_model(model)
+
+
+def _is_called_by_model(model: object) -> bool:
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - `inspect.stack` reads source files
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, BaseLLM) and caller is not model:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def has_after_kickoff(crew: Crew) -> bool:

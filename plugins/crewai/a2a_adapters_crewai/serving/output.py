@@ -50,11 +50,11 @@ from a2a_adapters_crewai.serving.guardrails import (
     has_argument_hooks,
     has_result_hooks,
     has_run_hooks,
-    has_text_hooks,
+    is_checked_call,
     is_guarded,
     wraps_calls,
 )
-from a2a_adapters_crewai.serving.streaming import AnswerStream, is_called_by_model, is_internal
+from a2a_adapters_crewai.serving.streaming import AnswerStream, is_internal
 
 OnTask: TypeAlias = Callable[[Task, TaskOutput], Output | None]
 
@@ -160,6 +160,7 @@ class RunEvents:
         usage = self._usage()
         metadata: dict[str, Any] = usage.as_metadata() if usage else {}
         if isinstance(result, InputRequired):
+            yield from self.answer.withdraw()
             yield replace(result, metadata={**result.metadata, **metadata})
             return
         yield from self.answer.finish(result)
@@ -215,7 +216,7 @@ def _is_checked(source: object, event: object) -> bool:
     """Whether something starts whose text may be changed or blocked when it is complete."""
     match event:
         case LLMCallStartedEvent():
-            return has_text_hooks() or is_guarded(source) or is_called_by_model(source)
+            return is_checked_call(source)
         case AgentExecutionStartedEvent(agent=agent):
             return is_guarded(agent)
         case CrewKickoffStartedEvent() | TaskStartedEvent() | LiteAgentExecutionStartedEvent():

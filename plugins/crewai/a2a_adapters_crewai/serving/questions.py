@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import functools
+import inspect
 import logging
 import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from crewai.core.providers.human_input import SyncHumanInputProvider, set_provider
@@ -135,6 +138,47 @@ class Caller:
             return None
         parts: Sequence[Part] = (Data(as_json(metadata)),) if metadata else ()
         return as_text(run.ask_in_thread(InputRequired(message, parts)).parts).strip()
+
+
+def refuse_blocking_questions(flow: Flow[Any]) -> None:
+    """Refuse flows whose `async` methods call `self.ask`, which would block all other runs.
+
+    Raises:
+        TargetError: An `async` method calls it.
+    """
+    kinds = [each for each in type(flow).__mro__ if not each.__module__.startswith("crewai.")]
+    for name, member in chain.from_iterable(vars(kind).items() for kind in kinds):
+        method = inspect.unwrap(member) if callable(member) else member
+        if inspect.iscoroutinefunction(method) and _asks(method):
+            raise TargetError(
+                f"{type(flow).__name__}.{name} is async and calls self.ask(), which blocks: call "
+                "it in a method that is not async, or as `await asyncio.to_thread(self.ask, ...)`"
+            )
+
+
+def _asks(method: Callable[..., Any]) -> bool:
+    """Whether the source code of an `async` method, if it is there, calls its object's `ask`."""
+    try:
+        lines, _ = inspect.getsourcelines(method)
+        tree = ast.parse(("if True:\n" if lines[0][0].isspace() else "") + "".join(lines))
+    except (OSError, SyntaxError, TypeError):
+        return False
+    function = next(
+        (each for each in ast.walk(tree) if isinstance(each, ast.AsyncFunctionDef)), None
+    )
+    if function is None or not function.args.args:
+        return False
+    question = f"{function.args.args[0].arg}.ask"
+    calls = (each for each in _executed(function) if isinstance(each, ast.Call))
+    return any(ast.unparse(call.func) == question for call in calls)
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that run with a function, without the bodies of functions inside it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _executed(child)
 
 
 class StillPending(HumanFeedbackPending):

@@ -2,8 +2,8 @@
 
 Most texts of models are not the answer: plans, tool calls, drafts that a guardrail rejects. The
 answer of a crew comes from the agent of its last task, or the manager of a hierarchy; that of a
-flow from the first speaker in a method that returns the text (see `source`). It is streamed only if
-nothing changes the text later:
+flow from the first speaker in a method that `stream_methods` names. It is streamed only if nothing
+known changes the text later:
 
 | speaker                              | streamed                                           |
 |--------------------------------------|----------------------------------------------------|
@@ -22,12 +22,9 @@ when the next attempt starts. At the end, the answer is corrected to crewai's re
 
 from __future__ import annotations
 
-import sys
-import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewai import Agent, Crew, Process
 from crewai.events.types.agent_events import (
@@ -52,12 +49,7 @@ from crewai.utilities.i18n import I18N_DEFAULT
 
 from a2a_adapters import AgentEvent, Output, Text, TextDelta
 from a2a_adapters.plugin import AnswerText, ReasoningFilter
-from a2a_adapters_crewai.serving.guardrails import has_text_hooks, is_guarded
-
-if TYPE_CHECKING:
-    from types import CodeType, FrameType
-
-    from a2a_adapters_crewai.serving.source import Place
+from a2a_adapters_crewai.serving.guardrails import is_checked_call, is_guarded
 
 _ANSWER = "Final Answer:"
 _TOOL = "Observation:"
@@ -67,14 +59,6 @@ _HELD = max(len(_ANSWER), len(_TOOL))
 
 _FENCE = " \t\r\n`"
 """The characters that crewai strips from the end of an answer."""
-
-_PASSING = {
-    "a2a_adapters", "a2a_adapters_crewai", "crewai", "crewai_core", "openinference",
-    "opentelemetry", "pydantic", "wrapt",
-}  # fmt: skip
-"""The packages that call crewai for others, and pass on what it returns."""
-
-_STANDARD = sysconfig.get_paths()["stdlib"]
 
 
 @dataclass(slots=True)
@@ -88,11 +72,13 @@ class _Speaker:
     source: Crew | Agent | BaseLLM
     task_id: str | None = None
     agent_id: str | None = None
-    is_model: bool = False
     has_tools: bool = False
     model: object = None
-    place: Place | None = None
-    """Where a method of a flow calls the model, which others may call beside it."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model outside of agents."""
+        return isinstance(self.source, BaseLLM)
 
     def is_unguarded(self, model: object) -> bool:
         """Whether the text of a model is the speaker's, and nothing may change it.
@@ -100,17 +86,13 @@ class _Speaker:
         Callbacks before a kickoff may still add guardrails, so this holds for one call.
         """
         is_own = self.model is None or self.model is model
-        return is_own and not (has_text_hooks() or is_guarded(model) or is_guarded(self.source))
+        return is_own and not (is_checked_call(model) or is_guarded(self.source))
 
     def emits(self, event: Any) -> bool:
         """Whether an event of a model belongs to the speaker."""
         if self.task_id:
             return bool(event.task_id == self.task_id)
         return event.task_id is None and event.agent_id == self.agent_id
-
-    def begins(self, model: object, event: LLMCallStartedEvent) -> bool:
-        """Whether a call of a model belongs to the speaker."""
-        return self.emits(event) and (self.place is None or is_called_at(self.place, model))
 
 
 def is_internal(source: object) -> bool:
@@ -135,10 +117,10 @@ class AnswerStream:
         self._is_answer = self._is_marked = False
         self._is_sent = self._is_complete = False
         self._flow: object = None
-        self._answering: Mapping[str, Place] = {}
-        self._methods: list[str] = []
-        self._awaited_at: Place | None = None
-        """Where a method of the flow calls the first speaker, which has the answer."""
+        self._stream_methods: Collection[str] = ()
+        self._running: list[str] = []
+        """The methods of flows that run now."""
+        self._awaits_speaker = False
 
     def follow_crew(self, crew: Crew) -> None:
         """Stream the answer of a crew's last task, if that is safe."""
@@ -150,13 +132,13 @@ class AnswerStream:
         if agent.planning_config is None:
             self._speaker = _Speaker(agent, agent_id=str(agent.id))
 
-    def follow_flow(self, flow: object, answering: Mapping[str, Place]) -> None:
-        """Stream the first speaker in one of these methods, while no other method runs."""
-        self._flow, self._answering = flow, answering
+    def follow_flow(self, flow: object, methods: Collection[str]) -> None:
+        """Stream the first speaker in each of these methods, while no other method runs."""
+        self._flow, self._stream_methods = flow, methods
 
     def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
         """Yield the text to send after an event, or its withdrawal."""
-        if self._answering:
+        if self._stream_methods:
             self._follow(source, event)
         speaker = self._speaker
         if speaker is None:
@@ -170,10 +152,10 @@ class AnswerStream:
             case LLMCallCompletedEvent() if self._is_current(event):
                 self._is_streaming = False
                 self._is_complete = self._is_sent and event.call_type is not LLMCallType.TOOL_CALL
-            case LLMCallStartedEvent() if speaker.begins(source, event):
+            case LLMCallStartedEvent() if speaker.emits(event):
                 yield from self._begin(speaker, source, event)
             case LLMGuardrailCompletedEvent(success=False) if speaker.emits(event):
-                yield from self._withdraw()
+                yield from self.withdraw()
             case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
                 speaker.has_tools, speaker.model = bool(event.tools), event.agent.llm
             case LiteAgentExecutionStartedEvent() if str(source.id) == speaker.agent_id:
@@ -185,9 +167,16 @@ class AnswerStream:
             case Output(parts=[Text(text) as part]) if part == Text(text):
                 yield AnswerText(text)
             case _:
-                yield from self._withdraw()
+                yield from self.withdraw()
                 if output is not None:
                     yield output
+
+    def withdraw(self) -> Iterator[AgentEvent]:
+        """Yield the withdrawal of what was streamed, and stream no more of its call."""
+        self._is_streaming = self._is_complete = False
+        if self._is_sent:
+            self._is_sent = False
+            yield AnswerText("")
 
     def _is_current(self, event: LLMStreamChunkEvent | LLMCallCompletedEvent) -> bool:
         """Whether an event belongs to the call that is streamed; others may go on beside it."""
@@ -200,44 +189,42 @@ class AnswerStream:
         self._is_streaming, self._call_id = False, event.call_id
         if self._is_complete or _is_summary(event):
             return
-        yield from self._withdraw()
+        yield from self.withdraw()
         self._is_streaming = self._is_held or speaker.is_unguarded(model)
         self._is_verbatim = speaker.is_model or bool(event.tools)
         self._text, self._is_answer, self._is_marked = "", False, False
         self._reasoning = ReasoningFilter()
 
-    def _withdraw(self) -> Iterator[AgentEvent]:
-        self._is_complete = False
-        if self._is_sent:
-            self._is_sent = False
-            yield AnswerText("")
-
     def _follow(self, source: Any, event: Any) -> None:
         """Find the speaker in a flow."""
         match event:
             case MethodExecutionStartedEvent(method_name=name) if not is_internal(source):
-                self._methods.append(name)
-                is_alone = self._methods == [name] and source is self._flow
-                self._awaited_at = self._answering.get(name) if is_alone else None
-                self._speaker = None
-            case MethodExecutionFinishedEvent(method_name=name) if name in self._methods:
-                self._methods.remove(name)
-                self._awaited_at, self._speaker = None, None
+                self._running.append(name)
+                self._stop()
+                is_alone = self._running == [name] and source is self._flow
+                self._awaits_speaker = is_alone and name in self._stream_methods
+            case MethodExecutionFinishedEvent(method_name=name) if name in self._running:
+                self._running.remove(name)
+                self._stop()
             case (
                 CrewKickoffStartedEvent() | LiteAgentExecutionStartedEvent() | LLMCallStartedEvent()
-            ) if self._awaited_at:
-                place, self._awaited_at = self._awaited_at, None
-                if is_called_at(place, source):
-                    self._follow_speaker(source, place)
+            ) if self._awaits_speaker:
+                self._awaits_speaker = False
+                self._follow_speaker(source)
 
-    def _follow_speaker(self, source: object, place: Place) -> None:
+    def _stop(self) -> None:
+        """Follow no speaker; what was sent is withdrawn when the next one begins."""
+        self._speaker = None
+        self._awaits_speaker = self._is_streaming = self._is_complete = False
+
+    def _follow_speaker(self, source: object) -> None:
         match source:
             case Crew():
                 self.follow_crew(source)
             case Agent():
                 self.follow_agent(source)
             case BaseLLM():
-                self._speaker = _Speaker(source, is_model=True, model=source, place=place)
+                self._speaker = _Speaker(source, model=source)
 
     def _add(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
         self._text += chunk
@@ -294,69 +281,3 @@ def _is_summary(event: LLMCallStartedEvent) -> bool:
         return False
     instruction = I18N_DEFAULT.slice("summarizer_system_message")
     return any(message.get("content") == instruction for message in event.messages)
-
-
-def is_called_at(place: Place, source: object) -> bool:
-    """Whether a method of a flow has called a crew, an agent or a model itself.
-
-    Other code in between, such as a custom class with a method `kickoff`, may check the result.
-    `kickoff_async` of a crew goes to another thread, from which its caller cannot be seen.
-
-    Args:
-        place: Where the method calls it.
-        source: The crew, agent or model that emits an event. Its methods do not count if crewai
-            calls them so. A method of the flow that calls itself may check what it returns.
-    """
-    frames, method = _stack(), ""
-    for frame in frames:
-        if _is_method_of(source, frame):
-            method = frame.f_code.co_name
-        elif not _is_library(frame):
-            is_repeated = any(outer.f_code is frame.f_code for outer in frames)
-            is_own = not method or _is_known(source, method)
-            return is_own and not is_repeated and _current_call(frame) == place
-    return False
-
-
-def _is_known(source: object, method: str) -> bool:
-    """Whether crewai itself has a method of a class; others may check what they pass on."""
-    kinds = type(source).__mro__
-    return any(method in vars(kind) for kind in kinds if kind.__module__.startswith("crewai."))
-
-
-def _is_method_of(source: object, frame: FrameType) -> bool:
-    """Whether a method in the class of an object works with the object."""
-    name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__")
-    return frame.f_locals.get("self") is source and any(
-        kind.__module__ == module and name.startswith(f"{kind.__qualname__}.")
-        for kind in type(source).__mro__
-    )
-
-
-def is_called_by_model(source: object) -> bool:
-    """Whether another model, which may check the answer, has called one that emits an event."""
-    callers = (frame.f_locals.get("self") for frame in _stack())
-    return any(isinstance(each, BaseLLM) and each is not source for each in callers)
-
-
-def _current_call(frame: FrameType) -> tuple[CodeType, int | None, int | None]:
-    """Return the place of the call that a frame is in."""
-    code = frame.f_code
-    _, line, _, column = next(islice(code.co_positions(), frame.f_lasti // 2, None))
-    return code, line, column
-
-
-def _stack() -> Iterator[FrameType]:
-    """Yield the frames of the current thread, innermost first."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - `inspect.stack` reads source files
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-def _is_library(frame: FrameType) -> bool:
-    """Whether code only passes on what a call returns: crewai's, tracing, the standard library."""
-    file = frame.f_code.co_filename
-    is_standard = file.startswith((_STANDARD, "<frozen ")) and "-packages" not in file
-    module = frame.f_globals.get("__name__", "")
-    return is_standard or module.partition(".")[0] in _PASSING
