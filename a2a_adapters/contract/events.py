@@ -12,6 +12,8 @@
 | `Rejected`                      | the task is rejected                                          |
 | `Reply`                         | a message without a task; must be the only event              |
 
+The artifacts are in the order of the events: text behind an `Output` begins another artifact.
+
 An adapter reports failure by raising. If it ends normally, its task is completed.
 """
 
@@ -56,6 +58,8 @@ TIMESTAMP_EXTENSION = "https://github.com/a2aproject/a2a-samples/samples/extensi
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     """The next chunk of the answer's text.
+
+    Line breaks that separate it from the text before an `Output` are left out.
 
     If the adapter `holds_text`, it is not sent before an `AnswerText` or the end of the stream.
     """

@@ -51,8 +51,10 @@ class Execution:
     """Whether it answers a question whose waiting run is lost."""
     is_unowned: bool = False
     """Whether it answers a question whose answer any process can take."""
+    holds: bool = False
+    """Whether the answer is held back."""
     held: list[AgentEvent] = field(default_factory=list)
-    """The answer so far, if every answer is held back."""
+    """The part of the answer that is held back."""
     answers_parked: bool = False
     is_awaited_at_once: bool = False
     """Whether the caller wants the task as soon as it exists (`returnImmediately`)."""

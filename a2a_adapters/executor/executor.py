@@ -246,13 +246,11 @@ class AdapterExecutor(AgentExecutor):
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
-        holds = self._holds_guarded and self.adapter.holds_text
         writer = TaskWriter(
             queue,
             *names,
             ours,
             by_whole=by_whole,
-            holds=holds,
             active=active,
             remembers=self.adapter.uses_history,
         )
@@ -260,6 +258,7 @@ class AdapterExecutor(AgentExecutor):
         calls.observed = installed_plugins().telemetry.run(self.adapter, calls, task, self.name)
         writer.observed = calls.observed
         run = Execution(request, writer, calls, ours, asyncio.current_task())
+        run.holds = self._holds_all or (self._holds_guarded and self.adapter.holds_text)
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
@@ -325,7 +324,7 @@ class AdapterExecutor(AgentExecutor):
             clock.last = now()
             if cancelled.is_set:
                 return
-            if type(event) is TextDelta and writer.announced and not self._holds_all:
+            if type(event) is TextDelta and writer.announced and not run.holds:
                 await writer.text(event.text)
             elif await self._write(run, event):
                 return
@@ -339,8 +338,6 @@ class AdapterExecutor(AgentExecutor):
             await writer.announce(run.request.message, states.WORKING)
         if run.held:
             await self._release(run)
-        if writer.holds:
-            await writer.release()
         if self.adapter.uses_history:
             await self._remember(run)
         await writer.finish(states.COMPLETED)
@@ -365,8 +362,9 @@ class AdapterExecutor(AgentExecutor):
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         if isinstance(event, InputRequired):
-            if run.held:
-                await self._release(run)
+            if not self._holds_all:  # what the adapter has not accepted waits no longer
+                run.held = [each for each in run.held if not isinstance(each, _TEXT)]
+            await self._release(run)
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
                 self._parked.park(run)
@@ -376,16 +374,25 @@ class AdapterExecutor(AgentExecutor):
             await self._remember(run)
             await run.writer.finish(states.REJECTED, event.reason)
             return True
-        if self._holds_all and isinstance(event, _ANSWER):
-            run.held.append(event)
+        if run.holds and isinstance(event, _ANSWER):
+            await self._hold(run, event)
         else:
             await self._write_content(run, event)
         return False
 
+    async def _hold(self, run: Execution, event: AgentEvent) -> None:
+        """Hold back a part of the answer: until its text is accepted, or until the run ends."""
+        if self._holds_all or run.held or isinstance(event, TextDelta):
+            run.held.append(event)
+            if isinstance(event, AnswerText) and not self._holds_all:
+                await self._release(run)
+        else:
+            await self._write_content(run, event)
+
     async def _release(self, run: Execution) -> None:
-        """Write the answer that was held back until the run ended, or asked."""
+        """Write the part of the answer that was held back."""
         held, run.held = run.held, []
-        for event in _accepted(held):
+        for event in _accepted(held, run.writer.sent):
             await self._write_content(run, event)
 
     async def _write_content(self, run: Execution, event: AgentEvent) -> None:
@@ -420,7 +427,7 @@ class AdapterExecutor(AgentExecutor):
         """End the task of a blocked run, without its text."""
         run.request.cancelled.set()  # its threads should stop, too
         late = " (its text was sent before: hold_text='always' would have held it)"
-        known = late if run.writer.has_sent_text else ""
+        known = late if run.writer.sent else ""
         logger.warning("task %s was rejected: %s%s", run.request.task_id, error, known)
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
@@ -465,15 +472,33 @@ class AdapterExecutor(AgentExecutor):
         await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")
 
 
-def _accepted(held: Sequence[AgentEvent]) -> Iterator[AgentEvent]:
-    """Yield the events of an answer, without the texts that the last `AnswerText` replaces."""
+def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
+    """Yield the events of an answer, without texts that its last `AnswerText` does not have.
+
+    Args:
+        held: The events.
+        sent: The text before them.
+    """
     last = max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
-    kept = [each for n, each in enumerate(held) if n > last or not isinstance(each, _TEXT)]
-    if last >= 0:
-        first = next(n for n, each in enumerate(held) if isinstance(each, _TEXT))
-        kept.insert(first, held[last])
-    for kind, events in groupby(kept, type):
-        if kind is TextDelta:
-            yield TextDelta("".join(each.text for each in events if isinstance(each, TextDelta)))
+    whole = held[last] if held else None
+    for event in _joined(held[: last + 1]):
+        if not isinstance(event, _TEXT) or not isinstance(whole, AnswerText):
+            yield event
+            continue
+        text = event.text if isinstance(event, AnswerText) else sent + event.text
+        if text.startswith(sent) and whole.text.startswith(text):
+            yield event
+            sent = text
         else:
-            yield from events
+            yield whole
+            sent = whole.text
+    yield from _joined(held[last + 1 :])
+
+
+def _joined(events: Sequence[AgentEvent]) -> Iterator[AgentEvent]:
+    """Yield events, with the chunks of a text in one."""
+    for kind, group in groupby(events, type):
+        if kind is TextDelta:
+            yield TextDelta("".join(each.text for each in group if isinstance(each, TextDelta)))
+        else:
+            yield from group

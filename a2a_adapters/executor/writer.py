@@ -93,7 +93,6 @@ class TaskWriter:
         text_queue: The queue, if it joins chunks of text itself.
         by_whole: Whether the last chunk of a text holds the whole text, replacing the chunks
             before.
-        holds: Whether text waits until it is accepted.
         active: The extensions that the caller activated.
         remembers: Whether `said` collects the answer.
     """
@@ -106,14 +105,11 @@ class TaskWriter:
         text_queue: TextQueue | None = None,
         *,
         by_whole: bool = False,
-        holds: bool = False,
         active: frozenset[str] = frozenset(),
         remembers: bool = False,
     ) -> None:
         self.observed = ObservedRun()
         self.remembers = remembers
-        self.holds = holds
-        self._held: list[str] = []
         self._active = active
         self._by_whole = by_whole
         self._queue = queue
@@ -128,10 +124,13 @@ class TaskWriter:
         self._artifact_id = ""
         self._begun = ""
         self._chunks: list[str] = []
+        self._closed: dict[str, str] = {}
+        """The texts of the answer before the current one, by the ids of their artifacts."""
         self._earlier: dict[str, str] = {}
         """The answers to the task's earlier messages, by the ids of their artifacts."""
         self._metadata: dict[str, JSON] = {}
-        self.said: list[Part] = []
+        self._said: dict[str, Sequence[Part]] = {}
+        """The parts of the answer, by artifact, if they are collected."""
         self.has_written = False
         self.announced = False
 
@@ -159,9 +158,14 @@ class TaskWriter:
         await self._send(task)
 
     @property
-    def has_sent_text(self) -> bool:
-        """Whether text of the current message has been sent, and not withdrawn."""
-        return any(self._chunks)
+    def sent(self) -> str:
+        """The text of the current message that has been sent, and not withdrawn."""
+        return "".join([*self._closed.values(), *self._chunks])
+
+    @property
+    def said(self) -> list[Part]:
+        """The parts of the answer, if they are collected."""
+        return [part for parts in self._said.values() for part in parts]
 
     async def text(self, chunk: str) -> None:
         """Append to the answer.
@@ -174,12 +178,11 @@ class TaskWriter:
         if not chunk:
             return
         chunk = replace_surrogates(chunk)
-        if self.holds:
-            self._held.append(chunk)
-            return
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
+            if not (chunk := self._current()):
+                return
             self._artifact_id = self._text_id()
             self._artifacts += 1
             self._begun = _now() if self._is_timed else ""
@@ -189,35 +192,51 @@ class TaskWriter:
             artifact = self._answer(chunk, is_begun=is_first)
             await self._artifact(artifact, append=not is_first)
 
-    async def _text_at_once(self, text: str) -> None:
-        """Append to the answer, even if text is held back."""
-        holds, self.holds = self.holds, False
-        await self.text(text)
-        self.holds = holds
-
-    async def release(self) -> None:
-        """Send the text that was held back: the run has ended without changing it."""
-        held, self._held = "".join(self._held), []
-        if held:
-            await self._text_at_once(held)
+    def _current(self) -> str:
+        """Return the current text, which needs no blank line after another artifact."""
+        text = "".join(self._chunks)
+        return text.lstrip("\n") if self._closed else text
 
     async def accept(self, text: str, *, of_task: bool = False) -> None:
-        """Make `text` the text of the answer, in place of all text sent or held before.
+        """Make `text` the text of the answer, in place of all text sent before.
 
         Args:
             text: The text.
             of_task: Whether it includes the answers to the task's earlier messages.
         """
-        self._held.clear()
         text = replace_surrogates(text)
         if of_task:
             text = await self._correct_earlier(text)
+        *closed, text = _divided(text, [*self._closed.values(), "".join(self._chunks)])
+        for artifact_id, new in zip(tuple(self._closed), closed, strict=True):
+            await self._correct_closed(artifact_id, new)
         sent = "".join(self._chunks)
-        if not text.startswith(sent):
+        if text.startswith(sent):
+            await self.text(text[len(sent) :])
+        elif self._artifact_id:
             self._chunks = [text]
-            await self._artifact(self._answer(text), append=False)
-        elif len(text) > len(sent):
-            await self._text_at_once(text[len(sent) :])
+            await self._artifact(self._answer(self._current()), append=False)
+        else:
+            self._chunks.clear()
+            await self.text(text)
+
+    async def _correct_closed(self, artifact_id: str, text: str) -> None:
+        if text == self._closed[artifact_id]:
+            return
+        is_first = artifact_id == next(iter(self._closed))
+        self._closed[artifact_id] = text
+        shown = text if is_first else text.lstrip("\n")
+        self._remember(artifact_id, [Text(shown)] if shown else [])
+        await self._replace(artifact_id, shown)
+
+    async def _replace(self, artifact_id: str, text: str) -> None:
+        """Replace a text that has ended."""
+        artifact = Artifact(artifact_id=artifact_id, name=ANSWER, parts=[ProtocolPart(text=text)])
+        await self._artifact(artifact, append=False, last=True)
+
+    def _remember(self, artifact_id: str, parts: Sequence[Part]) -> None:
+        if self.remembers:
+            self._said[artifact_id] = parts
 
     async def _correct_earlier(self, text: str) -> str:
         """Correct the answers to earlier messages, and return the part of `text` after them.
@@ -233,7 +252,7 @@ class TaskWriter:
             del differing[artifact_id]
         if not differing:
             return text
-        sent = "".join(self._chunks)
+        sent = self.sent
         if not sent:
             text, remaining = "", text
         elif (before := _without_suffix(text, sent)) is not None:
@@ -242,10 +261,7 @@ class TaskWriter:
             remaining = ""
         for artifact_id, said in differing.items():
             if said != remaining:
-                artifact = Artifact(
-                    artifact_id=artifact_id, name=ANSWER, parts=[ProtocolPart(text=remaining)]
-                )
-                await self._artifact(artifact, append=False, last=True)
+                await self._replace(artifact_id, remaining)
             self._earlier[artifact_id], remaining = remaining, ""
         return text
 
@@ -262,33 +278,37 @@ class TaskWriter:
         """End the answer's artifact; later text begins another."""
         if not self._artifact_id:
             return
+        text = self._current()
         # Nothing may be left of what was withdrawn.
-        if self._by_whole or not any(self._chunks):
-            await self._artifact(self._answer("".join(self._chunks)), append=False, last=True)
+        if self._by_whole or not text:
+            await self._artifact(self._answer(text), append=False, last=True)
         elif self._joining:
             await self._joining.append_text(self._artifact_id, "", last=True)
         else:
             await self._artifact(self._answer("", is_begun=False), append=True, last=True)
-        if self.remembers and (text := "".join(self._chunks)):
-            self.said.append(Text(text))
+        self._remember(self._artifact_id, [Text(text)] if text else [])
+        self._closed[self._artifact_id] = "".join(self._chunks)
         self._artifact_id = ""
         self._chunks.clear()
 
     async def output(self, output: Output) -> None:
-        """Add a whole artifact. One without parts, which A2A does not allow, is dropped."""
+        """Add a whole artifact. One without parts, which A2A does not allow, is dropped.
+
+        Later text begins another artifact, so that the order is that of the events.
+        """
         output = negotiated(output, self._active)
         if not output.parts:
             return
+        await self.close_text()
         said, parts = agent_parts(output.parts)
         self._artifacts += 1
-        if self.remembers:
-            self.said.extend(said)
         artifact = Artifact(
             name=replace_surrogates(output.name),
             description=replace_surrogates(output.description),
             artifact_id=new_id(),
             parts=parts,
         )
+        self._remember(artifact.artifact_id, said)
         if output.extensions:
             artifact.extensions.extend(self._activated(output.extensions))
         if output.metadata:
@@ -397,6 +417,24 @@ class TaskWriter:
     async def _send(self, event: Event) -> None:
         self.has_written = True
         await self._queue.enqueue_event(event)
+
+
+def _divided(text: str, said: Sequence[str]) -> list[str]:
+    """Divide a text among the places of an earlier one.
+
+    Unchanged places at its beginning and its end keep their text, the first of the others gets the
+    rest, and those behind it none.
+    """
+    places, first, last = [*said], 0, len(said)
+    while first < last and text.startswith(places[first]):
+        text = text.removeprefix(places[first])
+        first += 1
+    while first < last and text.endswith(places[last - 1]):
+        last -= 1
+        text = text.removesuffix(places[last])
+    if first == last:
+        return [*places[:-1], places[-1] + text]
+    return [*places[:first], text, *[""] * (last - first - 1), *places[last:]]
 
 
 def _without_prefix(text: str, prefix: str) -> str | None:

@@ -144,7 +144,47 @@ async def test_text_goes_on_after_a_correction(serving):
 
     async with serving(Scripted(script)) as client:
         events, _, task = await ask(client)
-    assert list(folded(events).values()) == texts(task) == ["right, and more", "beside"]
+    assert list(folded(events).values()) == texts(task) == ["right", "beside", ", and more"]
+
+
+@pytest.mark.parametrize("hold_text", ["never", "guarded", "always"])
+@pytest.mark.parametrize(
+    ("accepted", "answer"),
+    [
+        ("one\n\ntwo", ["one", "a map", "two"]),
+        ("one\n\ntwo three", ["one", "a map", "two three"]),
+        ("other\n\ntwo", ["other", "a map", "two"]),
+        ("one\n\nother", ["one", "a map", "other"]),
+        ("", ["", "a map", ""]),
+    ],
+)
+async def test_texts_and_outputs_are_in_order(serving, hold_text, accepted, answer):
+    async def script(request):
+        yield TextDelta("one")
+        yield Output((Text("a map"),))
+        yield TextDelta("\n\n")
+        yield TextDelta("two")
+        yield AnswerText(accepted)
+
+    async with serving(Scripted(script, holds_text=True), hold_text=hold_text) as client:
+        events, _, task = await ask(client)
+    assert list(folded(events).values()) == texts(task)
+    if hold_text == "never" or accepted.startswith("one"):
+        assert texts(task) == answer
+    else:  # the text was replaced before any was sent
+        assert texts(task) == [*filter(None, [accepted]), "a map"]
+
+
+async def test_the_output_of_a_blocked_run_that_waited_for_its_text_is_not_sent(serving):
+    async def script(request):
+        yield TextDelta("a bomb")
+        yield Output((Text("a plan"),))
+        raise BlockedError("No.")
+
+    async with serving(Scripted(script, holds_text=True)) as client:
+        events, status, task = await ask(client)
+    assert status.state == TaskState.TASK_STATE_REJECTED
+    assert "a plan" not in f"{events}{task}"
 
 
 async def test_the_history_has_the_accepted_text(serving):
@@ -243,7 +283,7 @@ async def test_every_answer_can_be_held_until_the_run_ends_or_asks(serving):
         task_id = events[0].task.id
         events += await stream(client, user_message("Rome", task_id=task_id))
         task = await client.get_task(GetTaskRequest(id=task_id))
-    assert texts(task) == ["which city", "to Rome by train", "a map"]
+    assert texts(task) == ["which city", "to Rome", "a map", " by train"]
 
 
 @pytest.mark.parametrize("accepted", ["I cannot.", ""])

@@ -55,17 +55,19 @@ def runtime_of(script, limits=None):
     return Runtime(executor, build_card(adapter.describe(), "http://x"), limits=limits)
 
 
-async def test_text_around_an_output_stays_one_artifact():
+async def test_the_artifacts_are_in_the_order_of_the_events():
     async def script(request):
         yield TextDelta("one ")
         yield Output((Text("between"),), name="extra")
         yield TextDelta("")
+        yield TextDelta("\n\n")
         yield TextDelta("two")
         yield Output(())
+        yield TextDelta(" three")
 
     task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
-    found = {artifact.name: artifact.parts[0].text for artifact in task.artifacts}
-    assert found == {"answer": "one two", "extra": "between"}
+    found = [(artifact.name, artifact.parts[0].text) for artifact in task.artifacts]
+    assert found == [("answer", "one "), ("extra", "between"), ("answer", "two three")]
 
 
 async def test_a_value_that_is_not_an_event_fails_the_task(caplog):

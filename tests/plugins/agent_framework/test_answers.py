@@ -537,6 +537,19 @@ PROGRAMS = [
     ),
     *[
         Program(
+            name=f"a file between texts {name}",
+            target=target,
+            bare=lambda _: both(
+                Text("Here."), File(content=b"png", media_type="image/png"), Text("There.")
+            ),
+        )
+        for name, target in (
+            ("that are streamed", lambda: agent(["Here.", FILE, "There."])),
+            ("with middleware", lambda: guarded(["Here.", FILE, "There."])),
+        )
+    ],
+    *[
+        Program(
             name=f"a file after a text {name}",
             target=target,
             bare=lambda _: both(Text("There."), File(content=b"png", media_type="image/png")),

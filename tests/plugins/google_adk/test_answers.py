@@ -422,6 +422,7 @@ WEATHER = '{"city": "Rome", "degrees": 20}'
 FILTERED = LlmResponse(error_code="SAFETY")
 FILTERED_TEXT = LlmResponse(content=model(Part(text=BOMB)), error_code="SAFETY")
 IMAGE = Part(inline_data=Blob(data=b"bombpixels", mime_type="image/png"))
+PIXELS = Part(inline_data=Blob(data=b"pixels", mime_type="image/png"))
 THOUGHT = Part(text="pondering", thought=True)
 DRAFT = f"{BOMB} pondering Ym9tYnBpeGVscw=="
 """What an agent says, thinks and draws; the picture is in base64, as it would be sent."""
@@ -865,9 +866,22 @@ PROGRAMS = [
     ),
     Program(
         name="files",
-        target=lambda: agent(
-            ["Here.", Part(inline_data=Blob(data=b"pixels", mime_type="image/png"))]
-        ),
+        target=lambda: agent(["Here.", PIXELS]),
+        bare=bare,
+    ),
+    Program(
+        name="a file between texts",
+        target=lambda: agent(["Here.", PIXELS, "There."]),
+        bare=bare,
+    ),
+    Program(
+        name="a file between texts of a callback",
+        target=lambda: agent(["Here.", PIXELS, "There."], after_model_callback=lambda **_: None),
+        bare=bare,
+    ),
+    Program(
+        name="a file before the text of a callback",
+        target=lambda: agent([PIXELS, "There."], after_model_callback=lambda **_: None),
         bare=bare,
     ),
     Program(

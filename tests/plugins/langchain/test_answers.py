@@ -530,9 +530,25 @@ def removed():
     return builder.compile()
 
 
+IMAGE = {"type": "image", "base64": "YWJj", "mime_type": "image/png"}
+LOOK, THERE = {"type": "text", "text": "Look."}, {"type": "text", "text": "There."}
+
+
 def image(state):
-    block = {"type": "image", "base64": "YWJj", "mime_type": "image/png"}
-    return {"messages": [AIMessage([{"type": "text", "text": "Look."}, block])]}
+    return {"messages": [AIMessage([LOOK, IMAGE])]}
+
+
+def blocks(message):
+    """Return the parts of a message in order."""
+    files = File(content=b"abc", media_type="image/png")
+    return [Text(each["text"]) if each["type"] == "text" else files for each in message.content]
+
+
+async def drawn(target):
+    """Return the parts of the last message of an agent, or of a model."""
+    if isinstance(target, Scripted):
+        return blocks(await target.ainvoke("hello"))
+    return await invoked(read=lambda state: blocks(state["messages"][-1]))(target)
 
 
 def called(value="hello"):
@@ -882,8 +898,25 @@ PROGRAMS = [
     Program(
         name="text and a file",
         target=lambda: line(image),
-        bare=invoked(read=lambda _: [Text("Look."), File(content=b"abc", media_type="image/png")]),
+        bare=invoked(read=lambda state: blocks(state["messages"][-1])),
     ),
+    *[
+        Program(
+            name=f"a file between the texts of {name}",
+            target=lambda wrap=wrap: wrap(Scripted(script=[AIMessage([LOOK, IMAGE, THERE])])),
+            bare=drawn,
+        )
+        for name, wrap in (
+            ("a model", lambda model: model),
+            ("an agent", lambda model: create_agent(model, tools=[])),
+            (
+                "a guarded agent",
+                lambda model: create_agent(
+                    model, tools=[], middleware=[PIIMiddleware("email", apply_to_output=True)]
+                ),
+            ),
+        )
+    ],
     Program(
         name="an agent is a step",
         target=lambda: (

@@ -46,6 +46,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.plugin import AnswerText
+from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.pydantic_ai import support
 from tests.plugins.pydantic_ai.support import Fake, agent, calling, said, script
 from tests.support.adapters import answer, ask, deltas, only, request
@@ -155,19 +156,24 @@ async def test_functions_make_the_output():
 
 
 class Drawing(Fake):
-    """Answers with an image and a text."""
+    """Answers with an image and a text, or with another text before the image."""
+
+    def __init__(self, *before):
+        super().__init__(lambda _: "")
+        self._before = before
 
     def request_stream(self, *args, **kwargs):
-        return Drawn(args[2])
+        return Drawn(args[2], self._before)
 
 
 class Drawn:
-    def __init__(self, parameters):
+    def __init__(self, parameters, before):
         self._parameters = parameters
+        self._before = map(TextPart, before)
 
     async def __aenter__(self):
         image = BinaryImage(b"png", media_type="image/png")
-        response = ModelResponse([FilePart(image), TextPart("There.")])
+        response = ModelResponse([*self._before, FilePart(image), TextPart("There.")])
         return CompletedStreamedResponse(
             response, model_request_parameters=self._parameters, replay_events=True
         )
@@ -178,10 +184,17 @@ class Drawn:
 
 @pytest.mark.parametrize("kind", [str, BinaryImage, [str, BinaryImage]])
 async def test_images_of_models_are_files(kind):
-    events = await ask(adapt(Agent(Drawing(lambda _: ""), output_type=kind)), "draw")
+    events = await ask(adapt(Agent(Drawing(), output_type=kind)), "draw")
     image = File(content=b"png", media_type="image/png")
     assert only(events, Output) == Output([image])
     assert answer(events) == ("" if kind is BinaryImage else "There.")
+
+
+async def test_images_stand_between_texts():
+    async with running(build_app(Agent(Drawing("Here.")))) as url, connect(url) as client:
+        task = await send(client, user_message("draw"))
+    parts = [part for each in task.artifacts for part in each.parts]
+    assert [part.text or part.raw for part in parts] == ["Here.", b"png", "There."]
 
 
 async def test_tools_thoughts_and_events_of_tools_are_progress():

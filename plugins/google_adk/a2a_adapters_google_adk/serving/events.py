@@ -103,9 +103,10 @@ class RunEvents:
                 yield from _thoughts(parts)
             yield from self._tool_events(event, parts)
         text = _without_questions(event, _text(parts))
-        yield from self._message(event, text)
-        if is_answer:
-            yield from _files(parts)
+        for said, files in _passages(parts) if is_answer else [(text, [])]:
+            if said or not text:
+                yield from self._message(event, _without_questions(event, said))
+            yield from _files(files)
         is_said = text and (event.output == text or event.author in self._schemas)
         if event.output is not None and not is_said:
             yield from self._output(event)
@@ -253,6 +254,20 @@ def _thoughts(parts: list[GenaiPart]) -> Iterator[AgentEvent]:
     for part in parts:
         if part.thought and part.text:
             yield Progress(part.text, {"kind": "thought"})
+
+
+def _passages(parts: list[GenaiPart]) -> list[tuple[str, list[GenaiPart]]]:
+    """Return the texts of a message, each with the files that follow it."""
+    passages: list[tuple[str, list[GenaiPart]]] = [("", [])]
+    for part in parts:
+        said, files = passages[-1]
+        if part.inline_data or part.file_data:
+            files.append(part)
+        elif (text := _text([part])) and files:
+            passages.append((text, []))
+        else:
+            passages[-1] = (said + text, files)
+    return passages
 
 
 def _files(parts: list[GenaiPart]) -> Iterator[AgentEvent]:

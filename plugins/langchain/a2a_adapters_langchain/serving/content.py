@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.prompt_values import PromptValue
 
 from a2a_adapters import AgentRequest, Data, File, Output, Part, Text
-from a2a_adapters.plugin import Turn, as_output, as_text, without_reasoning
+from a2a_adapters.plugin import ReasoningFilter, Turn, as_output, as_text, without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,12 +58,40 @@ def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
     return as_text(parts)  # every model accepts a string, but not every model accepts blocks
 
 
+def message_parts(message: BaseMessage) -> list[Part]:
+    """Return the text and the files of a message in their order, then what else it has."""
+    if _has_no_files(message):
+        text = without_reasoning(str(message.text))
+        return [*([Text(text)] if text else []), *_others(message)]
+    parts: list[Part] = []
+    said, reasoning = "", ReasoningFilter()
+    for block in message.content_blocks:
+        if block["type"] == "text":
+            said += reasoning.add(block["text"])
+        elif file := from_block(dict(block)):
+            parts += [Text(said), file] if said else [file]
+            said = ""
+    said += reasoning.rest()
+    return [*parts, *([Text(said)] if said else []), *_others(message)]
+
+
+def has_text_behind_files(message: BaseMessage) -> bool:
+    """Whether the order of a message's text and its files says something."""
+    kinds = [type(part) for part in message_parts(message)]
+    return File in kinds and Text in kinds[kinds.index(File) :]
+
+
 def message_extras(message: BaseMessage) -> list[Part]:
     """Return the files, the data of a remote agent and the tool calls of a message."""
+    return [*_files(message), *_others(message)]
+
+
+def _others(message: BaseMessage) -> list[Part]:
+    """Return the data of a remote agent and the tool calls of a message."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     shown = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in calls]
     called = [Data({"tool_calls": shown})] if shown else []
-    return [*_files(message), *_data(message), *called]
+    return [*_data(message), *called]
 
 
 def _data(message: BaseMessage) -> list[Data]:
@@ -143,8 +171,7 @@ def outputs(value: object, schema: Schema | None = None) -> list[Output]:
         case PromptValue():
             value = value.to_string()
         case BaseMessage():
-            text = without_reasoning(str(value.text))
-            value = [*([Text(text)] if text else []), *message_extras(value)] or None
+            value = message_parts(value) or None
         case Document():
             value = _document(value)
         case list() if value and all(isinstance(each, Document) for each in value):

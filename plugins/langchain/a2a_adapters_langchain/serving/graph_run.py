@@ -24,7 +24,12 @@ from langgraph.types import StateSnapshot
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output
 from a2a_adapters_langchain.serving.checked import checked_stream
-from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
+from a2a_adapters_langchain.serving.content import (
+    has_text_behind_files,
+    is_message_list,
+    message_extras,
+    outputs,
+)
 from a2a_adapters_langchain.serving.progress import INTERRUPT, messages_in
 from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
 from a2a_adapters_langchain.serving.watch import TASK
@@ -452,8 +457,15 @@ def _messages_events(
 ) -> Sequence[AgentEvent]:
     if len(messages) == 1 and not transcript.has_text:
         return outputs(messages[0])
-    said = [event for each in messages for event in transcript.say(str(each.text))]
-    extras = [output for each in messages for output in outputs(message_extras(each) or None)]
+    said: list[AgentEvent] = []
+    extras: list[AgentEvent] = []
+    for message in messages:
+        if has_text_behind_files(message):
+            transcript.take_out(message)
+            extras += outputs(message)
+        else:
+            said += transcript.say(str(message.text))
+            extras += outputs(message_extras(message) or None)
     return [*said, *extras]
 
 

@@ -22,7 +22,11 @@ from a2a_adapters.plugin import (
 from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
 from a2a_adapters_langchain.serving.config import MakeConfig, run_config
-from a2a_adapters_langchain.serving.content import message_extras, outputs
+from a2a_adapters_langchain.serving.content import (
+    has_text_behind_files,
+    message_extras,
+    outputs,
+)
 from a2a_adapters_langchain.serving.guards import (
     Guards,
     guards_of_runnable,
@@ -294,13 +298,16 @@ class Answer:
         self._value: object = None
         self._reasoning = ReasoningFilter()
         self._blocks: list[AIMessageChunk] = []
+        self._texts: list[str] = []
+        """The text since the last chunk with blocks."""
 
     def add(self, chunk: object) -> str:
         """Add a chunk and return the text to send now."""
         if isinstance(chunk, AIMessageChunk):
             if type(chunk.content) is str and not chunk.tool_call_chunks:
+                self._texts.append(chunk.content)
                 return self._reasoning.add(chunk.content)
-            self._blocks.append(chunk)
+            self._blocks += [*self._texts_between(), chunk]
             return self._reasoning.add(str(chunk.text))
         if isinstance(chunk, str):
             return self._reasoning.add(str(chunk))
@@ -319,9 +326,16 @@ class Answer:
         text = self._reasoning.rest()
         rest: list[AgentEvent] = [TextDelta(text)] if text else []
         rest += outputs(self._value, schema)
-        if self._blocks and (extras := message_extras(add_ai_message_chunks(*self._blocks))):
-            rest += outputs(extras)
+        if self._blocks:
+            message = add_ai_message_chunks(*self._blocks, *self._texts_between())
+            if has_text_behind_files(message):
+                return [AnswerText(""), *rest[1 if text else 0 :], *outputs(message)]
+            rest += outputs(message_extras(message) or None)
         return rest
+
+    def _texts_between(self) -> list[AIMessageChunk]:
+        text, self._texts = "".join(self._texts), []
+        return [AIMessageChunk(content=text)] if text else []
 
 
 def _joined(value: Any, chunk: Any) -> object:

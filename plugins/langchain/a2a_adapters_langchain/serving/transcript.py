@@ -195,6 +195,14 @@ class Transcript:
             self._rejoined()
         return changed
 
+    def take_out(self, message: BaseMessage) -> None:
+        """Withdraw a message of the settled state, which is sent in another form."""
+        text = without_reasoning(str(message.text))
+        for message_id, chunks in self._messages.items():
+            if message_id == message.id or "".join(chunks) == text:
+                self._messages[message_id] = [""]
+                self._rejoined()
+
     def arrange(self) -> None:
         """Put the messages in the order in which the settled state has them."""
         places: dict[str, int] = {}
