@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from a2a_adapters_langchain import adapt
 from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import (
     CommaSeparatedListOutputParser,
     JsonOutputParser,
@@ -12,6 +13,7 @@ from langchain_core.output_parsers import (
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import (
+    RouterRunnable,
     Runnable,
     RunnableBranch,
     RunnableConfig,
@@ -165,6 +167,62 @@ class RefusingLate(Refusing):
         refuse_bombs(text)
 
 
+class Passing(Runnable):
+    """Checks what it returns, but passes on what it gets if it is streamed."""
+
+    def invoke(self, given, config=None, **kwargs):
+        return "I cannot help." if "bomb" in given else given
+
+    async def atransform(self, chunks, config=None, **kwargs):
+        async for chunk in chunks:
+            yield chunk
+
+
+class Around(Runnable):
+    """Checks what a chain returns, but passes its stream on."""
+
+    def __init__(self, chain):
+        self.chain = chain
+
+    def invoke(self, given, config=None, **kwargs):
+        raise NotImplementedError
+
+    async def ainvoke(self, given, config=None, **kwargs):
+        return Passing().invoke(await self.chain.ainvoke(given, config))
+
+    async def astream(self, given, config=None, **kwargs):
+        async for chunk in self.chain.astream(given, config):
+            yield chunk
+
+
+def passing():
+    return PROMPT | says(BOMB) | StrOutputParser() | Passing()
+
+
+def around():
+    return Around(PROMPT | says(BOMB) | StrOutputParser())
+
+
+def routed(chain):
+    return RunnableLambda(lambda text: {"key": "it", "input": {"question": text}}) | RouterRunnable(
+        {"it": chain}
+    )
+
+
+class ChecksGenerate(Scripted):
+    async def agenerate(self, *args, **kwargs):
+        result = await super().agenerate(*args, **kwargs)
+        result.generations[0][0].message = AIMessage("I cannot help.")
+        return result
+
+
+class ChecksPrompts(Scripted):
+    async def agenerate_prompt(self, *args, **kwargs):
+        result = await super().agenerate_prompt(*args, **kwargs)
+        result.generations[0][0].message = AIMessage("I cannot help.")
+        return result
+
+
 PLACES = [remembering, in_a_branch, chosen, as_a_key, then_nothing]
 
 PROGRAMS = [
@@ -175,7 +233,26 @@ PROGRAMS = [
             bare=called(),
             blocked=BOMB,
         )
-        for place in (*PLACES, behind_another)
+        for place in (*PLACES, behind_another, routed)
+    ),
+    *(
+        Program(
+            name=f"a class changes only what it returns, {chain.__name__} {place.__name__}",
+            target=lambda place=place, chain=chain: place(chain()),
+            bare=called(),
+            blocked=BOMB,
+        )
+        for place in (*PLACES, behind_another, routed)
+        for chain in (passing, around)
+    ),
+    *(
+        Program(
+            name=f"a model that {kind.__name__}",
+            target=lambda kind=kind: PROMPT | kind(script=[BOMB]) | StrOutputParser(),
+            bare=called(),
+            blocked=BOMB,
+        )
+        for kind in (ChecksGenerate, ChecksPrompts)
     ),
     *(
         Program(

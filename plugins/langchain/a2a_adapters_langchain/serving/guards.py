@@ -39,10 +39,10 @@ from a2a_adapters_langchain.serving.references import (
 from a2a_adapters_langchain.serving.schema import (
     BRANCHING,
     answering_steps,
+    calls,
     checks_whole_answers,
     ends_in_code,
     is_code,
-    is_custom,
     is_generator,
     is_graph,
     is_language_model,
@@ -157,11 +157,9 @@ def _checks_beside(runnable: Any) -> bool:
 
 
 def _checks_last(runnable: Any) -> bool:
-    """Whether a generator, or a custom class, may refuse the text that it has passed on."""
-    found = [each for step in answering_steps(runnable) for each in reachable(step)]
-    generators = [each for each in found if is_generator(each)]
-    methods = [method for each in found if is_custom(each) for method in own_methods(each)]
-    return any(map(_names_rejection, (*generators, *methods)))
+    """Whether a generator may refuse the text that it has passed on."""
+    found = (each for step in answering_steps(runnable) for each in reachable(step))
+    return any(is_generator(each) and _names_rejection(each) for each in found)
 
 
 def _asks_model(step: Any) -> bool:

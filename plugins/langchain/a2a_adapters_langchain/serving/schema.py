@@ -21,7 +21,6 @@ from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
     Runnable,
-    RunnableBranch,
     RunnableGenerator,
     RunnableLambda,
     RunnableParallel,
@@ -29,10 +28,7 @@ from langchain_core.runnables import (
     RunnableWithFallbacks,
 )
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import (
-    DynamicRunnable,
-    RunnableConfigurableAlternatives,
-)
+from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.passthrough import RunnableAssign
 from langchain_core.runnables.retry import RunnableRetry
@@ -292,7 +288,10 @@ def is_model(runnable: AnyRunnable) -> bool:
     return isinstance(unwrapped(runnable), BaseLanguageModel)
 
 
-_WHOLE_CALLS = ("_generate", "_agenerate", "invoke", "ainvoke")
+_WHOLE_CALLS = (
+    *("_generate", "_agenerate", "_generate_with_cache", "_agenerate_with_cache"),
+    *("generate", "agenerate", "generate_prompt", "agenerate_prompt", "invoke", "ainvoke"),
+)
 _STREAMS = ("_stream", "_astream", "stream", "astream", "transform", "atransform")
 _CALLS = {"invoke", "ainvoke", "batch", "abatch", "stream", "astream"}
 
@@ -320,9 +319,11 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     """Whether the answer comes as a whole, so that streaming is useless.
 
     Parsers of structured output stream snapshots, which are useless for callers. Graphs stream
-    updates of their state, which are not what `invoke` returns or passes to the next step.
+    updates of their state, and custom classes may stream what `invoke` would change.
     """
-    if _has(runnable, is_graph) or any(map(_parses, _answering(runnable))):
+    if _has(runnable, is_graph):
+        return True
+    if any(_parses(each) or is_custom(each) for each in _answering(runnable)):
         return True
     if _has(runnable, _splits_snapshots):
         return True
@@ -334,36 +335,18 @@ def answers_whole(runnable: AnyRunnable) -> bool:
 
 def _answering(runnable: AnyRunnable) -> Iterator[AnyRunnable]:
     """Yield the steps that the answer passes, also within other runnables."""
-    todo, seen = [runnable], set[int]()
+    todo: list[object] = [runnable]
+    seen = set[int]()
     for each in todo:  # it grows
-        if id(each) not in seen:
-            seen.add(id(each))
-            for step in answering_steps(each):
-                yield step
-                todo += _alternatives(step)
-
-
-def _alternatives(step: AnyRunnable) -> Iterable[AnyRunnable]:  # noqa: PLR0911 - a kind each
-    """Return the runnables inside of a step that may write its result."""
-    match step:
-        case RunnableRetry() | RunnableWithMessageHistory():
-            return (step.bound,)
-        case RunnableWithFallbacks():
-            return (step.runnable, *step.fallbacks)
-        case RunnableBranch():
-            return (*(chosen for _, chosen in step.branches), step.default)
-        case RunnableConfigurableAlternatives():
-            made = (each for each in step.alternatives.values() if isinstance(each, Runnable))
-            return (step.default, *made)
-        case DynamicRunnable():
-            return (step.default,)
-        case RunnableAssign():
-            return (step.mapper,)
-        case RunnableParallel():
-            return step.steps__.values()
-        case RunnableLambda():
-            return () if _calls(step) else step.deps
-    return ()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if not isinstance(each, Runnable):
+            todo += _parts(each)
+            continue
+        for step in answering_steps(each):
+            yield step
+            todo += _parts(step)
 
 
 def _splits_snapshots(value: object) -> bool:
@@ -398,7 +381,7 @@ def _parts(value: object) -> Iterable[object]:
         case BaseLanguageModel() | BaseTool():
             return ()
         case RunnableLambda():
-            return () if _calls(value) else value.deps
+            return () if calls(value) else value.deps
         case Runnable():
             return vars(value).values()
         case Mapping():
@@ -408,10 +391,10 @@ def _parts(value: object) -> Iterable[object]:
     return ()
 
 
-def _calls(step: RunnableLambda[Any, Any]) -> bool:
+def calls(step: RunnableLambda[Any, Any]) -> bool:
     """Whether a function calls a runnable itself, rather than to return it as the next one."""
     code = getattr(getattr(step, "func", None) or step.afunc, "__code__", None)
-    return code is not None and not _CALLS.isdisjoint(code.co_names)
+    return code is None or not _CALLS.isdisjoint(code.co_names)
 
 
 def is_generator(step: AnyRunnable) -> bool:
