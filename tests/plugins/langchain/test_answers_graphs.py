@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import operator
 from typing import Annotated, Literal, TypedDict
 
@@ -25,8 +26,10 @@ from langchain_core.runnables import (
     RunnableConfig,
     RunnableLambda,
     RunnablePassthrough,
+    chain,
 )
-from langgraph.func import entrypoint
+from langchain_core.tools import tool
+from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send, interrupt
@@ -47,7 +50,7 @@ from tests.plugins.langchain.test_answers import (
     says,
     speaks_with,
 )
-from tests.plugins.langchain.test_answers_guards import ask_person
+from tests.plugins.langchain.test_answers_guards import KEPT, ask_person
 from tests.support.answers import Program, check, in_each_way
 
 
@@ -105,8 +108,8 @@ def graded_by_a_model(grader=None):
     return builder.add_edge(START, "speak").add_conditional_edges("speak", route).compile()
 
 
-def speak_and_check(state):
-    said = Scripted(script=[BOMB]).invoke(state["messages"])
+async def speak_and_check(state):
+    said = await Scripted(script=[BOMB]).ainvoke(state["messages"])
     refuse_bombs(said.text)
     return {"messages": [said]}
 
@@ -270,6 +273,109 @@ class Harmless(BaseModel):
         if "bomb" in text:
             raise ValueError("not allowed")
         return text
+
+
+def asking(model):
+    """Return a function, as a runnable, that asks a model and checks what it says."""
+
+    @chain
+    async def ask_and_check(messages):
+        return checks(await model.ainvoke(messages))
+
+    return ask_and_check
+
+
+class AsksAndChecks:
+    """Is called by a runnable."""
+
+    def __init__(self):
+        self.model = Scripted(script=[BOMB])
+
+    async def __call__(self, messages):
+        return checks(await self.model.ainvoke(messages))
+
+
+def in_a_class(how):
+    """A node finds a chain in a class."""
+
+    class Team:
+        member = Scripted(script=[BOMB]) | CHECKS
+
+        @classmethod
+        async def ask(cls, messages):
+            return await cls.member.ainvoke(messages)
+
+        @staticmethod
+        async def ask_statically(messages):
+            return await Team.member.ainvoke(messages)
+
+    member = Team.member
+
+    @functools.lru_cache
+    def found():
+        return member
+
+    async def attribute(state):
+        return {"messages": [await Team.member.ainvoke(state["messages"])]}
+
+    async def class_method(state):
+        return {"messages": [await Team.ask(state["messages"])]}
+
+    async def static_method(state):
+        return {"messages": [await Team.ask_statically(state["messages"])]}
+
+    async def cached_function(state):
+        return {"messages": [await found().ainvoke(state["messages"])]}
+
+    return line(locals()[how])
+
+
+def agent_in_a_class():
+    class Team:
+        member = agent(BOMB, middleware=[guard_model])
+
+    async def speak(state):
+        return {"messages": (await Team.member.ainvoke(state))["messages"][-1:]}
+
+    return line(speak)
+
+
+@tool
+async def consult(query: str) -> str:
+    """Ask a chain that checks."""
+    return (await CHECKING.ainvoke(query)).text
+
+
+CHECKING = Scripted(script=[BOMB]) | RunnableLambda(checks)
+
+
+def chosen_tools():
+    """A chain checks in a tool, whose text is part of the answer."""
+    asked = calling(call("consult", query="hello"))
+    return adapt(agent(asked, "The end.", tools=[consult]), stream_nodes=["tools", "model"])
+
+
+def chosen_task():
+    """A chain checks in a task of a workflow, whose text is the answer."""
+
+    @task
+    async def ask(messages):
+        return await CHECKING.ainvoke(messages)
+
+    @entrypoint()
+    async def work(messages: list):
+        return await ask(messages)
+
+    return adapt(work, stream_nodes=["ask"])
+
+
+def chosen_node_that_refuses():
+    """A node refuses its model's text, which is the answer, although another node follows."""
+
+    async def stamp(state):
+        return {}
+
+    return adapt(line(speak_and_check, stamp), stream_nodes=["speak_and_check"])
 
 
 async def says_with_schema(state):
@@ -500,11 +606,40 @@ PROGRAMS = [
         bare=invoked(),
         blocked=BOMB,
     ),
+    *(
+        Program(
+            name=f"a chain checks in {target.__name__}, of stream_nodes",
+            target=target,
+            bare=lambda _, answered=answered: _returns(answered),
+            blocked=BOMB,
+        )
+        for target, answered in (
+            (chosen_node, "I cannot help."),
+            (chosen_tools, "The end."),
+            (chosen_task, "I cannot help."),
+        )
+    ),
+    *(
+        Program(name=f"a function checks in a {name}", target=target, bare=invoked(), blocked=BOMB)
+        for name, target in (
+            ("runnable", lambda: line(speaks_with(asking(Scripted(script=[BOMB]))))),
+            ("called object", lambda: line(speaks_with(RunnableLambda(AsksAndChecks())))),
+        )
+    ),
+    *(
+        Program(
+            name=f"a chain of a class in a node, {how}",
+            target=lambda how=how: in_a_class(how),
+            bare=invoked(),
+            blocked=BOMB,
+        )
+        for how in ("attribute", "class_method", "static_method", "cached_function")
+    ),
     Program(
-        name="a chain checks in a node of stream_nodes",
-        target=chosen_node,
-        bare=lambda _: _returns("I cannot help."),
-        blocked=BOMB,
+        name="a guarded agent of a class in a node",
+        target=agent_in_a_class,
+        bare=invoked(),
+        **KEPT,
     ),
     Program(
         name="text beside calls of a model that names its messages",
@@ -584,6 +719,7 @@ PROGRAMS = [
         for name, target, is_kept in (
             ("a node refuses its model's text", lambda: line(speak_and_check), False),
             ("a node that may be followed refuses", footnoted, False),
+            ("a node of stream_nodes refuses", chosen_node_that_refuses, False),
             ("a later node refuses", lambda: line(says(BOMB), look), True),
             ("a workflow refuses", checked_workflow, False),
         )

@@ -121,7 +121,8 @@ def guards_of(graph: Any, stream_nodes: Collection[str] | None = None) -> Guards
         return Guards.WHOLE
     graphs = [*filter(is_graph, found)]
     guards = _of_middleware(graphs)
-    refuses = any(map(_may_refuse, found)) or changes_text(graphs, stream_nodes)
+    refuses = any(_may_refuse(each, stream_nodes or ()) for each in found)
+    refuses = refuses or changes_text(graphs, stream_nodes)
     return guards.or_refusing() if refuses else guards
 
 
@@ -189,7 +190,7 @@ def _are_strict(callbacks: Any) -> bool:
     return any(each.raise_error for each in handlers or ())
 
 
-def _may_refuse(value: Any) -> bool:
+def _may_refuse(value: Any, stream_nodes: Collection[str] = ()) -> bool:
     """Whether something may raise when a model has completed a message."""
     if isinstance(value, BaseLanguageModel):
         return _are_strict(value.callbacks)
@@ -199,7 +200,7 @@ def _may_refuse(value: Any) -> bool:
         return False
     if _are_strict((value.config or {}).get("callbacks")):
         return True
-    return is_graph(value) and (_checks_by_edges(value) or _refuses_in_node(value))
+    return is_graph(value) and (_checks_by_edges(value) or _refuses_in_node(value, stream_nodes))
 
 
 def holds_itself(graph: Any) -> bool:
@@ -208,31 +209,43 @@ def holds_itself(graph: Any) -> bool:
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
-    """Whether a node whose text is the answer calls a chain that ends in custom code or a parser.
+    """Whether code gets what a model says in a runnable within a node whose text is the answer.
+
+    That is a chain with a function, a parser or a custom class behind its model, or a function as a
+    runnable that asks a model itself.
 
     Args:
         graphs: The graphs.
-        stream_nodes: The nodes whose text is the answer; None for those that can be the last.
+        stream_nodes: The nodes whose text is the answer, which may be tasks of a workflow; None for
+            those that can be the last.
     """
     from a2a_adapters_langchain.serving.answer_nodes import (  # noqa: PLC0415 - imports LangGraph
         final_nodes,
     )
 
+    is_chosen = stream_nodes is not None
+
     def answering(graph: Any) -> Iterable[str]:
-        return final_nodes(graph) if stream_nodes is None else graph.nodes.keys() & stream_nodes
+        if stream_nodes is None or not hasattr(graph, "builder"):
+            return final_nodes(graph)
+        return (name for name in graph.nodes if name in stream_nodes)
 
     nodes = (graph.nodes[name].bound for graph in graphs for name in answering(graph))
-    found = (each for node in nodes for each in reachable(node))
-    return any(isinstance(each, RunnableSequence) and ends_in_code(each) for each in found)
+    found = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
+    return any(
+        (isinstance(each, RunnableSequence) and ends_in_code(each))
+        or (isinstance(each, RunnableLambda) and calls(each) and _asks_model(each))
+        for each in found
+    )
 
 
-def _refuses_in_node(graph: Any) -> bool:
+def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:
     """Whether a custom node may refuse a message; one before all models checks the input."""
     nodes = {name: node.bound for name, node in graph.nodes.items()}
     if any(is_of_create_agent(each) for node in nodes.values() for each in _functions(node)):
         return False  # see `_guards`
     return any(
-        _refuses(node, graph) and not _checks_input(graph, name)
+        _refuses(node, graph) and (name in stream_nodes or not _checks_input(graph, name))
         for name, node in nodes.items()
         if not is_graph(node)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from types import (
     CodeType,
@@ -30,6 +30,9 @@ from a2a_adapters_langchain.serving.schema import is_graph
 _MOST_OBJECTS = 10_000
 """The most objects to look at."""
 
+
+_WRAPPERS = (staticmethod, type(lru_cache(repr)))
+"""Objects around functions, beside those that are functions themselves."""
 
 _TOOLS_ONLY = "deepagents."
 """Where middleware keeps agents that only its tools call."""
@@ -75,6 +78,8 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
         return list(value)
     if isinstance(value, Runnable):
         return _parts(value, with_tools=with_tools)
+    if isinstance(value, _WRAPPERS):
+        return [value.__wrapped__]
     call = _call_of(value)
     return [MethodType(call, value)] if call else ()
 
@@ -94,7 +99,8 @@ def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:
     if isinstance(runnable, BaseLanguageModel):
         return own_methods(runnable)
     if is_graph(runnable):
-        nodes = [node.bound for node in runnable.nodes.values()]
+        inner = (each for _, each in runnable.get_subgraphs())  # whose text is streamed
+        nodes = [*(node.bound for node in runnable.nodes.values()), *inner]
         return [each for each in nodes if with_tools or not hasattr(each, "tools_by_name")]
     return _attributes(runnable) if with_tools or not isinstance(runnable, BaseTool) else ()
 
@@ -163,7 +169,8 @@ def _has_attributes(value: object, home: str) -> bool:
         package = package_of(value.__name__)
         return package in (package_of(home), "a2a_adapters") or not is_installed(package)
     is_known = isinstance(value, Runnable | FunctionType | MethodType | partial)
-    return not is_known and type(value).__module__ != "builtins"
+    kind = value if isinstance(value, type) else type(value)
+    return not is_known and kind.__module__ != "builtins"
 
 
 def _present(owner: object, names: Iterable[str]) -> list[str]:
@@ -184,6 +191,8 @@ def _attribute(owner: object, name: str) -> object:
         return getattr(owner, name, None)
     if isinstance(found, property):
         found = found.fget
+    if isinstance(found, classmethod):
+        found = found.__wrapped__
     is_method = isinstance(found, FunctionType) and not isinstance(owner, ModuleType)
     return MethodType(found, owner) if is_method else found
 
