@@ -13,9 +13,16 @@ from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, adapt
 from a2a_adapters_langchain.serving.content import message_extras
 from langchain.agents.middleware import PIIMiddleware, after_model, before_model
 from langchain.chat_models import init_chat_model
+from langchain_core.caches import InMemoryCache
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
-from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+)
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.output_parsers import PydanticOutputParser, StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
@@ -29,10 +36,11 @@ from langchain_core.runnables import (
     chain,
 )
 from langchain_core.tools import tool
+from langgraph.cache.memory import InMemoryCache as NodeCache
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import CachePolicy, Command, Send, interrupt
 from pydantic import BaseModel, field_validator
 
 from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
@@ -478,7 +486,83 @@ async def survey(graph, key):
     return {key: (await graph.ainvoke({"question": "hello"}))[key]}
 
 
+def collected():
+    """Nodes beside one another collect texts in a list, and nobody adds a message."""
+
+    class Collected(MessagesState):
+        parts: Annotated[list[str], operator.add]
+
+    async def work(state):
+        return {"parts": [(await Scripted(script=["a long part"]).ainvoke("?")).text]}
+
+    builder = StateGraph(Collected).add_node("work", work).add_edge("work", END)
+    builder.add_conditional_edges(START, lambda _: [Send("work", {})] * 2, ["work"])
+    return builder.compile()
+
+
+def asked_twice():
+    """A node asks its model again, which says the same."""
+    model = Scripted(script=["the same"])
+
+    async def speak(state):
+        await model.ainvoke(state["messages"])
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return line(speak)
+
+
+def returning(pack):
+    """A workflow returns what two models say."""
+
+    @entrypoint()
+    async def work(messages: list):
+        model = Scripted(script=["the first", "the second"])
+        said = [await model.ainvoke(messages), await model.ainvoke(messages)]
+        return pack(said)
+
+    return work
+
+
+def returned(read):
+    async def bare(graph):
+        return read(await graph.ainvoke([HumanMessage("hello")]))
+
+    return bare
+
+
 PROGRAMS = [
+    Program(
+        name="texts in a list beside messages",
+        target=collected,
+        bare=invoked(read=lambda state: {"parts": state["parts"]}),
+    ),
+    Program(name="a model that says the same twice", target=asked_twice, bare=invoked()),
+    *(
+        Program(
+            name=f"a workflow returns {name}",
+            target=lambda pack=pack: returning(pack),
+            bare=returned(read),
+        )
+        for name, pack, read in (
+            ("a list", lambda said: [each.text for each in said], Data),
+            (
+                "a mapping",
+                lambda said: {"it": said[1].text},
+                lambda found: found,
+            ),
+            (
+                "a mapping with messages",
+                lambda said: {"messages": said[1:]},
+                lambda state: state["messages"][-1].text,
+            ),
+            (
+                "messages",
+                lambda said: said,
+                lambda said: "\n\n".join(each.text for each in said),
+            ),
+            ("the second message", lambda said: said[1], lambda said: said.text),
+        )
+    ),
     *(
         Program(
             name=f"texts in {key}",
@@ -820,6 +904,22 @@ def packing():
 )
 async def test_text_is_streamed_if_no_code_gets_it(graph):
     assert deltas(await ask(adapt(graph()), "hi")) == ["the", " long", " answer"]
+
+
+@pytest.mark.parametrize("cached", ["node", "model"])
+async def test_an_answer_from_a_cache_is_that_of_its_message(cached):
+    """It has the id of an earlier message, whose place it takes in the state."""
+    model = Scripted(script=["an answer"], cache=InMemoryCache() if cached == "model" else None)
+
+    async def speak(state):
+        return {"messages": [await model.ainvoke("?")]}
+
+    policy = CachePolicy(key_func=lambda _: "key") if cached == "node" else None
+    builder = StateGraph(MessagesState).add_node("speak", speak, cache_policy=policy)
+    adapter = adapt(builder.add_edge(START, "speak").compile(cache=NodeCache()))
+    answers = [answer(await ask(adapter, "hi")) for _ in range(3)]
+    assert answers == ["an answer"] * 3
+    assert len(model.seen) == 1
 
 
 def test_functions_that_make_graphs_are_blocking():

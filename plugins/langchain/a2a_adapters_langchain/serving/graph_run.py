@@ -19,7 +19,13 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    RemoveMessage,
+    ToolMessage,
+)
 from langgraph.types import StateSnapshot
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output
@@ -272,15 +278,27 @@ class GraphRun:
         return messages[ids.index(before) + 1 :] if is_known else messages
 
     def last_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        """Return the last message of a list, if the task made it, and those written beside it."""
+        """Return the last message of a list, if the task made it, and those written beside it.
+
+        A message from a cache has the id of an earlier one, whose place it takes.
+        """
         if not (last := self.last_message(key, messages)):
-            return ()
+            return self._repeated()
         endings = self._endings()
         return [
             each
             for each in messages
             if each is last or (each.id in endings and not isinstance(each, ToolMessage))
         ]
+
+    def _repeated(self) -> Sequence[BaseMessage]:
+        """Return the message that was written last, if it is an earlier one of a model again."""
+        known = {each.id: each.content for each in messages_in(self.first_values)}
+        said = [each.messages[-1] for step in self._steps for each in step if each.speaks]
+        last = said[-1] if said else None
+        if isinstance(last, AIMessage) and known.get(last.id) == last.content:
+            return [last]
+        return ()
 
     def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
         """Return the last message of a list, if the task made it."""
@@ -370,7 +388,7 @@ class GraphResult:
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            value = self._output(values) if self._output else values
+            value = self._output(values) if self._output else _messages_or(values)
             return self._unless_sent(value, run.transcript)
         state = self._state(values)
         if self._output:
@@ -411,14 +429,16 @@ class GraphResult:
         """Return the parts of the state that may contain the messages of the answer."""
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            return values
+            result = _messages_or(values)
+            return result if not is_final or _is_text(result) else ()
         state = self._state(values)
         if not (key := _spoken(state)):
             return _texts(state) if is_final and not self._output else state
         speaks = is_final and run.speaks and run.last_message(key, state[key]) is not None
         messages = run.new_messages(key, state.pop(key))
         # Those that the answer is from come last: what another key has under their ids is a copy.
-        return messages if speaks or run.is_guarded else {**state, key: messages}
+        others = _texts(state) if is_final and not self._output else state
+        return messages if speaks or run.is_guarded else {**others, key: messages}
 
     def _new_files(self, run: GraphRun) -> list[Output]:
         """Return an artifact, named by its path, for each selected file that has changed."""
@@ -432,6 +452,8 @@ class GraphResult:
         ]
 
     def _unless_sent(self, value: object, transcript: Transcript) -> Sequence[AgentEvent]:
+        if is_message_list(value):
+            value = value[-1]
         if isinstance(value, BaseMessage):
             return _messages_events([value], transcript)
         if isinstance(value, str):
@@ -439,9 +461,20 @@ class GraphResult:
         return outputs(value, None if self._output else self._schema)
 
 
+def _messages_or(result: object) -> object:
+    """Return the messages in the result of a workflow; the result if it has none."""
+    messages = result.get(_MESSAGES) if isinstance(result, Mapping) else None
+    return messages if is_message_list(messages) else result
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is sent as text; texts in lists and mappings are sent as data."""
+    return isinstance(value, str | BaseMessage) or is_message_list(value)
+
+
 def _texts(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the texts of a state; those in lists and mappings are sent as data."""
-    return {key: each for key, each in state.items() if isinstance(each, str | BaseMessage)}
+    """Return the texts of a state."""
+    return {key: each for key, each in state.items() if _is_text(each)}
 
 
 def _is_sent(value: object, transcript: Transcript) -> bool:

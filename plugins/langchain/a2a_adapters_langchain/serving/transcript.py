@@ -9,6 +9,7 @@ because the graph may still change that after the reply.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -179,15 +180,17 @@ class Transcript:
                 in its state yet.
         """
         self._state = state = self._texts(proofs)
-        earlier = (state.final(*each) for each in self._earlier.streamed.items())
-        self._earlier_texts = [text for text in earlier if text]
+        texts = self._said()
+        digests = {
+            each: "" if each in self._removed else _digest(said) for each, said in texts.items()
+        }
+        finals = state.finals({**self._earlier.streamed, **digests})
+        self._earlier_texts = [text for each in self._earlier.streamed if (text := finals[each])]
         changed = False
-        for message_id, chunks in list(self._messages.items()):
-            if not (said := without_reasoning("".join(chunks))):
-                continue  # such as structured output, which is not streamed
-            digest = "" if message_id in self._removed else _digest(said)
-            final = state.final(message_id, digest)
-            if final is None and digest and (self._keeps_all or self._is_of(message_id, waiting)):
+        for message_id, said in texts.items():
+            final = finals[message_id]
+            is_kept = self._keeps_all or self._is_of(message_id, waiting)
+            if final is None and is_kept and message_id not in self._removed:
                 final = said
             changed = changed or final != said
             self._messages[message_id] = [final or ""]
@@ -225,13 +228,10 @@ class Transcript:
 
     def accept(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
         """Return the held text of messages of tasks that the graph has finished; see `settle`."""
-        state = self._texts(proofs)
-        said = [
-            state.final(message_id, _digest(without_reasoning("".join(chunks)))) or ""
-            for message_id, chunks in self._messages.items()
-            if any(chunks) and not self._is_of(message_id, waiting)
-        ]
-        text = "\n\n".join(each for each in said if each.strip())
+        said = {each: _digest(text) for each, text in self._said().items()}
+        ended = {key: each for key, each in said.items() if not self._is_of(key, waiting)}
+        finals = self._texts(proofs).finals(ended).values()
+        text = "\n\n".join(each for each in finals if each and each.strip())
         return [AnswerText(text)] if text else []
 
     def has_said(self, text: str) -> bool:
@@ -256,18 +256,15 @@ class Transcript:
         """
         earlier = self._earlier
         lists = {key: value for key, value in first_values.items() if is_message_list(value)}
-        said = {
-            message_id: without_reasoning("".join(chunks))
-            for message_id, chunks in self._messages.items()
-            if any(chunks)
-        }
+        said = self._said()
         if self._is_guarded:
             state = self._texts(proofs)
-            said = {
-                message_id: state.final(message_id, _digest(text)) or ""
+            counted = {
+                message_id: _digest(text)
                 for message_id, text in said.items()
                 if not state.is_refused(message_id)
             }
+            said = {key: text or "" for key, text in state.finals(counted).items()}
         streamed = {message_id: _digest(text) for message_id, text in said.items()}
         return TaskSoFar(
             earlier.before or {key: messages[-1].id for key, messages in lists.items()},
@@ -275,9 +272,13 @@ class Transcript:
             {**earlier.streamed, **streamed},
         )
 
+    def _said(self) -> dict[str, str]:
+        """Return the texts of the messages, without those that have none, such as data."""
+        texts = {key: without_reasoning("".join(each)) for key, each in self._messages.items()}
+        return {key: text for key, text in texts.items() if text}
+
     def _text(self, *before: str) -> str:
-        said = (without_reasoning("".join(chunks)) for chunks in self._messages.values())
-        return "\n\n".join(each for each in (*before, *said) if each.strip())
+        return "\n\n".join(each for each in (*before, *self._said().values()) if each.strip())
 
     def _is_of(self, message_id: str, tasks: tuple[str, ...]) -> bool:
         return bool(tasks) and self._tasks.get(message_id, "").startswith(tasks)
@@ -326,16 +327,26 @@ class _Texts:
         self._refused_calls = refused_calls
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
+        self._counts = Counter[str]()
         self._places: dict[str, list[int]] = {}
         """The places of messages among all, by id and by digest."""
         self._messages_read = 0
         self._refused: set[str | None] = set()
         self._is_read = False
 
-    def final(self, message_id: str, digest: str) -> str | None:
-        """Return the current text of a message; None if the state no longer has it."""
+    def finals(self, digests: Mapping[str, str]) -> dict[str, str | None]:
+        """Return the current texts of messages; None for those that the state no longer has.
+
+        A text of the state is that of one message: of the one with its id, or else the latest.
+        """
         self._read_once()
-        return self._by_id.get(message_id, self._by_digest.get(digest))
+        found = {key: self._by_id[key] for key in digests if key in self._by_id}
+        left = self._counts - Counter(map(_digest, found.values()))
+        for message_id, digest in reversed([*digests.items()]):
+            if message_id not in found and left[digest]:
+                left[digest] -= 1
+                found[message_id] = self._by_digest[digest]
+        return {key: found.get(key) for key in digests}
 
     def place(self, message_id: str, digest: str) -> int | None:
         """Return the place of a message; without its id, the next one of equal messages."""
@@ -402,6 +413,7 @@ class _Texts:
         text = without_reasoning(text)
         digest = _digest(text)
         self._by_digest.setdefault(digest, text)
+        self._counts[digest] += 1
         return digest
 
 
