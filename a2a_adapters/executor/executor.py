@@ -45,7 +45,7 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.execution import AdapterEvents, Execution, ParkedRuns
 from a2a_adapters.executor.files import FileFetcher, FileService
-from a2a_adapters.executor.history import History, StoredHistory
+from a2a_adapters.executor.history import History, StoredHistory, corrected
 from a2a_adapters.executor.turns import RunClock, RunClocks, TimeLimitError, Turn, Turns
 from a2a_adapters.executor.writer import TaskWriter, TextQueue, closes_by_whole, question_parts
 from a2a_adapters.observability.failures import log_failure
@@ -351,7 +351,9 @@ class AdapterExecutor(AgentExecutor):
         if run.writer.announced:
             await run.writer.close_text()
         answer, number = (*run.writer.said, *said), run.number if asks else None
-        await self._history.remember(run.request, answer, run.queue, number=number)
+        history = corrected(run.request.history, run.writer.replaced)
+        request = replace(run.request, history=history)
+        await self._history.remember(request, answer, run.queue, number=number)
 
     async def _write(self, run: Execution, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""

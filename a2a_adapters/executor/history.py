@@ -112,6 +112,19 @@ def _turns(request: AgentRequest, answer: Sequence[Part]) -> Sequence[Turn]:
     return (*request.history, Turn("user", request.parts), Turn("agent", answer))
 
 
+def corrected(turns: Sequence[Turn], replaced: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+    """Replace answers, each in its latest turn; an empty text leaves them out."""
+    found = [*turns]
+    for old, new in replaced:
+        said = [
+            n for n, each in enumerate(found) if each.role == "agent" and Text(old) in each.parts
+        ]
+        for place in said[-1:]:
+            others = [part for part in found[place].parts if part != Text(old)]
+            found[place] = Turn("agent", [*([Text(new)] if new else []), *others])
+    return tuple(found)
+
+
 def _kind_before(request: AgentRequest, number: int) -> str:
     return f"{_KIND}:{request.task_id}:{number}"
 

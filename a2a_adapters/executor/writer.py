@@ -131,6 +131,8 @@ class TaskWriter:
         self._metadata: dict[str, JSON] = {}
         self._said: dict[str, Sequence[Part]] = {}
         """The parts of the answer, by artifact, if they are collected."""
+        self.replaced: list[tuple[str, str]] = []
+        """The answers to earlier messages that were corrected, and what replaces them."""
         self.has_written = False
         self.announced = False
 
@@ -262,6 +264,7 @@ class TaskWriter:
         for artifact_id, said in differing.items():
             if said != remaining:
                 await self._replace(artifact_id, remaining)
+                self.replaced.append((said, remaining))
             self._earlier[artifact_id], remaining = remaining, ""
         return text
 

@@ -199,6 +199,25 @@ async def test_the_history_has_the_accepted_text(serving):
 
 
 @pytest.mark.parametrize(
+    ("answer", "known"), [("An edit.", "An edit.\nSend it?"), ("", "Send it?")]
+)
+async def test_the_history_has_corrected_answers_to_earlier_messages(serving, answer, known):
+    async def script(request):
+        if request.text == "What have you said?":
+            yield TextDelta("|".join(turn.text for turn in request.history))
+            return
+        yield TextDelta("A draft.")
+        yield InputRequired("Send it?")
+        yield AnswerText(answer, of_task=True)
+
+    async with serving(Scripted(script, uses_history=True)) as client:
+        asked = await send(client, user_message("go", context_id="c"))
+        await send(client, user_message("yes", context_id="c", task_id=asked.id))
+        told = await send(client, user_message("What have you said?", context_id="c"))
+    assert texts(told) == [f"go|{known}|yes|"]
+
+
+@pytest.mark.parametrize(
     ("end", "state", "answer"),
     [
         ([], "COMPLETED", ["kept held"]),
