@@ -338,6 +338,15 @@ def in_a_class(how):
     return line(locals()[how])
 
 
+def checking_an_agent():
+    given = RunnableLambda(lambda messages: {"messages": messages})
+    return given | agent(BOMB) | RunnableLambda(lambda state: checks(state["messages"][-1]))
+
+
+def replace_last(state):
+    return {"messages": [AIMessage("I cannot help.", id=state["messages"][-1].id)]}
+
+
 def agent_in_a_class():
     class Team:
         member = agent(BOMB, middleware=[guard_model])
@@ -718,6 +727,19 @@ PROGRAMS = [
             blocked=BOMB,
         )
         for how in ("attribute", "class_method", "static_method", "cached_function")
+    ),
+    Program(
+        name="a chain checks what an agent says in a node",
+        target=lambda: line(speaks_with(checking_an_agent())),
+        bare=invoked(),
+        **KEPT,
+    ),
+    Program(
+        name="a node replaces calls that nobody has answered",
+        target=lambda: line(says(calling(call("find", query="bombs"))), replace_last),
+        bare=invoked(),
+        blocked="bombs",
+        is_kept=True,
     ),
     Program(
         name="a guarded agent of a class in a node",

@@ -161,7 +161,7 @@ def _next(builder: Any, node: str) -> AbstractSet[str]:
 
 
 def calls_tools_directly(graph: Any) -> bool:
-    """Whether no node stands between a model and its tools, or between the tools and the model."""
+    """Whether only nodes of tools follow a model, and only the model follows these."""
     builder = getattr(graph, "builder", None)
     if builder is None:
         return False
@@ -170,6 +170,8 @@ def calls_tools_directly(graph: Any) -> bool:
         between = following[name] - {name, END}
         if not following[name] or any(not following[each] for each in between):
             return False  # a `Command` may lead to any node
+        if any(_has_answers(graph, each) for each in between):
+            return False  # a node of the user's own may check
         if any(following[each] - {name, END} for each in between):
             return False
     return True

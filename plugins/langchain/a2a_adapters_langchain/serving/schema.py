@@ -204,12 +204,12 @@ def tries_again(runnable: AnyRunnable) -> bool:
 
 
 def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
-    """Return the steps from the last one with a model, whose text is the answer.
+    """Return the steps from the last one with a model or a graph, whose text is the answer.
 
     A step with a model that writes one of several keys does not replace what is in the others.
     """
     steps = _steps(runnable)
-    speaking = [n for n, step in enumerate(steps) if _has(step, is_language_model)]
+    speaking = [n for n, step in enumerate(steps) if _has(step, _speaks)]
     last = [n for n in speaking if not isinstance(steps[n], BRANCHING)]
     return steps[(last[-1:] or speaking[:1] or [0])[0] :]
 
@@ -217,7 +217,11 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 def ends_in_code(runnable: AnyRunnable) -> bool:
     """Whether functions, parsers or custom classes process the text of a chain's last model."""
     first, *later = answering_steps(runnable)
-    return _has(first, is_language_model) and any(_has(step, is_code) for step in later)
+    return _has(first, _speaks) and any(_has(step, is_code) for step in later)
+
+
+def _speaks(value: object) -> bool:
+    return is_language_model(value) or is_graph(value)
 
 
 def is_code(value: object) -> bool:
