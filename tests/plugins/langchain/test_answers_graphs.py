@@ -261,6 +261,12 @@ class Checking(Runnable):
         return checks(said)
 
 
+class Moderation(Checking):
+    """Is like the chains for moderation of LangChain's classic package."""
+
+    __module__ = "langchain.chains.moderation"
+
+
 CHECKS = RunnableLambda(checks)
 BRANCH = RunnableBranch((lambda said: "bomb" in said.text, CHECKS), RunnablePassthrough())
 
@@ -669,6 +675,10 @@ PROGRAMS = [
             (
                 "a class checks in a chain of a node",
                 lambda: line(speaks_with(Scripted(script=[BOMB]) | Checking())),
+            ),
+            (
+                "a class of LangChain checks in a chain of a node",
+                lambda: line(speaks_with(Scripted(script=[BOMB]) | Moderation())),
             ),
             (
                 "a branch checks in a chain of a node",

@@ -39,7 +39,7 @@ from typing_extensions import is_typeddict
 
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.plugin import overrides
-from a2a_adapters_langchain.serving.packages import is_of_langchain
+from a2a_adapters_langchain.serving.packages import is_of_langchain, package_of
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -173,6 +173,7 @@ AnyRunnable: TypeAlias = Runnable[Any, Any]
 BRANCHING = (RunnableAssign, RunnableParallel)
 _SOURCES = (BaseLanguageModel, BasePromptTemplate, BaseRetriever, BaseTool)
 """Runnables that do not process what a model has said."""
+_CORE = ("langchain_core", "a2a_adapters_langchain")
 _WHOLE = (BasePromptTemplate, BaseRetriever, BaseTool, *BRANCHING)
 
 
@@ -230,13 +231,14 @@ def is_code(value: object) -> bool:
         return not _only_packs(value)
     if isinstance(value, JsonOutputToolsParser):  # of structured output, which is no text
         return False
-    return isinstance(value, RunnableGenerator) or _parses(value) or is_custom(value)
+    return isinstance(value, RunnableGenerator) or _parses(value) or _is_custom(value)
 
 
-def is_custom(value: object) -> bool:
-    """Whether this is a parser, or another step of a chain, of a custom class."""
-    is_step = isinstance(value, Runnable) and not isinstance(value, _SOURCES)
-    return is_step and not is_of_langchain(type(value).__module__)
+def _is_custom(value: object) -> bool:
+    """Whether this is a step of a chain that is of no class of LangChain's core."""
+    if not isinstance(value, Runnable) or isinstance(value, _SOURCES) or is_language_model(value):
+        return False
+    return package_of(type(value).__module__) not in _CORE
 
 
 def _only_packs(step: RunnableLambda[Any, Any]) -> bool:
@@ -327,7 +329,7 @@ def answers_whole(runnable: AnyRunnable) -> bool:
     """
     if _has(runnable, is_graph):
         return True
-    if any(_parses(each) or is_custom(each) for each in _answering(runnable)):
+    if any(_parses(each) or _is_custom(each) for each in _answering(runnable)):
         return True
     if _has(runnable, _splits_snapshots):
         return True
