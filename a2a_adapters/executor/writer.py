@@ -426,7 +426,7 @@ def _divided(text: str, said: Sequence[str]) -> list[str]:
     """Divide a text among the places of an earlier one.
 
     Unchanged places at its beginning and its end keep their text, the first of the others gets the
-    rest, and those behind it none.
+    rest, and those behind it none. If there are no others, the rest is added where it is.
     """
     places, first, last = [*said], 0, len(said)
     while first < last and text.startswith(places[first]):
@@ -435,8 +435,10 @@ def _divided(text: str, said: Sequence[str]) -> list[str]:
     while first < last and text.endswith(places[last - 1]):
         last -= 1
         text = text.removesuffix(places[last])
-    if first == last:
+    if first == last == len(said):
         return [*places[:-1], places[-1] + text]
+    if first == last:
+        return [*places[:first], text + places[first], *places[first + 1 :]]
     return [*places[:first], text, *[""] * (last - first - 1), *places[last:]]
 
 

@@ -112,6 +112,7 @@ async def ask(client, text="go", task_id=""):
         (["one "], ["one two"], [(False, "one "), (True, "two")], "one two"),
         ([], ["one two"], [(False, "one two")], "one two"),
         (["raw"], ["checked"], [(False, "raw"), (False, "checked")], "checked"),
+        (["raw"], ["not raw"], [(False, "raw"), (False, "not raw")], "not raw"),
         (
             ["half an "],
             ["", "an answer"],
@@ -155,6 +156,7 @@ async def test_text_goes_on_after_a_correction(serving):
         ("one\n\ntwo three", ["one", "a map", "two three"]),
         ("other\n\ntwo", ["other", "a map", "two"]),
         ("one\n\nother", ["one", "a map", "other"]),
+        ("one and\n\ntwo", ["one", "a map", " and\n\ntwo"]),
         ("", ["", "a map", ""]),
     ],
 )
