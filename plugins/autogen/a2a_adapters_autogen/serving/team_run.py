@@ -8,8 +8,9 @@ adapter's generator has to be left and entered again.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 RunEvent: TypeAlias = BaseAgentEvent | BaseChatMessage | TaskResult
 Task: TypeAlias = Sequence[BaseChatMessage]
 
+_QUIET = "output_task_messages"
 _OF_TEAM = f"{RuntimeError.__name__}: "
 _STOP_SECONDS = 2.0
 _STOP_STEP = 0.05
@@ -151,7 +153,7 @@ class TeamRun:
             kind, _, rest = text.partition(":")
             if failure := model_failure(kind):
                 raise failure from error
-            if f"\n{BlockedError.__module__}.{kind}:" in rest:
+            if kind in _names(BlockedError):
                 raise BlockedError(rest.partition("\nTraceback:")[0].strip()) from error
             raise
 
@@ -183,18 +185,12 @@ class TeamRun:
         current_relay.set(self._relay)
         async with self._source.use(self.state) as runner:
             self.runner = runner
-            options: dict[str, Any] = {
-                "task": list(await self._make_task(runner)),
-                "cancellation_token": self._token,
-                "output_task_messages": False,
-            }
-            if runs_whole(runner):
-                result = await runner.run(**options)
-                for event in (*result.messages, result):
-                    self._queue.put_nowait(event)
-            else:
-                async with aclosing(runner.run_stream(**options)) as events:
-                    async for event in events:
+            task = list(await self._make_task(runner))
+            asked = {message.id for message in task}
+            events = _events(runner, task=task, cancellation_token=self._token)
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, TaskResult) or event.id not in asked:
                         self._queue.put_nowait(event)
             self.state = await state_of(runner)
 
@@ -214,6 +210,31 @@ class TeamRun:
         self._token.link_future(pending.answer)
         self._queue.put_nowait(pending)
         return await pending.answer
+
+
+async def _events(runner: Runner, **options: Any) -> AsyncGenerator[RunEvent]:
+    """Run a runner by the method that its class checks, and yield its events."""
+    is_whole = runs_whole(runner)
+    call = runner.run if is_whole else runner.run_stream
+    # A method of a custom class may be older than this option, and yields the task, too.
+    parameters = inspect.signature(call).parameters.values()
+    if any(each.name == _QUIET or each.kind is each.VAR_KEYWORD for each in parameters):
+        options[_QUIET] = False
+    if is_whole:
+        result = await runner.run(**options)
+        for event in (*result.messages, result):
+            yield event
+    else:
+        async with aclosing(runner.run_stream(**options)) as events:
+            async for event in events:
+                yield event
+
+
+def _names(kind: type[Exception]) -> Iterator[str]:
+    """Yield the names of a class and of those derived from it."""
+    yield kind.__name__
+    for derived in kind.__subclasses__():
+        yield from _names(derived)
 
 
 async def relaying_state(runner: Runner, asker: str) -> State | None:
