@@ -11,6 +11,8 @@ from autogen_agentchat.agents import (
     ApprovalResponse,
     AssistantAgent,
     CodeExecutorAgent,
+    MessageFilterAgent,
+    MessageFilterConfig,
     UserProxyAgent,
 )
 from autogen_agentchat.base import Response, TaskResult
@@ -21,16 +23,24 @@ from autogen_agentchat.conditions import (
     TextMessageTermination,
 )
 from autogen_agentchat.messages import (
+    HandoffMessage,
     ModelClientStreamingChunkEvent,
     MultiModalMessage,
     StructuredMessage,
     TextMessage,
 )
-from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.teams import (
+    DiGraphBuilder,
+    GraphFlow,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
 from autogen_agentchat.teams._group_chat._round_robin_group_chat import RoundRobinGroupChatManager
-from autogen_agentchat.tools import TeamTool
+from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import Image, InMemoryStore
 from autogen_core.code_executor import CodeExecutor
+from autogen_core.model_context import UnboundedChatCompletionContext
 from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
 from autogen_ext.models.cache import ChatCompletionCache
 from autogen_ext.models.replay import ReplayChatCompletionClient
@@ -269,6 +279,103 @@ def no_weapons(messages):
     return False
 
 
+class PolicyError(BlockedError):
+    """Is a kind of your own."""
+
+
+def deny_all(messages):
+    """Block all that names what must not be said, also in a call of a tool."""
+    if any(BOMB in str(message.content) for message in messages):
+        raise PolicyError
+    return False
+
+
+class Moderator(Custom):
+    """Speaks after others, and blocks what they have said."""
+
+    def __init__(self):
+        super().__init__(lambda heard: no_weapons([TextMessage(content=heard[-1], source="x")]))
+
+
+class Replacing(Custom):
+    """Speaks after others, instead of them."""
+
+    def __init__(self):
+        super().__init__(lambda _: REFUSAL, "replacing")
+
+
+class Narrating(Custom):
+    """Sends two messages in one turn."""
+
+    def __init__(self):
+        super().__init__(lambda _: "and off we go", "narrator")
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        yield TextMessage(content="once upon a time", source=self.name)
+        yield await self.on_messages(messages, cancellation_token)
+
+
+class Handing(Custom):
+    """Hands over with a message."""
+
+    def __init__(self, target):
+        handoff = HandoffMessage(content=BOMB, source="one", target=target)
+        super().__init__(lambda _: handoff, "one", [HandoffMessage])
+
+
+class BlockingContext(UnboundedChatCompletionContext):
+    """Blocks what its agent gets."""
+
+    async def add_message(self, message):
+        if BOMB in str(message.content):
+            raise BlockedError
+        await super().add_message(message)
+
+
+class RunOfOld(AssistantAgent):
+    """Has the arguments of older versions of AutoGen."""
+
+    async def run(self, *, task=None, cancellation_token=None):
+        return refused(await super().run(task=task, cancellation_token=cancellation_token))
+
+
+class StreamOfOld(AssistantAgent):
+    """Has the arguments of older versions of AutoGen."""
+
+    async def run_stream(self, *, task=None, cancellation_token=None):
+        options = {"task": task, "cancellation_token": cancellation_token}
+        async for event in super().run_stream(**options):
+            yield refused(event) if isinstance(event, TaskResult) else event
+
+    async def run(self, **options):
+        return [event async for event in self.run_stream(**options)][-1]
+
+
+def select(messages):
+    """Block before another agent is selected."""
+    return "two" if no_weapons(messages) or len(messages) > 1 else "one"
+
+
+def graph(condition):
+    """Return two agents, and what leads from one to the other."""
+    one, two = said_by("one", BOMB), said_by("two", LONG)
+    edges = DiGraphBuilder().add_node(one).add_node(two).add_edge(one, two, condition=condition)
+    return GraphFlow([one, two], graph=edges.build())
+
+
+def said_by(name, *lines, **options):
+    return agent(*lines, name=name, **options)
+
+
+def filtered(name, inner):
+    return MessageFilterAgent(name, inner, MessageFilterConfig(per_source=[]))
+
+
+async def search(query: str) -> str:
+    """Search."""
+    return "a book"
+
+
 class Line(BaseModel):
     line: str
 
@@ -323,7 +430,7 @@ class NoExecutor(CodeExecutor):
     """Executes nothing."""
 
     async def execute_code_blocks(self, code_blocks, cancellation_token):
-        raise NotImplementedError
+        raise BlockedError
 
     async def start(self): ...
     async def stop(self): ...
@@ -362,6 +469,26 @@ def chat(*members, ends="APPROVE", **options):
 
 def as_file(image):
     return {"file": image.to_base64(), "type": "image/png"}
+
+
+async def later():
+    return guarded(Blocking)
+
+
+def changing():
+    """Return a function that makes another team when it is called for a run."""
+    made = []
+
+    def make():
+        made.append(make)
+        return (round_robin if len(made) < 3 else checked_team)(said_by("one", BOMB))
+
+    return make
+
+
+def answering(make, final):
+    """Return a program's target whose agents with these names answer, or all."""
+    return lambda: adapt(make, final=final)
 
 
 async def bare(target):
@@ -474,6 +601,104 @@ PROGRAMS = [
         blocked=BOMB,
     ),
     program("code is blocked", partial(coding, CODE, approval_func=block), **REJECTED),
+    program(
+        "code is refused by its executor", partial(coding, CODE, approval_func=None), **REJECTED
+    ),
+    program(
+        "a condition blocks a call of a tool",
+        lambda: RoundRobinGroupChat(
+            [agent(calling("search", query=BOMB), tools=[search])],
+            termination_condition=FunctionalTermination(deny_all),
+        ),
+        **REJECTED,
+    ),
+    *(
+        program(
+            f"a condition blocks a handoff, to {target}",
+            lambda target=target: Swarm(
+                [Handing(target), said_by("two", LONG)],
+                termination_condition=FunctionalTermination(deny_all) | MaxMessageTermination(3),
+            ),
+            **REJECTED,
+        )
+        for target in ("one", "two")
+    ),
+    *(
+        Program(name=f"{name}, {final}", target=answering(make, final), **REJECTED)
+        for final in ("all", ("one",))
+        for name, make in (
+            (
+                "an agent of one's own blocks what another said",
+                lambda: round_robin(said_by("one", BOMB), Moderator()),
+            ),
+            (
+                "a context blocks what another agent said",
+                lambda: round_robin(
+                    said_by("one", BOMB), said_by("two", LONG, model_context=BlockingContext())
+                ),
+            ),
+            (
+                "a selector blocks",
+                lambda: SelectorGroupChat(
+                    [said_by("one", BOMB), said_by("two", LONG)],
+                    model(),
+                    selector_func=select,
+                    max_turns=2,
+                ),
+            ),
+            ("an edge blocks", lambda: graph(lambda message: not no_weapons([message]))),
+            (
+                "an agent blocks when another was corrected",
+                lambda: round_robin(
+                    said_by("one", BOMB), guarded(name="two"), guarded(Blocking, name="three")
+                ),
+            ),
+        )
+    ),
+    *(
+        program(
+            f"an agent of one's own replaces what another said, after {name}",
+            lambda make=make: round_robin(make(), said_by("writer", BOMB), Replacing()),
+        )
+        for name, make in (
+            ("two messages", Narrating),
+            (
+                "a tool of the same name",
+                lambda: said_by(
+                    "boss",
+                    calling("writer", task="x"),
+                    tools=[AgentTool(said_by("writer", "a draft"))],
+                ),
+            ),
+        )
+    ),
+    *(
+        program(
+            f"an agent that filters messages, {final}",
+            lambda final=final: adapt(
+                lambda: round_robin(
+                    filtered("filter", said_by("writer", LONG)), said_by("critic", "fine")
+                ),
+                final=final,
+            ),
+            bare=returns(answer),
+        )
+        for final, answer in (
+            ("all", f"writer: {LONG}\n\ncritic: fine"),
+            (("filter",), LONG),
+            (("writer",), LONG),
+        )
+    ),
+    Program(
+        name="an async function makes one that blocks", target=lambda: adapt(later), **REJECTED
+    ),
+    Program(
+        name="a function makes one that blocks, at last",
+        target=lambda: adapt(changing(), final="all"),
+        **REJECTED,
+    ),
+    program("a run with the arguments of older versions", partial(guarded, RunOfOld), **KEPT),
+    program("a stream with the arguments of older versions", partial(guarded, StreamOfOld), **KEPT),
     program("an agent", partial(agent, LONG)),
     program("a team", lambda: round_robin(agent("a draft", name="one"), agent(LONG, name="two"))),
     program(
@@ -553,6 +778,7 @@ PROGRAMS = [
 
 
 @in_each_way
+@pytest.mark.filterwarnings("ignore:No approval function")
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_answers_are_those_of_the_run(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)

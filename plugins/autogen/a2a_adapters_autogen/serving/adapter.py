@@ -36,7 +36,7 @@ from a2a_adapters.plugin import (
 from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
-from a2a_adapters_autogen.serving.guards import changes_messages
+from a2a_adapters_autogen.serving.guards import changes_messages, sees_messages
 from a2a_adapters_autogen.serving.input import USER, answer_text, check_images, hand_back, read_task
 from a2a_adapters_autogen.serving.memory import (
     Memory,
@@ -146,9 +146,13 @@ class AutoGenAdapter(Adapter):
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]  # a function may make it later
-        """Whether an agent, a model client or a condition may change or block streamed text."""
+        """Whether something may change or block streamed text, or is not known yet."""
         example = self._source.example
-        return example is not None and changes_messages(example)
+        return example is None or self._is_checked(example)
+
+    def _is_checked(self, runner: Runner) -> bool:
+        sends_before_end = isinstance(runner, Team) and self._final != "last"
+        return changes_messages(runner) or (sends_before_end and sees_messages(runner))
 
     def describe(self) -> AgentDescription:
         """Describe the agent or team by its name, description, tools and participants.
@@ -212,6 +216,8 @@ class AutoGenAdapter(Adapter):
                     for output in turn.translator.take(event):
                         yield output
                     continue
+                for output in turn.translator.accepted():
+                    yield output
                 while not event.answer.done():
                     if durable := await self._suspend(turn, run, event):
                         yield durable
@@ -252,7 +258,7 @@ class AutoGenAdapter(Adapter):
     async def _finish(self, turn: _Turn, run: TeamRun) -> _Events:
         """Yield the rest of the answer and keep the state, or yield the run's question."""
         if handoff := turn.translator.handoff_to_user():
-            for output in turn.translator.metadata():
+            for output in (*turn.translator.accepted(), *turn.translator.metadata()):
                 yield output
             yield await self._ask(turn, run, handoff)
             return
@@ -271,7 +277,7 @@ class AutoGenAdapter(Adapter):
         ending = None
         if self._final == "last" and isinstance(runner, Team):
             ending = Ending(runner, known.start_state, seen=(*said, *messages))
-        is_checked = changes_messages(runner)
+        is_checked = self._is_checked(runner)
         turn.translator = Translator(
             runner,
             final=self._final,

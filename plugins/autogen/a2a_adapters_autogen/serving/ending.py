@@ -6,15 +6,18 @@ the end is known beforehand:
 
 | the team ends                                     | the last message                             |
 |---------------------------------------------------|----------------------------------------------|
-| after `max_turns`, or `MaxMessageTermination`     | that of the last turn                        |
+| after `max_turns`, or `MaxMessageTermination` (*) | that of the last turn                        |
 | by `SourceMatchTermination`                       | any message of these agents                  |
 | by `TextMessageTermination`                       | any text, unless a tool call follows         |
 | as a `GraphFlow` whose agents speak one at a time | that of an agent without outgoing edges      |
 | as a `GraphFlow` whose branches are all joined    | that of the agent that joins them            |
+
+(*) unless agents of a custom class, or several agents of one name, may send any number of messages.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from autogen_agentchat.base import AndTerminationCondition, OrTerminationCondition
@@ -26,6 +29,7 @@ from autogen_agentchat.conditions import (
 from autogen_agentchat.messages import BaseChatMessage
 from autogen_agentchat.teams import GraphFlow
 
+from a2a_adapters_autogen.serving.guards import is_own
 from a2a_adapters_autogen.serving.runners import (
     TURN_TAKING,
     conditions_in,
@@ -34,6 +38,8 @@ from a2a_adapters_autogen.serving.runners import (
     is_sequential,
     manager_state,
     participants,
+    runners_in,
+    voice_names,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +73,11 @@ class Ending:
         self._condition, self._max_turns = (
             ending_of(runner) if isinstance(runner, TURN_TAKING) else (None, None)
         )
-        self._turns = manager_state(state).get("current_turn", 0)
-        self._messages = sum(isinstance(message, BaseChatMessage) for message in seen)
+        self._turns: float = manager_state(state).get("current_turn", 0)
+        self._messages: float = sum(isinstance(message, BaseChatMessage) for message in seen)
+        names = voice_names(runner)
+        if len(names) > len(set(names)) or any(map(is_own, runners_in(runner))):
+            self._turns = self._messages = -inf  # a message may not be that of a turn
 
     def count(self, message: BaseChatMessage) -> None:
         """Count a message of the run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
@@ -10,7 +11,6 @@ from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import (
     BaseAgentEvent,
     BaseChatMessage,
-    CodeGenerationEvent,
     HandoffMessage,
     ModelClientStreamingChunkEvent,
     SelectSpeakerEvent,
@@ -48,6 +48,8 @@ from a2a_adapters_autogen.serving.runners import (
     participants,
     returns_data,
     runners_in,
+    voice_names,
+    wrapped_in,
 )
 
 if TYPE_CHECKING:
@@ -57,20 +59,28 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen.serving.team_run import PendingQuestion, RunEvent
 
 
-def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
-    """Yield the progress events for tool calls, their results and other steps."""
+def progress_events(event: BaseAgentEvent, *, in_full: bool) -> Iterator[ProgressEvent]:
+    """Yield the progress events for tool calls, their results and other steps.
+
+    Args:
+        event: An event of AutoGen.
+        in_full: Whether to report what agents and tools say, in addition to their names.
+    """
     match event:
         case ToolCallRequestEvent(content=calls):
             for call in calls:
-                yield ToolCall(call.id, call.name, tool_arguments(call.arguments))
+                arguments = tool_arguments(call.arguments) if in_full else None
+                yield ToolCall(call.id, call.name, arguments)
         case ToolCallExecutionEvent(content=results):
             for result in results:
                 # The content of an error is the text of an exception.
-                content = None if result.is_error else result.content
+                content = result.content if in_full and not result.is_error else None
                 yield ToolResult(result.call_id, result.name, content, bool(result.is_error))
         case SelectSpeakerEvent(content=speakers):
             data: JSON = {**_source("speaker", event), "speakers": speakers}
             yield Progress(f"next: {', '.join(speakers)}", data)
+        case _ if not in_full:
+            pass
         case ThoughtEvent(content=thought):
             yield Progress(thought, _source("thought", event))
         case UserInputRequestedEvent():
@@ -79,11 +89,13 @@ def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
             yield Progress(event.to_text(), _source(type(event).__name__, event))
 
 
-def message_progress(message: BaseChatMessage) -> Progress:
+def message_progress(message: BaseChatMessage, *, in_full: bool) -> Progress:
     """Return the progress event for a message that is not the answer."""
     if isinstance(message, HandoffMessage):
         data: JSON = {**_source("handoff", message), "target": message.target}
-        return Progress(message.content, data)
+        return Progress(message.content if in_full else "", data)
+    if not in_full:
+        return Progress(data=_source("message", message))
     if isinstance(message, StructuredMessage):
         content = cast("JSON", message.model_dump(mode="json")["content"])
         return Progress(data={**_source("message", message), "content": content})
@@ -111,9 +123,8 @@ class Translator:
         final: The messages of a team that are its answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether the client follows the progress.
-        is_checked: Whether something may change or block messages. Thoughts, code, and messages of
-            agents inside members are then not reported, because the check does not see them as
-            messages.
+        is_checked: Whether something may change or block messages. Progress then has only the names
+            of agents and tools, and the answer is corrected at the end of the run.
         ending: Predicts the last message of a team, if that is the answer.
         streams: Whether text is sent before its message is complete.
         usage: The tokens used by the task so far, input and output.
@@ -142,10 +153,13 @@ class Translator:
         self._streams = streams
         is_team = isinstance(runner, Team)
         self._says_all = is_team and final == "all"
-        self._named = set(final) if is_team and not isinstance(final, str) else set()
+        self._named = _voices_of(final, runner) if is_team else set()
         self._is_single = not (self._says_all or self._named)
+        names = Counter(voice_names(runner))
         self._speakers = {
-            member.name for member in runners_in(runner) if not returns_data(member)
+            member.name
+            for member in runners_in(runner)
+            if not returns_data(member) and names[member.name] == 1
         } - self._inner
         voices = ending.speakers() if ending else self._named or self._speakers
         self._voices = voices & self._speakers
@@ -211,10 +225,15 @@ class Translator:
             yield from self._answer(last) if is_answer else self._progress(last)
         if self._whole is not None and self._is_single:
             yield AnswerText(self._whole)
-        elif self._outputs:  # which follow the text that is held back
-            yield AnswerText(self._speech.completed)
+        else:
+            yield from self.accepted()
         yield from self._sent_outputs()
         yield from self.metadata()
+
+    def accepted(self) -> Iterator[AgentEvent]:
+        """Yield the complete messages of a checked run that answer, which has ended or asks."""
+        if self._is_checked:
+            yield AnswerText("" if self._is_single else self._speech.completed)
 
     def metadata(self) -> Iterator[AgentEvent]:
         """Yield the token usage, the stop reason and the last speaker."""
@@ -235,9 +254,8 @@ class Translator:
             return
         if isinstance(event, ToolCallRequestEvent):
             yield from self._before_call(event.source)
-        is_hidden = self._is_checked and isinstance(event, ThoughtEvent | CodeGenerationEvent)
-        if self._wants_progress and not is_hidden:
-            yield from progress_events(event)
+        if self._wants_progress:
+            yield from progress_events(event, in_full=not self._is_checked)
 
     def _before_call(self, source: str) -> Iterator[AgentEvent]:
         """End the text before a tool call; it is not part of a single message."""
@@ -285,8 +303,8 @@ class Translator:
             yield from _delta(self._speech.end(message.source, text))
             self._outputs = []
         elif (said := self._speech.settle(message.source, text)) is not None:
-            yield from _delta(said)
-        else:
+            yield from _delta(said if self._streams else "")
+        elif not self._is_checked:  # a later check may still block it
             yield AnswerText(self._speech.completed + self._speech.begun)
         if output := mixed or output_of(message):
             self._outputs.append(output)
@@ -302,9 +320,8 @@ class Translator:
         return ended.add(text) + ended.rest()
 
     def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
-        is_hidden = self._is_checked and message.source in self._inner
-        if self._wants_progress and not is_hidden:
-            yield message_progress(message)
+        if self._wants_progress:
+            yield message_progress(message, in_full=not self._is_checked)
 
     def _count(self, event: BaseAgentEvent | BaseChatMessage) -> None:
         if event.models_usage and event.id not in self._counted:
@@ -314,6 +331,13 @@ class Translator:
                 given + event.models_usage.prompt_tokens,
                 made + event.models_usage.completion_tokens,
             )
+
+
+def _voices_of(final: Final, runner: Runner) -> set[str]:
+    """Return the names under which agents that are named as the answer speak."""
+    named = () if isinstance(final, str) else set(final)
+    members = [member for member in runners_in(runner) if member.name in named]
+    return {each.name for member in members for each in (wrapped_in(member) or [member])}
 
 
 def _delta(text: str) -> Iterator[TextDelta]:

@@ -11,7 +11,12 @@ from autogen_agentchat.conditions import FunctionalTermination
 from autogen_core.models import ChatCompletionClient
 
 from a2a_adapters.plugin import overrides
-from a2a_adapters_autogen.serving.runners import conditions_of, model_clients, runners_in
+from a2a_adapters_autogen.serving.runners import (
+    conditions_of,
+    listeners,
+    model_clients,
+    runners_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -27,21 +32,29 @@ def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
     This may be a custom class or object that overrides the answers of an agent or a model client,
-    or wraps one; a custom termination condition, or manager of a team, which may raise; or a
-    function that approves the code that an agent writes as text.
+    or wraps one; a custom termination condition, or manager of a team, which may raise; or custom
+    code that approves or executes the code that an agent writes as text.
     """
     members = list(runners_in(runner))
     return (
         any(_wraps(member, name) for member in members for pair in _PAIRS for name in pair)
         or any(_wraps_another(member, (ChatAgent, Team)) for member in members)
         or any(map(_changes_stream, model_clients(members)))
-        or any(map(_approves_code, members))
+        or any(map(_refuses_code, members))
         or any(map(_has_own_manager, members))
         or any(
-            isinstance(each, FunctionalTermination) or not _is_of_framework(type(each))
+            isinstance(each, FunctionalTermination) or is_own(each)
             for each in conditions_of(members)
         )
     )
+
+
+def sees_messages(team: Runner) -> bool:
+    """Whether custom code of a team sees the messages of agents that have ended, and may raise.
+
+    This may be a custom class of agents, memories or contexts, or a function that selects agents.
+    """
+    return any(is_own(part) for member in runners_in(team) for part in (member, *listeners(member)))
 
 
 def runs_whole(runner: Runner) -> bool:
@@ -49,14 +62,17 @@ def runs_whole(runner: Runner) -> bool:
     return any(_wraps(runner, whole, unless=[stream]) for whole, stream in _PAIRS)
 
 
-def _approves_code(member: Runner) -> bool:
-    # There is no public name.
-    return isinstance(member, CodeExecutorAgent) and member._approval_func is not None  # noqa: SLF001
+def _refuses_code(member: Runner) -> bool:
+    # There are no public names.
+    return isinstance(member, CodeExecutorAgent) and (
+        member._approval_func is not None  # noqa: SLF001
+        or is_own(member._code_executor)  # noqa: SLF001
+    )
 
 
 def _has_own_manager(member: Runner) -> bool:
     """Whether a custom class makes the manager of a team, which gets each message."""
-    own = (each for each in type(member).__mro__ if not _is_of_framework(each))
+    own = (each for each in type(member).__mro__ if not each.__module__.startswith(_FRAMEWORK))
     return any("_create_group_chat_manager_factory" in vars(each) for each in own)
 
 
@@ -77,7 +93,7 @@ def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
 
 
 def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
-    return not _is_of_framework(type(owner)) and any(_held(owner, kind))
+    return is_own(owner) and any(_held(owner, kind))
 
 
 def _held(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
@@ -93,5 +109,6 @@ def _members(value: object) -> Iterable[object]:
     return value if isinstance(value, list | tuple | set) else (value,)
 
 
-def _is_of_framework(kind: type) -> bool:
-    return kind.__module__.startswith(_FRAMEWORK)
+def is_own(part: object) -> bool:
+    """Whether something is a function, or of a class that is not AutoGen's."""
+    return not type(part).__module__.startswith(_FRAMEWORK)

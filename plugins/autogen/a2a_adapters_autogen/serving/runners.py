@@ -139,11 +139,22 @@ def returns_data(runner: Runner) -> bool:
     return any(issubclass(kind, StructuredMessage) for kind in types)
 
 
+def wrapped_in(runner: Runner) -> list[Runner]:
+    """Return the agent that a `MessageFilterAgent` speaks for, under that agent's name."""
+    wrapped = getattr(runner, "_wrapped_agent", None)
+    return [wrapped] if isinstance(wrapped, ChatAgent) else []
+
+
+def voice_names(runner: Runner) -> list[str]:
+    """Return the names under which messages appear, once for each agent that has it."""
+    return [member.name for member in runners_in(runner) if not wrapped_in(member)]
+
+
 def inner_names(runner: Runner) -> set[str]:
     """Return the names of agents inside participants, for instance behind a tool."""
     taking_part = [runner]
-    for member in taking_part:
-        taking_part += participants(member)
+    for member in taking_part:  # which grows
+        taking_part += [*participants(member), *wrapped_in(member)]
     return {member.name for member in runners_in(runner)} - {member.name for member in taking_part}
 
 
@@ -265,6 +276,17 @@ def conditions_of(runners: Iterable[Runner]) -> Iterator[TerminationCondition]:
             yield condition
 
 
+def listeners(runner: Runner) -> Iterator[object]:
+    """Yield the context and the memories of an agent, and the functions that lead a team."""
+    for name in ("_model_context", "_selector_func", "_candidate_func"):
+        if (part := getattr(runner, name, None)) is not None:
+            yield part
+    yield from getattr(runner, "_memory", None) or ()
+    nodes = graph_of(runner).nodes.values() if isinstance(runner, GraphFlow) else ()
+    edges = (edge for node in nodes for edge in node.edges)
+    yield from (edge.condition_function for edge in edges if edge.condition_function is not None)
+
+
 def graph_of(team: GraphFlow) -> DiGraph:
     """Return the graph of a flow."""
     return team._graph  # noqa: SLF001
@@ -368,13 +390,12 @@ def _runners_at(runner: Runner) -> Iterator[Runner]:
 
 
 def _uncovered(runner: Runner) -> list[Runner]:
-    wrapped = getattr(runner, "_wrapped_agent", None)
     behind_tools = [
         tool._task_runner  # noqa: SLF001
         for tool in tools(runner)
         if isinstance(tool, AgentTool | TeamTool)
     ]
-    return [*behind_tools, *([wrapped] if isinstance(wrapped, ChatAgent) else [])]
+    return [*behind_tools, *wrapped_in(runner)]
 
 
 def _register(team: BaseGroupChat, input_type: type[BaseModel] | None) -> None:
