@@ -16,7 +16,7 @@ from smolagents import (
 )
 from smolagents.agents import ActionOutput
 from smolagents.models import ChatMessageStreamDelta
-from smolagents.monitoring import LogLevel
+from smolagents.monitoring import LogLevel, Monitor
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
@@ -177,7 +177,79 @@ class StreamingModel(Fake):
             yield ChatMessageStreamDelta(content=f"{word} ")
 
 
+class BlockingMonitor(Monitor):
+    """Ends the run because of what its model has said."""
+
+    def update_metrics(self, step_log):
+        super().update_metrics(step_log)
+        if "bomb" in str(getattr(step_log, "model_output_message", "")):
+            raise BlockedError("This is not allowed.")
+
+
+def monitored(*answers):
+    """Return an agent with a monitor of one's own."""
+    made = agent(*answers)
+    made.monitor = BlockingMonitor(made.model, made.logger)
+    made.step_callbacks.register(ActionStep, made.monitor.update_metrics)
+    return made
+
+
+class Rewriting(ToolCallingAgent):
+    """Replaces what the agent sees."""
+
+    def _step_stream(self, memory_step):
+        yield from super()._step_stream(memory_step)
+        memory_step.observations = REFUSAL
+
+
 PROGRAMS = [
+    Program(
+        name="a monitor blocks",
+        target=lambda: monitored(BOMB),
+        bare=nothing,
+        state="rejected",
+        blocked=BOMB,
+    ),
+    *(
+        Program(name=name, target=target, bare=bare, blocked=BOMB, is_kept=is_kept)
+        for name, target, is_kept in (
+            (
+                "a check refuses what a tool has found",
+                lambda: agent(
+                    calling("look_up"),
+                    BOMB,
+                    REFUSAL,
+                    tools=[tool(look_up)],
+                    final_answer_checks=[allowed],
+                ),
+                True,
+            ),
+            (
+                "a check refuses what a managed agent says",
+                lambda: made(
+                    script(calling("desk", task="x"), BOMB, REFUSAL),
+                    managed_agents=[desk(BOMB)],
+                    name="boss",
+                    final_answer_checks=[allowed],
+                ),
+                True,
+            ),
+            (
+                "a plan names a refused answer",
+                lambda: agent(
+                    "Look.", BOMB, BOMB, REFUSAL, planning_interval=1, final_answer_checks=[allowed]
+                ),
+                True,
+            ),
+            (
+                "a class replaces what its agent sees",
+                lambda: made(
+                    script(calling("look_up"), "Done."), kind=Rewriting, tools=[tool(look_up)]
+                ),
+                False,
+            ),
+        )
+    ),
     Program(
         name="a tool for answers replaces one in code",
         target=lambda: coding(f"final_answer({BOMB!r})", tools=[SafeAnswer()]),

@@ -67,30 +67,25 @@ def check(agent: MultiStepAgent) -> None:
             )
 
 
-def changes_answers(agent: MultiStepAgent) -> bool:
-    """Whether something may change or refuse an answer, and arguments of tools, such as code.
+def is_checked(agent: MultiStepAgent) -> bool:
+    """Whether something may change or refuse what an agent, or one that it manages, says or does.
 
-    This may be a check, a custom tool for the answer, or a custom class.
+    This may be a check, a callback, a custom tool for the answer, or a custom class.
     """
+    return any(map(_is_checked, team(agent)))
+
+
+def _is_checked(agent: MultiStepAgent) -> bool:
     tool = agent.tools.get("final_answer")
-    is_own = not type(agent).__module__.startswith("smolagents.")
-    # A class that `@tool` makes from a function is also in a module of smolagents.
-    has_own = tool is not None and type(tool) is not FinalAnswerTool
-    return is_own or has_own or bool(agent.final_answer_checks)
-
-
-def changes_steps(agent: MultiStepAgent) -> bool:
-    """Whether callbacks may change or block a plan or the content of a step."""
     own = agent.monitor.update_metrics
     registered = agent.step_callbacks._callbacks.values()  # noqa: SLF001 - has no other name
-    return any(each != own for callbacks in registered for each in callbacks)
-
-
-def summarizes_refused(agent: MultiStepAgent) -> bool:
-    """Whether managed agents report all steps of their runs, with answers that were refused."""
-    managed = [each for each in team(agent) if each is not agent]
-    return any(each.provide_run_summary for each in managed) and any(
-        changes_answers(each) or changes_steps(each) for each in managed
+    return (
+        bool(agent.final_answer_checks)
+        or not type(agent).__module__.startswith("smolagents.")
+        or type(agent.monitor) is not Monitor
+        # A class that `@tool` makes from a function is also in a module of smolagents.
+        or (tool is not None and type(tool) is not FinalAnswerTool)
+        or any(each != own for callbacks in registered for each in callbacks)
     )
 
 
@@ -108,9 +103,9 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
     The agents that it manages are copied, too; callbacks and checks that are methods of an agent
     belong to the copies.
     """
-    copies = Copies(MultiStepAgent)
+    copies = Copies(MultiStepAgent, Monitor)
     for each in team(agent):
-        for shared in (each.logger, each.memory, each.monitor, each.step_callbacks):
+        for shared in (each.logger, each.memory, each.step_callbacks):
             copies.keep(shared)
     made = copies.of(agent)
     for each in team(agent):
@@ -120,16 +115,14 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
 
 def _begin(made: MultiStepAgent, copies: Copies) -> None:
     """Give a copy what belongs to its run alone."""
-    counts = made.monitor.update_metrics
     made.logger = AgentLogger(LogLevel.OFF, _nowhere())
     made.memory = AgentMemory(made.system_prompt)
-    made.monitor = Monitor(made.model, made.logger)
+    made.monitor.logger = made.logger
+    made.monitor.reset()
     registry = CallbackRegistry()
     for kind, callbacks in made.step_callbacks._callbacks.items():  # noqa: SLF001 - has no other name
         for each in callbacks:
-            registry.register(
-                kind, made.monitor.update_metrics if each == counts else copies.of(each)
-            )
+            registry.register(kind, copies.of(each))
     made.step_callbacks = registry
     made.interrupt_switch = False
     if isinstance(made, CodeAgent):

@@ -25,12 +25,7 @@ from a2a_adapters import (
     TokenUsage,
 )
 from a2a_adapters.plugin import AgentFailedError, ToolCalls, as_output
-from a2a_adapters_smolagents.serving.copies import (
-    changes_answers,
-    changes_steps,
-    summarizes_refused,
-    team,
-)
+from a2a_adapters_smolagents.serving.copies import is_checked, team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +39,8 @@ class RunEvents:
     """Converts the items of one run.
 
     The answer is the final one, which all checks have accepted. Steps, plans and tool calls are
-    progress. If something may change the final answer, progress that may contain another answer is
-    left out, and so are plans, arguments and results of tools that callbacks may change or block.
+    progress. If something may change or refuse an answer or a step, plans are left out, and so are
+    arguments and results of tools.
 
     Args:
         agent: The agent.
@@ -55,10 +50,7 @@ class RunEvents:
     def __init__(self, agent: MultiStepAgent, *, wants_progress: bool) -> None:
         self._agent = agent
         self._wants_progress = wants_progress
-        self._is_checked = bool(agent.final_answer_checks)
-        self._changes_steps = changes_steps(agent)
-        self._shows_calls = not (changes_answers(agent) or self._changes_steps)
-        self._shows_results = not (self._changes_steps or summarizes_refused(agent))
+        self._shows_all = not is_checked(agent)
         self._calls = ToolCalls()
         self._open: dict[str, str] = {}
         self._has_plan = False
@@ -77,20 +69,19 @@ class RunEvents:
 
     def _progress(self, item: object) -> Iterator[AgentEvent]:
         match item:
-            case PlanningStep() if not self._changes_steps:
+            case PlanningStep() if self._shows_all:
                 yield Progress(item.plan, {"kind": "plan"})
             case ToolCall() if item.name != _FINAL:
-                shown = item.arguments if self._shows_calls else None
+                shown = item.arguments if self._shows_all else None
                 self._open[item.id] = item.name
                 yield from self._calls.started(item.id, item.name, shown)
             case ToolOutput() if item.id in self._open:
                 del self._open[item.id]
-                shown = item.observation if self._shows_results else None
+                shown = item.observation if self._shows_all else None
                 yield from self._calls.finished(item.id, shown)
             case ActionStep():
                 for key in self._open:
-                    is_shown = self._shows_calls and self._shows_results
-                    shown = item.observations if is_shown else None
+                    shown = item.observations if self._shows_all else None
                     yield from self._calls.finished(key, shown, is_error=bool(item.error))
                 self._open.clear()
                 yield Progress(f"Step {item.step_number}", {"kind": "step"})
@@ -99,7 +90,7 @@ class RunEvents:
         last = self._agent.memory.steps[-1]
         is_cut = isinstance(getattr(last, "error", None), AgentMaxStepsError)
         # The model's last words are not checked then, and may be the text of an exception.
-        if is_cut and (self._is_checked or not isinstance(output, str)):
+        if is_cut and (self._agent.final_answer_checks or not isinstance(output, str)):
             raise AgentFailedError("limit")
         match output:
             case _ if file := _file_of(output):
