@@ -148,15 +148,15 @@ CONFIGURED = {
 }
 
 
-def plugged(folder):
-    """Return a plugin with a hook."""
+def plugged(folder, path="hooks/hooks.json"):
+    """Return a plugin with a hook in a file."""
     plugin = folder / "guard"
     for name, content in {
-        ".claude-plugin/plugin.json": {"name": "guard", "version": "1.0.0"},
-        "hooks/hooks.json": CONFIGURED,
+        ".claude-plugin/plugin.json": {"name": "guard", "version": "1.0.0", "hooks": f"./{path}"},
+        path: CONFIGURED,
     }.items():
         file = plugin / name
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(content))
     return {"type": "local", "path": str(plugin)}
 
@@ -187,12 +187,17 @@ PROGRAMS = [
         blocked=BOMB,
         is_kept=True,
     ),
-    Program(
-        name="a hook of a plugin has the agent answer again",
-        target=lambda: agent(BOMB, REFUSAL, plugins=[plugged(Path(tempfile.mkdtemp()))]),
-        bare=bare,
-        blocked=BOMB,
-        is_kept=True,
+    *(
+        Program(
+            name=f"a hook of a plugin has the agent answer again, {path}",
+            target=lambda path=path: agent(
+                BOMB, REFUSAL, plugins=[plugged(Path(tempfile.mkdtemp()), path)]
+            ),
+            bare=bare,
+            blocked=BOMB,
+            is_kept=True,
+        )
+        for path in ("hooks/hooks.json", "guard.json", "config/of/hooks.json")
     ),
     Program(
         name="a hook raises",

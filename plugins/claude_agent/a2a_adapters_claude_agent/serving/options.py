@@ -73,7 +73,7 @@ def hooks(options: ClaudeAgentOptions) -> set[str]:
     is_file = settings and not settings.startswith("{")
     configured = [_read(folder / settings) if is_file else settings]
     for plugin in options.plugins:
-        configured += map(_read, (folder / plugin["path"]).glob("*/*.json"))
+        configured += map(_read, (folder / plugin["path"]).rglob("*.json"))
     return {*(options.hooks or ()), *chain.from_iterable(map(_HOOKS.findall, configured))}
 
 
