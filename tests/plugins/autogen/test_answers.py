@@ -697,6 +697,16 @@ PROGRAMS = [
         target=lambda: adapt(changing(), final="all"),
         **REJECTED,
     ),
+    program(
+        "all messages before a question, and after it",
+        lambda: adapt(
+            lambda: round_robin(guarded(name="one"), UserProxyAgent("human"), said_by("two", LONG)),
+            final="all",
+        ),
+        bare=returns([f"one: {REFUSAL}", f"two: {LONG}"]),
+        messages=("hello", "yes"),
+        **KEPT,
+    ),
     program("a run with the arguments of older versions", partial(guarded, RunOfOld), **KEPT),
     program("a stream with the arguments of older versions", partial(guarded, StreamOfOld), **KEPT),
     program("an agent", partial(agent, LONG)),

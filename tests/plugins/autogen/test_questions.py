@@ -35,6 +35,7 @@ from tests.plugins.autogen.support import (
     only,
     reply,
     request,
+    round_robin,
 )
 from tests.plugins.autogen.test_input import picture
 
@@ -222,6 +223,29 @@ async def test_a_reply_without_text_repeats_the_question():
     data = await events.asend(request(Data({"approve": "no"})))
     assert data.prompt.startswith("draft 2")
     await events.aclose()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+async def test_a_question_comes_after_a_long_draft(levels):
+    draft = "so it goes on " * 30
+
+    def make():
+        made = round_robin(agent(draft), UserProxyAgent("human"))
+        for level in range(1, levels):
+            made = round_robin(made, name=f"level{level}")
+        return made
+
+    question = only(await begun(adapt(make)), InputRequired)
+    assert question.prompt == f"{draft}\n\nEnter your response:"
+
+
+async def begun(adapter):
+    """Return the events up to the first question."""
+    events, found = adapter.stream(request("write")), []
+    while not (found and isinstance(found[-1], InputRequired)):
+        found.append(await anext(events))
+    await events.aclose()
+    return found
 
 
 async def test_a_question_does_not_repeat_the_streamed_text():

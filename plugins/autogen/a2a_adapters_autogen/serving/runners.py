@@ -81,6 +81,8 @@ TURN_TAKING = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
 _OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 """Attributes of teams that belong to an event loop."""
+_ROUNDS_BETWEEN_QUEUES = 20
+"""The rounds of an event loop after which no message is on its way from one queue to another."""
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 
@@ -309,6 +311,25 @@ def manager_state(state: State | None) -> dict[str, Any]:
     """Return the part of a team's state that has its thread and turns; empty if there is none."""
     agents = state["state"].get("agent_states", {}).values() if state else ()
     return next((agent for agent in agents if "message_thread" in agent), {})
+
+
+async def settled(runner: Runner) -> None:
+    """Wait until all teams have passed on what their agents have said.
+
+    An agent that asks does so at once, while earlier messages go through the queues of its teams.
+    """
+    teams = [member for member in runners_in(runner) if isinstance(member, BaseGroupChat)]
+    rounds, known = 0, None
+    while rounds < _ROUNDS_BETWEEN_QUEUES:
+        sizes = [
+            (
+                team._output_message_queue.qsize(),  # noqa: SLF001
+                getattr(team._runtime, "unprocessed_messages_count", 0),  # noqa: SLF001
+            )
+            for team in teams
+        ]
+        rounds, known = (rounds + 1 if sizes == known else 0), sizes
+        await asyncio.sleep(0)
 
 
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:

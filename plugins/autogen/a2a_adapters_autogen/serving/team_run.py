@@ -36,6 +36,7 @@ from a2a_adapters_autogen.serving.runners import (
     manager_state,
     participants,
     running_tasks,
+    settled,
     state_of,
 )
 
@@ -208,6 +209,8 @@ class TeamRun:
 
     async def _put(self, pending: PendingQuestion) -> Any:
         self._token.link_future(pending.answer)
+        if self.runner is not None:
+            await settled(self.runner)
         self._queue.put_nowait(pending)
         return await pending.answer
 
