@@ -219,8 +219,9 @@ class Adapter(ABC):
 
     holds_text: bool = False
     """Whether a guardrail, a hook or a similar part of the target may still change or block text
-    that has been streamed. Text is then sent when an `AnswerText` event accepts it, or when the
-    stream ends normally; the text before a question, a rejection or a failure is dropped."""
+    that has been streamed. Text, files and data are then sent when an `AnswerText` event accepts the
+    text, or when the stream ends normally; before a rejection or a failure they are dropped, and
+    before a question the text is."""
 
     resumes: bool = False
     """Whether `resume` can continue a run whose process died."""

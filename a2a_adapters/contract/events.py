@@ -61,7 +61,8 @@ class TextDelta:
 
     Line breaks that separate it from the text before an `Output` are left out.
 
-    If the adapter `holds_text`, it is not sent before an `AnswerText` or the end of the stream.
+    If the adapter `holds_text`, neither it nor an `Output` is sent before an `AnswerText` or the
+    end of the stream.
     """
 
     text: str

@@ -384,12 +384,9 @@ class AdapterExecutor(AgentExecutor):
 
     async def _hold(self, run: Execution, event: AgentEvent) -> None:
         """Hold back a part of the answer: until its text is accepted, or until the run ends."""
-        if self._holds_all or run.held or isinstance(event, TextDelta):
-            run.held.append(event)
-            if isinstance(event, AnswerText) and not self._holds_all:
-                await self._release(run)
-        else:
-            await self._write_content(run, event)
+        run.held.append(event)
+        if isinstance(event, AnswerText) and not self._holds_all:
+            await self._release(run)
 
     async def _release(self, run: Execution) -> None:
         """Write the part of the answer that was held back."""

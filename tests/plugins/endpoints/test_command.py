@@ -80,8 +80,9 @@ async def test_a_text_cannot_be_an_option():
 
 async def test_lines_of_json():
     task = await answer(script("lines", json_lines=True), "go")
-    assert [part.text for part in task.artifacts[0].parts] == ["one two"]
-    assert task.artifacts[1].parts[0].data.struct_value["n"] == 1
+    before, data, after = (part for each in task.artifacts for part in each.parts)
+    assert (before.text, after.text) == ("one ", "two")
+    assert data.data.struct_value["n"] == 1
 
 
 async def test_only_newlines_end_lines():

@@ -117,7 +117,9 @@ class RunEvents:
         if self._is_decided and self._progress:
             self._progress.withhold(self._unseen, final)
         yield from self._seen()
-        yield from self._unchecked
+        if self._unchecked:
+            yield self._answer()  # the text that was streamed follows the images
+            yield from self._unchecked
         if not self._ends_with_message and str(final) in self._failures:
             final = TOOL_FAILED
         is_text = isinstance(final, str) and (self._is_text or not self._ends_with_message)
