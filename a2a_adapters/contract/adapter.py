@@ -219,9 +219,9 @@ class Adapter(ABC):
 
     holds_text: bool = False
     """Whether a guardrail, a hook or a similar part of the target may still change or block text
-    that has been streamed. Text, files and data are then sent when an `AnswerText` event accepts the
-    text, or when the stream ends normally; before a rejection or a failure they are dropped, and
-    before a question the text is."""
+    that has been streamed. Text, files and data are then sent when an `AnswerText` event accepts
+    the text, or when the stream ends normally. Before a rejection or a failure they are dropped;
+    before a question, only the text is."""
 
     resumes: bool = False
     """Whether `resume` can continue a run whose process died."""

@@ -122,6 +122,30 @@ async def speak_and_check(state):
     return {"messages": [said]}
 
 
+def speaks_or(refusal):
+    """Return a graph whose node refuses what its model says, by a message of its own."""
+
+    class Desk:
+        def __init__(self):
+            self.model = Scripted(script=[BOMB])
+
+        async def message(self, state):
+            said = await self.model.ainvoke(state["messages"])
+            return {"messages": [AIMessage("I cannot.") if "bomb" in said.text else said]}
+
+        async def pair(self, state):
+            said = await self.model.ainvoke(state["messages"])
+            return {"messages": [("ai", "I cannot.") if "bomb" in said.text else said]}
+
+        async def mapping(self, state):
+            said = await self.model.ainvoke(state["messages"])
+            if "bomb" in said.text:
+                return {"messages": [{"role": "assistant", "content": "I cannot."}]}
+            return {"messages": [said]}
+
+    return line(getattr(Desk(), refusal))
+
+
 def footnoted():
     """The first node answers, and another one may follow."""
     builder = StateGraph(MessagesState).add_node("speak", speak_and_check)
@@ -839,6 +863,15 @@ PROGRAMS = [
             ("a later node refuses", lambda: line(says(BOMB), look), True),
             ("a workflow refuses", checked_workflow, False),
         )
+    ),
+    *(
+        Program(
+            name=f"a node answers with a {refusal} of its own",
+            target=lambda refusal=refusal: speaks_or(refusal),
+            bare=invoked(),
+            blocked=BOMB,
+        )
+        for refusal in ("message", "pair", "mapping")
     ),
 ]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import AIMessage
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
@@ -28,6 +29,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import A2AAdaptersError, BlockedError, TargetError
+from a2a_adapters_langchain.serving.packages import is_of_langchain
 from a2a_adapters_langchain.serving.references import (
     cells_of,
     is_of_create_agent,
@@ -70,6 +72,9 @@ _MODEL_HANDLER = "awrap_model_call_handler"
 
 _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 """The hooks of a `ToolNode`, without public names."""
+
+_ROLES = {"ai", "assistant"}
+"""The roles of a model in messages that are tuples or mappings."""
 
 _SILENT = (BasePromptTemplate, BaseRetriever, BaseTool)
 """Runnables whose result differs from the text of a model in them."""
@@ -209,10 +214,10 @@ def holds_itself(graph: Any) -> bool:
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
-    """Whether code gets what a model says in a runnable within a node whose text is the answer.
+    """Whether code gets what a model says within a node whose text is the answer.
 
-    That is a chain with a function, a parser or a custom class behind its model, or a function as a
-    runnable that asks a model itself.
+    That is a node that writes messages, too; a chain with a function, a parser or a custom class
+    behind its model; or a function as a runnable that asks a model itself.
 
     Args:
         graphs: The graphs.
@@ -230,13 +235,37 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
             return final_nodes(graph)
         return (name for name in graph.nodes if name in stream_nodes)
 
-    nodes = (graph.nodes[name].bound for graph in graphs for name in answering(graph))
+    nodes = [graph.nodes[name].bound for graph in graphs for name in answering(graph)]
+    if any(_makes_messages(node) and _asks_model(node) for node in nodes):
+        return True
     found = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
     return any(
         (isinstance(each, RunnableSequence) and ends_in_code(each))
         or (isinstance(each, RunnableLambda) and calls(each) and _asks_model(each))
         for each in found
     )
+
+
+def _makes_messages(node: Any) -> bool:
+    """Whether the function of a node may write a message of a model itself, such as a refusal.
+
+    That is seen by `AIMessage`, or by the role of one. Text in other keys of a state is corrected.
+    """
+    own = (each for each in _functions(node) if not is_of_langchain(each.__module__))
+    return any(
+        AIMessage in (each.__globals__.get(name) for name in names_in(each.__code__))
+        or not _ROLES.isdisjoint(_strings(each.__code__))
+        for each in own
+    )
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield the strings among the constants of code."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, CodeType | tuple):
+        for each in value.co_consts if isinstance(value, CodeType) else value:
+            yield from _strings(each)
 
 
 def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:
@@ -252,7 +281,8 @@ def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:
 
 
 def _functions(node: Any) -> list[FunctionType]:
-    functions = (getattr(node, name, None) for name in ("func", "afunc"))
+    found = (getattr(node, name, None) for name in ("func", "afunc"))
+    functions = (getattr(each, "__func__", each) for each in found)
     return [each for each in functions if isinstance(each, FunctionType)]
 
 
