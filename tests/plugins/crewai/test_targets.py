@@ -11,7 +11,7 @@ import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
 from a2a_adapters_crewai.serving.targets import copy_crew
-from crewai import Agent, Crew, Flow, Process, Task
+from crewai import Agent, Crew, Flow, PlanningConfig, Process, Task
 from crewai.flow import start
 from crewai.flow.conversational import ConversationConfig
 from crewai.tools import BaseTool
@@ -233,7 +233,13 @@ def test_a_copy_keeps_settings_that_crewai_drops():
     model, other = Scripted("x"), Scripted("y")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = agent(model, goal="one", mcps=["https://example.com/mcp"], function_calling_llm=other)
+        one = agent(
+            model,
+            goal="one",
+            mcps=["https://example.com/mcp"],
+            function_calling_llm=other,
+            planning_config=PlanningConfig(llm=other),
+        )
     two = agent(model, goal="two")
     tasks = [task(one, "same {topic}"), task(two, "same {topic}"), task(two)]
     tasks[2].context = tasks[:2]
@@ -243,6 +249,7 @@ def test_a_copy_keeps_settings_that_crewai_drops():
     assert [copy.tasks.index(t) for t in copy.tasks[2].context] == [0, 1]
     assert copy.agents[0].mcps == ["https://example.com/mcp"]
     assert vars(copy.agents[0])["function_calling_llm"] is other
+    assert copy.agents[0].planning_config.llm is other
     assert copy.planning_llm is other
     originals = {id(part) for part in (*target.agents, *target.tasks)}
     assert not originals & {id(part) for part in (*copy.agents, *copy.tasks)}

@@ -49,7 +49,7 @@ T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w-]*\}")
 _NOT_SETTINGS = {"human_feedback_history", "last_human_feedback", "stream"}
 _LOST_BY_CREWS = ("chat_llm", "function_calling_llm", "planning_llm")
-_LOST_BY_AGENTS = ("apps", "function_calling_llm", "mcps")
+_LOST_BY_AGENTS = ("apps", "function_calling_llm", "mcps", "planning_config")
 
 
 def is_flow_class(target: object) -> TypeGuard[type[Flow[Any]]]:
