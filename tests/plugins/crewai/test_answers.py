@@ -585,6 +585,12 @@ def coworkers():
     model = Scripted(BLOCKED, stream=True)
     helper = CheckedSync(role="Helper", goal="Help", backstory="None", llm=model)
     return Crew(agents=[boss, helper], tasks=[task(boss)])
+async def structured(target):
+    """Return the structured answer of a crew."""
+    result = await asyncio.to_thread(target.kickoff, inputs={"topic": "hello"})
+    return result.pydantic.model_dump()
+
+
 
 
 def guarded_late():
@@ -672,6 +678,11 @@ PROGRAMS = [
         lambda: crew(BLOCKED, callbacks=[judge_callback]),
         bare=in_thread,
         **REPLACED,
+    ),
+    program(
+        "structured output of a text",
+        lambda: crew("a text", '{"line": "a line"}', output_pydantic=Line),
+        bare=structured,
     ),
     program(
         "a judge of a hook",

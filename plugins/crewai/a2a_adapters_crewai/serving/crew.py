@@ -88,9 +88,14 @@ class CrewAdapter(RunsAdapter):
 
 
 def _needs_thread(crew: Crew) -> bool:
-    """Whether a crew may block: by custom code, a planner, or connections to MCP servers."""
+    """Whether a crew may block: by custom code, a planner, or connections to MCP servers.
+
+    Without a thread, CrewAI would make structured output of a text by `acall`, which a custom model
+    need not have.
+    """
     agents = agents_of(crew)
-    is_blocking = crew.planning or any(agent.mcps for agent in agents)
+    is_structured = any(task.output_pydantic or task.output_json for task in crew.tasks)
+    is_blocking = crew.planning or is_structured or any(agent.mcps for agent in agents)
     return needs_thread([crew, *crew.tasks, *agents], IN_CREWS, is_blocking=is_blocking)
 
 
