@@ -175,6 +175,14 @@ class Leak(BaseTool):
         return BLOCKED
 
 
+class Save(BaseTool):
+    name: str = "save"
+    description: str = "Save a text."
+
+    def _run(self, text: str) -> str:
+        return "saved"
+
+
 class Fading(Scripted):
     """Fails at the end of its first call."""
 
@@ -241,10 +249,10 @@ def far_around():
     return ModelFarAround(model="around", inner=deps)
 
 
-def managed(model):
+def managed(model, answer="x", **fields):
     """Return a crew with a manager."""
-    worker = agent(Scripted("x"))
-    only = Task(description="{topic}", expected_output="text", agent=worker)
+    worker = agent(Scripted(answer))
+    only = Task(description="{topic}", expected_output="text", agent=worker, **fields)
     return Crew(agents=[worker], tasks=[only], process=Process.hierarchical, manager_llm=model)
 
 
@@ -411,6 +419,28 @@ def leaking(callbacks=(), **fields):
     return crew(tool_call("leak", "{}"), LONG, tools=tools, callbacks=callbacks, **fields)
 
 
+def looked_up(**fields):
+    """Return a crew whose second task repeats the result of a tool of its first one."""
+    first = speaker(tool_call("leak", "{}"), f"Final Answer: {BLOCKED}", tools=[Leak()])
+    return Crew(
+        agents=[first], tasks=[task(first), task(speaker(BLOCKED), description="x", **fields)]
+    )
+
+
+def delegated(**fields):
+    """Return a crew whose manager passes on what a coworker says."""
+    work = '{"task": "x", "context": "x", "coworker": "Writer"}'
+    delegating = tool_call("delegate_work_to_coworker", work)
+    manager = Scripted(delegating, f"Thought: x\nFinal Answer: {BLOCKED}", stream=True)
+    return managed(manager, BLOCKED, **fields)
+
+
+def saved(**fields):
+    """Return a crew whose agent gives its text to a tool first."""
+    saving = tool_call("save", f'{{"text": "{BLOCKED}"}}')
+    return crew(saving, f"Final Answer: {BLOCKED}", tools=[Save()], **fields)
+
+
 def checked_agent(kind=CheckedAgent):
     model = Scripted(BLOCKED, stream=True)
     return kind(role="Writer", goal="Write", backstory="None", llm=model)
@@ -458,6 +488,14 @@ class Scrubbed(Flow):
     @listen(draft)
     def scrub(self, result):
         return redact(result).raw
+
+
+class ToolReplaced(Flow):
+    """Replaces what a crew says of the result of its tool."""
+
+    @start()
+    def write(self):
+        return redact(looked_up().kickoff(inputs={"topic": "x"})).raw
 
 
 class CheckedCrew(Crew):
@@ -547,6 +585,12 @@ async def several(target):
     return {name: [each.raw for each in outputs] for name, outputs in dict(result).items()}
 
 
+async def structured(target):
+    """Return the structured answer of a crew."""
+    result = await asyncio.to_thread(target.kickoff, inputs={"topic": "hello"})
+    return result.pydantic.model_dump()
+
+
 async def in_loop(target):
     """Return the answer of an agent that does not block."""
     return (await target.kickoff_async("hello")).raw
@@ -585,12 +629,6 @@ def coworkers():
     model = Scripted(BLOCKED, stream=True)
     helper = CheckedSync(role="Helper", goal="Help", backstory="None", llm=model)
     return Crew(agents=[boss, helper], tasks=[task(boss)])
-async def structured(target):
-    """Return the structured answer of a crew."""
-    result = await asyncio.to_thread(target.kickoff, inputs={"topic": "hello"})
-    return result.pydantic.model_dump()
-
-
 
 
 def guarded_late():
@@ -642,6 +680,11 @@ PROGRAMS = [
     program("an empty answer", lambda: crew(LONG, callbacks=[forget])),
     program("structured output", lambda: crew('{"line": "a line"}', output_json=Line)),
     program(
+        "structured output of a text",
+        lambda: crew("a text", '{"line": "a line"}', output_pydantic=Line),
+        bare=structured,
+    ),
+    program(
         "a tool as last step",
         lambda: crew(tool_call("look", "{}"), tools=[Look(result_as_answer=True)]),
     ),
@@ -653,6 +696,13 @@ PROGRAMS = [
         messages=("hi", "ok"),
     ),
     program("a guardrail that rewrites", lambda: crew(BLOCKED, guardrail=rewrite), **REPLACED),
+    program("a guardrail and a coworker", lambda: delegated(guardrail=rewrite), **REPLACED),
+    program("a guardrail and a tool's arguments", lambda: saved(guardrail=rewrite), **REPLACED),
+    program(
+        "a guardrail and a tool of an earlier task",
+        lambda: looked_up(guardrail=rewrite),
+        **REPLACED,
+    ),
     program("a guardrail that retries", lambda: crew(BLOCKED, LONG, guardrail=guard), **REPLACED),
     program(
         "a guardrail of an agent that retries",
@@ -678,11 +728,6 @@ PROGRAMS = [
         lambda: crew(BLOCKED, callbacks=[judge_callback]),
         bare=in_thread,
         **REPLACED,
-    ),
-    program(
-        "structured output of a text",
-        lambda: crew("a text", '{"line": "a line"}', output_pydantic=Line),
-        bare=structured,
     ),
     program(
         "a judge of a hook",
@@ -729,6 +774,7 @@ PROGRAMS = [
     in_flow("an exhausted guardrail", Exhausted, **REJECTED),
     program("a method that refuses its text", lambda: Checked, **REJECTED),
     program("a method that changes the text of another one", lambda: Scrubbed, **REPLACED),
+    program("a method that changes what a tool has found", lambda: ToolReplaced, **REPLACED),
     program("a class of models", lambda: crew(BLOCKED, model=CheckedModel), **REPLACED),
     in_flow("a class of models", ByCheckedModel, **REPLACED),
     program("a model around another", lambda: of_one(agent(around())), **REPLACED),

@@ -82,6 +82,9 @@ class RunsAdapter(Adapter):
         on_task: Makes the artifact of a finished task, for the option `task_outputs`.
     """
 
+    _tool_data = True
+    """Whether progress shows arguments and results of tools, if nothing checks a text."""
+
     def __init__(
         self,
         target: Target,
@@ -123,7 +126,11 @@ class RunsAdapter(Adapter):
             yield refusal
             return
         events = RunEvents(
-            request, is_held=self.holds_text, tokens=self._tokens, on_task=self._on_task
+            request,
+            is_held=self.holds_text,
+            tokens=self._tokens,
+            tool_data=self._tool_data,
+            on_task=self._on_task,
         )
         run = CrewRun(request, work, events, self._waiting)
         proceed = partial(self._start_run, run)

@@ -76,6 +76,8 @@ class FlowAdapter(RunsAdapter):
             created.
     """
 
+    _tool_data = False  # the methods may check any text
+
     def __init__(self, flow: object, options: Options | None = None) -> None:
         target, options = as_target(flow), options or Options()
         example = target.example

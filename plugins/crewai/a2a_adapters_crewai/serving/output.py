@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
@@ -31,7 +31,6 @@ from crewai.events.types.tool_usage_events import (
 from crewai.flow.human_feedback import HumanFeedbackResult
 from crewai.lite_agent_output import LiteAgentOutput
 from crewai.types.usage_metrics import UsageMetrics
-from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import BaseModel
 
 from a2a_adapters import (
@@ -122,7 +121,8 @@ class RunEvents:
         request: The request.
         is_held: Whether the server holds the answer's text back until the end of the run.
         tokens: Whether the text of models is reported as progress, as it is produced, until
-            something starts that may change or block it.
+            something starts that may change or block a text.
+        tool_data: Whether arguments and results of tools are reported, until then.
         on_task: Makes the artifact of a finished task, unless hooks, or a class of tasks around
             it, may change or block it.
 
@@ -131,25 +131,29 @@ class RunEvents:
     """
 
     def __init__(
-        self, request: AgentRequest, *, is_held: bool, tokens: bool, on_task: OnTask | None
+        self,
+        request: AgentRequest,
+        *,
+        is_held: bool,
+        tokens: bool,
+        tool_data: bool,
+        on_task: OnTask | None,
     ) -> None:
         self.answer = AnswerStream(is_held=is_held)
         self._wants_progress = request.wants_progress
-        self._tokens = tokens
+        self._tokens, self._tool_data = tokens, tool_data
         self._on_task = on_task
         self._usage_before = TokenUsage.of(request.resume_metadata)
         self._usages: list[Mapping[str, Any]] = []
-        self._answering_tools: set[str] = set()
 
     def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of crewai."""
         if isinstance(event, LLMCallCompletedEvent) and event.usage:
             self._usages.append(event.usage)
         yield from self.answer.take(source, event)
-        if isinstance(event, AgentExecutionStartedEvent | LiteAgentExecutionStartedEvent):
-            self._answering_tools |= _answering(event.tools)
         if self._wants_progress:
-            self._tokens = self._tokens and not _is_checked(source, event)
+            if _is_checked(source, event):
+                self._tokens = self._tool_data = False
             yield from self._progress(source, event)
         if self._on_task and isinstance(event, TaskCompletedEvent):
             is_final = not (has_run_hooks() or wraps_calls(source))
@@ -194,12 +198,12 @@ class RunEvents:
                 yield Progress(f"finished: {event.method_name}", {"method": event.method_name})
             case ToolUsageStartedEvent():
                 # crewai may report arguments and results before its hooks have checked them.
-                arguments = None if has_argument_hooks() else tool_arguments(event.tool_args)
+                is_shown = self._tool_data and not has_argument_hooks()
+                arguments = tool_arguments(event.tool_args) if is_shown else None
                 yield ToolCall(event.event_id, event.tool_name, arguments)
             case ToolUsageFinishedEvent(started_event_id=call_id):
-                # Guardrails and callbacks check a result that is the answer later.
-                is_answer = sanitize_tool_name(event.tool_name) in self._answering_tools
-                result = None if has_result_hooks() or is_answer else as_json(event.output)
+                is_shown = self._tool_data and not has_result_hooks()
+                result = as_json(event.output) if is_shown else None
                 yield ToolResult(call_id or "", event.tool_name, result)
             case ToolUsageErrorEvent(started_event_id=call_id):  # its text may be confidential
                 yield ToolResult(call_id or "", event.tool_name, is_error=True)
@@ -207,19 +211,16 @@ class RunEvents:
                 yield Progress(event.chunk, {"token": event.chunk, "agent": event.agent_role})
 
 
-def _answering(tools: Sequence[Any] | None) -> set[str]:
-    """Return the names of the tools whose result is the answer of an agent."""
-    return {sanitize_tool_name(each.name) for each in tools or () if each.result_as_answer}
-
-
 def _is_checked(source: object, event: object) -> bool:
     """Whether something starts whose text may be changed or blocked when it is complete."""
-    match event:
-        case LLMCallStartedEvent():
+    match source, event:
+        case _, LLMCallStartedEvent():
             return is_checked_call(source)
-        case AgentExecutionStartedEvent(agent=agent):
+        case _, AgentExecutionStartedEvent(agent=agent):
             return is_guarded(agent)
-        case CrewKickoffStartedEvent() | TaskStartedEvent() | LiteAgentExecutionStartedEvent():
+        case Crew(tasks=tasks), CrewKickoffStartedEvent():
+            return any(map(is_guarded, (source, *tasks)))
+        case _, TaskStartedEvent() | LiteAgentExecutionStartedEvent():
             return is_guarded(source)
     return False
 
