@@ -475,6 +475,10 @@ async def later():
     return guarded(Blocking)
 
 
+async def asking_later():
+    return round_robin(said_by("one", LONG), UserProxyAgent("human"), said_by("two", "done"))
+
+
 def changing():
     """Return a function that makes another team when it is called for a run."""
     made = []
@@ -706,6 +710,12 @@ PROGRAMS = [
         bare=returns([f"one: {REFUSAL}", f"two: {LONG}"]),
         messages=("hello", "yes"),
         **KEPT,
+    ),
+    program(
+        "all messages before a question of an async function's team",
+        lambda: adapt(asking_later, final="all"),
+        bare=returns([f"one: {LONG}", "two: done"]),
+        messages=("hello", "yes"),
     ),
     program("a run with the arguments of older versions", partial(guarded, RunOfOld), **KEPT),
     program("a stream with the arguments of older versions", partial(guarded, StreamOfOld), **KEPT),

@@ -225,15 +225,17 @@ class Translator:
             yield from self._answer(last) if is_answer else self._progress(last)
         if self._whole is not None and self._is_single:
             yield AnswerText(self._whole)
-        else:
+        elif self._is_checked:
             yield from self.accepted()
         yield from self._sent_outputs()
         yield from self.metadata()
 
     def accepted(self) -> Iterator[AgentEvent]:
-        """Yield the complete messages of a checked run that answer, which has ended or asks."""
-        if self._is_checked:
+        """Yield the messages that answer, of a run that has ended or asks."""
+        if self._is_checked:  # only complete ones are checked
             yield AnswerText("" if self._is_single else self._speech.completed)
+        elif not self._is_single:  # the server may hold text of a target that it did not know
+            yield AnswerText(self._speech.completed + self._speech.begun)
 
     def metadata(self) -> Iterator[AgentEvent]:
         """Yield the token usage, the stop reason and the last speaker."""
