@@ -275,6 +275,8 @@ async def test_tokens_arrive_as_they_are_produced():
 
     async def create_stream(*_, **__):
         yield "first"
+    team = adapt(lambda: round_robin(make()), final="all")
+    assert answer(await ask(team, "hi")) == "outer: outer words"
         await go_on.wait()
         yield " second"
         usage = RequestUsage(prompt_tokens=1, completion_tokens=1)

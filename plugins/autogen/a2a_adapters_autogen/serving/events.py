@@ -156,6 +156,7 @@ class Translator:
         self._named = _voices_of(final, runner) if is_team else set()
         self._is_single = not (self._says_all or self._named)
         names = Counter(voice_names(runner))
+        self._not_answering = self._inner | ({USER} - names.keys())  # tasks of tools are a user's
         self._speakers = {
             member.name
             for member in runners_in(runner)
@@ -281,7 +282,7 @@ class Translator:
         if self._last is not None:
             yield from self._progress(self._last)
         self._last = None
-        is_answer = self._says_all and message.source not in self._inner
+        is_answer = self._says_all and message.source not in self._not_answering
         is_answer = is_answer or message.source in self._named
         if is_answer or self._speech.is_speaking(message.source):
             yield from self._answer(message)
