@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from a2a_adapters_autogen import adapt
-from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.agents import AssistantAgent, SocietyOfMindAgent
 from autogen_agentchat.base import Response
 from autogen_agentchat.conditions import (
     MaxMessageTermination,
@@ -192,11 +192,19 @@ def selected():
     return SelectorGroupChat(members, model_client=model("writer", "editor"), max_turns=2)
 
 
+def society():
+    """Return a team with a member that has another team of the same name."""
+    inner = round_robin(agent("a thought", name="inner"))
+    member = SocietyOfMindAgent("society", inner, model("a draft"))
+    return round_robin(member, agent("the end", name="editor"))
+
+
 @pytest.mark.parametrize(
     "make",
     [
         pair,
         selected,
+        society,
         lambda: pair(MaxMessageTermination(3), max_turns=None),
         lambda: pair(TextMentionTermination("no") | MaxMessageTermination(3), max_turns=None),
         lambda: pair(SourceMatchTermination(["editor"]), max_turns=None),
@@ -267,6 +275,8 @@ async def test_messages_of_agents_behind_tools_are_not_the_answer():
         )
 
     assert deltas(await ask(adapt(make), "hi")) == ["outer", " words"]
+    team = adapt(lambda: round_robin(make()), final="all")
+    assert answer(await ask(team, "hi")) == "outer: outer words"
 
 
 async def test_tokens_arrive_as_they_are_produced():
@@ -275,8 +285,6 @@ async def test_tokens_arrive_as_they_are_produced():
 
     async def create_stream(*_, **__):
         yield "first"
-    team = adapt(lambda: round_robin(make()), final="all")
-    assert answer(await ask(team, "hi")) == "outer: outer words"
         await go_on.wait()
         yield " second"
         usage = RequestUsage(prompt_tokens=1, completion_tokens=1)

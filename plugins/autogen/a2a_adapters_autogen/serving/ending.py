@@ -20,7 +20,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from autogen_agentchat.base import AndTerminationCondition, OrTerminationCondition
+from autogen_agentchat.base import AndTerminationCondition, ChatAgent, OrTerminationCondition
 from autogen_agentchat.conditions import (
     MaxMessageTermination,
     SourceMatchTermination,
@@ -68,7 +68,8 @@ class Ending:
         state: State | None,
         seen: Iterable[BaseAgentEvent | BaseChatMessage],
     ) -> None:
-        self._members = {member.name for member in participants(runner)}
+        members = (member for member in participants(runner) if isinstance(member, ChatAgent))
+        self._members = {member.name for member in members}
         self._leaves = _last_in_graph(graph_of(runner)) if isinstance(runner, GraphFlow) else set()
         self._condition, self._max_turns = (
             ending_of(runner) if isinstance(runner, TURN_TAKING) else (None, None)

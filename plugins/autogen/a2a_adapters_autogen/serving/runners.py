@@ -149,7 +149,8 @@ def wrapped_in(runner: Runner) -> list[Runner]:
 
 def voice_names(runner: Runner) -> list[str]:
     """Return the names under which messages appear, once for each agent that has it."""
-    return [member.name for member in runners_in(runner) if not wrapped_in(member)]
+    agents = (member for member in runners_in(runner) if isinstance(member, ChatAgent))
+    return [agent.name for agent in agents if not wrapped_in(agent)]
 
 
 def inner_names(runner: Runner) -> set[str]:
