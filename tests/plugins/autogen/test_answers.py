@@ -124,6 +124,14 @@ class GuardedAgentRun(GuardedRun, AssistantAgent): ...
 class GuardedTeamRun(GuardedRun, RoundRobinGroupChat): ...
 
 
+class LateTeam(RoundRobinGroupChat):
+    """Passes on what its agents say when its run has ended."""
+
+    async def run_stream(self, **options):
+        for event in [event async for event in super().run_stream(**options)]:
+            yield event
+
+
 class BlockingManager(RoundRobinGroupChatManager):
     """Ends the run when an agent has answered."""
 
@@ -715,6 +723,18 @@ PROGRAMS = [
         "all messages before a question of an async function's team",
         lambda: adapt(asking_later, final="all"),
         bare=returns([f"one: {LONG}", "two: done"]),
+        messages=("hello", "yes"),
+    ),
+    program(
+        "all messages before a question of a class of teams, later",
+        lambda: adapt(
+            lambda: LateTeam(
+                [said_by("one", LONG), UserProxyAgent("human"), said_by("two", "done")],
+                max_turns=3,
+            ),
+            final="all",
+        ),
+        bare=returns(f"one: {LONG}\n\ntwo: done"),
         messages=("hello", "yes"),
     ),
     program("a run with the arguments of older versions", partial(guarded, RunOfOld), **KEPT),

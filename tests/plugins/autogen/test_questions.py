@@ -225,12 +225,23 @@ async def test_a_reply_without_text_repeats_the_question():
     await events.aclose()
 
 
+class SlowTeam(RoundRobinGroupChat):
+    """Looks at each event for a while."""
+
+    async def run_stream(self, **options):
+        async for event in super().run_stream(**options):
+            for _ in range(50):
+                await asyncio.sleep(0)
+            yield event
+
+
+@pytest.mark.parametrize("kind", [RoundRobinGroupChat, SlowTeam])
 @pytest.mark.parametrize("levels", [1, 2, 3])
-async def test_a_question_comes_after_a_long_draft(levels):
+async def test_a_question_comes_after_a_long_draft(levels, kind):
     draft = "so it goes on " * 30
 
     def make():
-        made = round_robin(agent(draft), UserProxyAgent("human"))
+        made = kind([agent(draft), UserProxyAgent("human")], max_turns=2)
         for level in range(1, levels):
             made = round_robin(made, name=f"level{level}")
         return made

@@ -36,7 +36,11 @@ from a2a_adapters.plugin import (
 from a2a_adapters_autogen.calling.agent import A2AAgent
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Translator
-from a2a_adapters_autogen.serving.guards import changes_messages, sees_messages
+from a2a_adapters_autogen.serving.guards import (
+    changes_messages,
+    sees_messages,
+    sees_whole_run,
+)
 from a2a_adapters_autogen.serving.input import USER, answer_text, check_images, hand_back, read_task
 from a2a_adapters_autogen.serving.memory import (
     Memory,
@@ -306,6 +310,8 @@ class AutoGenAdapter(Adapter):
     ) -> InputRequired | None:
         """Store a run that waits for its caller, and return the question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks
+        if sees_whole_run(run.runner):  # it may not have passed on all messages yet
+            return None
         asker, addressee, state = pending.asker, USER, None
         is_relayed = pending.withdraw is not None
         if is_relayed:

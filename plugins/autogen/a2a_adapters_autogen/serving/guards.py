@@ -62,6 +62,11 @@ def runs_whole(runner: Runner) -> bool:
     return any(_wraps(runner, whole, unless=[stream]) for whole, stream in _PAIRS)
 
 
+def sees_whole_run(runner: Runner) -> bool:
+    """Whether a custom class sees the result of a run, with the messages before a question."""
+    return any(_wraps(runner, name) for name in ("run", "run_stream"))
+
+
 def _refuses_code(member: Runner) -> bool:
     # There are no public names.
     return isinstance(member, CodeExecutorAgent) and (

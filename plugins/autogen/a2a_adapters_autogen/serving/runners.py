@@ -83,6 +83,7 @@ _OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 """Attributes of teams that belong to an event loop."""
 _ROUNDS_BETWEEN_QUEUES = 20
 """The rounds of an event loop after which no message is on its way from one queue to another."""
+_POLL_SECONDS = 0.001
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 
@@ -320,17 +321,17 @@ async def settled(runner: Runner) -> None:
     An agent that asks does so at once, while earlier messages go through the queues of its teams.
     """
     teams = [member for member in runners_in(runner) if isinstance(member, BaseGroupChat)]
-    rounds, known = 0, None
+    rounds = 0
     while rounds < _ROUNDS_BETWEEN_QUEUES:
-        sizes = [
-            (
-                team._output_message_queue.qsize(),  # noqa: SLF001
-                getattr(team._runtime, "unprocessed_messages_count", 0),  # noqa: SLF001
-            )
-            for team in teams
-        ]
-        rounds, known = (rounds + 1 if sizes == known else 0), sizes
-        await asyncio.sleep(0)
+        is_passing = any(map(_is_passing, teams))
+        rounds = 0 if is_passing else rounds + 1
+        await asyncio.sleep(_POLL_SECONDS if is_passing else 0)
+
+
+def _is_passing(team: BaseGroupChat) -> bool:
+    """Whether messages wait in the queues of a running team, such as for a class that checks it."""
+    waiting = getattr(team._runtime, "unprocessed_messages_count", 0)  # noqa: SLF001
+    return team._is_running and bool(waiting or team._output_message_queue.qsize())  # noqa: SLF001
 
 
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
