@@ -803,6 +803,12 @@ PROGRAMS = [
         messages=("hello", "yes"),
     ),
     program(
+        "a user proxy in a team inside a class",
+        lambda: TeamInside(round_robin(agent("Go?"), UserProxyAgent("human"))),
+        bare=returns(REFUSAL),
+        messages=("hello", "yes"),
+    ),
+    program(
         "the word that ends a team",
         lambda: chat(agent("done TERMINATE"), ends="TERMINATE"),
         differs="done",

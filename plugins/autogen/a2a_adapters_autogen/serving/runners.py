@@ -174,10 +174,11 @@ def prepare(
         TargetError: A team was given its own runtime.
     """
     limited = []
-    for member in runners_in(runner):
+    for member in with_attached(runner):
         if isinstance(member, UserProxyAgent) and _asks_console(member):
             member.input_func = caller_input(member.name)
             member._is_async = True  # noqa: SLF001
+    for member in runners_in(runner):
         if isinstance(member, BaseGroupChat):
             if not member._embedded_runtime:  # noqa: SLF001
                 raise TargetError("a served team runs on its own runtime: leave out `runtime`")
@@ -320,7 +321,7 @@ async def settled(runner: Runner) -> None:
 
     An agent that asks does so at once, while earlier messages go through the queues of its teams.
     """
-    teams = [member for member in runners_in(runner) if isinstance(member, BaseGroupChat)]
+    teams = [member for member in with_attached(runner) if isinstance(member, BaseGroupChat)]
     rounds = 0
     while rounds < _ROUNDS_BETWEEN_QUEUES:
         is_passing = any(map(_is_passing, teams))
