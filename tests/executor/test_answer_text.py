@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import random
+import re
 from contextlib import asynccontextmanager
 
 import httpx
@@ -20,6 +23,7 @@ from starlette.applications import Starlette
 
 from a2a_adapters import (
     BlockedError,
+    Data,
     InputRequired,
     Output,
     Rejected,
@@ -430,3 +434,70 @@ async def test_the_log_says_if_text_was_sent_before_it_was_blocked(hold_text, is
         task = await send(client, user_message("hi"))
     assert task.status.state == TaskState.TASK_STATE_REJECTED
     assert ("its text was sent before" in caplog.text) is is_late
+
+
+KINDS = {
+    "text": TextDelta,
+    "answer": AnswerText,
+    "output": lambda name: Output((Data(name),), name=name),
+    "asks": InputRequired,
+}
+
+
+def plan(chance):
+    """Return the events of a run by kind, and how it ends."""
+    events, text = [], ""
+    for n in range(chance.randint(3, 12)):
+        kind = chance.choice(["text", "text", "answer", "output"])
+        word = chance.choice([f"w{n} ", f"\nw{n}", "\n\n"])
+        changed = re.sub(r"w\d+", f"w{n}", text, count=1)
+        if kind == "text":
+            text += word
+        elif kind == "answer":
+            text = word = chance.choice([text, "", text + word, word + text, word, changed])
+        events.append([kind, f"o{n}" if kind == "output" else word])
+    return events, chance.choice(["", "", "asks", "blocked", "fails"])
+
+
+async def planned(request):
+    """Do what the message says."""
+    events, end = json.loads(request.text)
+    for kind, value in [*events, *([("asks", "?")] if end == "asks" else [])]:
+        yield KINDS[kind](value)
+    if end in {"blocked", "fails"}:
+        raise BlockedError if end == "blocked" else RuntimeError
+
+
+def expected(events, end, hold_text):
+    """Return the text of the task, and that which may have been sent before."""
+    text, answers = "", [""]
+    for kind, value in events:
+        if kind == "answer":
+            text = value
+            answers.append(value)
+        elif kind == "text":
+            text += value
+    if hold_text == "guarded" and end in {"asks", "fails"}:
+        text = answers[-1]
+    if end == "blocked" or (hold_text == "always" and end == "fails"):
+        text = ""
+    return text, {"never": "", "guarded": "".join(answers), "always": ""}[hold_text]
+
+
+@pytest.mark.parametrize("hold_text", ["never", "guarded", "always"])
+async def test_any_sequence_of_events_is_folded_into_the_accepted_answer(serving, hold_text):
+    chance = random.Random(f"{hold_text} 1")
+    adapter = Scripted(planned, holds_text=True)
+    async with serving(adapter, hold_text=hold_text) as client:
+        for events, end in (plan(chance) for _ in range(8)):
+            seen, _, task = await ask(client, json.dumps([events, end]))
+            text, before = expected(events, end, hold_text)
+            assert list(folded(seen).values()) == texts(task)
+            # After an output, a text begins without line ends.
+            assert "".join(texts(task)).replace("\n", "") == text.replace("\n", ""), (events, end)
+            if end not in {"blocked", "fails"}:
+                outputs = [each.name for each in task.artifacts if each.name.startswith("o")]
+                assert outputs == [value for kind, value in events if kind == "output"]
+            if hold_text != "never":
+                words = re.findall(r"w\d+", "".join(said for _, said in sent_text(seen)))
+                assert all(word in text + before for word in words), (events, end)
