@@ -166,6 +166,15 @@ class GuardedClient(ReplayChatCompletionClient):
             yield chunk
 
 
+class BlockingClient(ReplayChatCompletionClient):
+    """Blocks what it gets, unless its answer is streamed."""
+
+    async def create(self, messages, **options):
+        if BOMB in str(messages):
+            raise BlockedError
+        return await super().create(messages, **options)
+
+
 class ClientAround(ChatCompletionClient):
     """Replaces what another client says at the end of its stream."""
 
@@ -655,6 +664,20 @@ PROGRAMS = [
                     [said_by("one", BOMB), said_by("two", LONG)],
                     model(),
                     selector_func=select,
+                    max_turns=2,
+                ),
+            ),
+            (
+                "a class of clients blocks what another agent said",
+                lambda: round_robin(
+                    said_by("one", BOMB), AssistantAgent("two", BlockingClient([LONG]))
+                ),
+            ),
+            (
+                "a class of clients blocks before another agent is selected",
+                lambda: SelectorGroupChat(
+                    [said_by("one", BOMB), said_by("two", LONG), said_by("three", LONG)],
+                    BlockingClient(["one", "two"]),
                     max_turns=2,
                 ),
             ),

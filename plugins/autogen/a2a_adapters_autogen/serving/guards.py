@@ -52,9 +52,14 @@ def changes_messages(runner: Runner) -> bool:
 def sees_messages(team: Runner) -> bool:
     """Whether custom code of a team sees the messages of agents that have ended, and may raise.
 
-    This may be a custom class of agents, memories or contexts, or a function that selects agents.
+    This may be a custom class of agents, memories or contexts, a function that selects agents, or
+    a class that overrides the whole answers of a model client.
     """
-    return any(is_own(part) for member in runners_in(team) for part in (member, *listeners(member)))
+    members = list(runners_in(team))
+    parts = (part for member in members for part in (member, *listeners(member)))
+    return any(map(is_own, parts)) or any(
+        _wraps(client, "create") for client in model_clients(members)
+    )
 
 
 def runs_whole(runner: Runner) -> bool:
