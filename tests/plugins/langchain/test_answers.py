@@ -41,6 +41,7 @@ from langchain_core.runnables import (
     RunnableLambda,
     RunnablePassthrough,
     RunnablePick,
+    RunnableWithFallbacks,
 )
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -546,7 +547,7 @@ def blocks(message):
 
 async def drawn(target):
     """Return the parts of the last message of an agent, or of a model."""
-    if isinstance(target, Scripted):
+    if isinstance(target, Scripted | RunnableWithFallbacks):
         return blocks(await target.ainvoke("hello"))
     return await invoked(read=lambda state: blocks(state["messages"][-1]))(target)
 

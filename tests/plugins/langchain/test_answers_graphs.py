@@ -31,6 +31,7 @@ from langchain_core.runnables import (
     Runnable,
     RunnableBranch,
     RunnableConfig,
+    RunnableGenerator,
     RunnableLambda,
     RunnablePassthrough,
     chain,
@@ -43,13 +44,17 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import CachePolicy, Command, Send, interrupt
 from pydantic import BaseModel, field_validator
 
-from a2a_adapters import BlockedError, Data, File, Output, TargetError, build_app
+from a2a_adapters import BlockedError, Data, File, Output, TargetError, Text, build_app
 from a2a_adapters.plugin import AnswerText
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.langchain.support import Scripted, answer, ask, call, calling, deltas
 from tests.plugins.langchain.test_answers import (
     BOMB,
+    IMAGE,
+    LOOK,
+    THERE,
     agent,
+    blocks,
     find,
     guard_model,
     invoked,
@@ -293,6 +298,29 @@ class Moderation(Checking):
 
 CHECKS = RunnableLambda(checks)
 BRANCH = RunnableBranch((lambda said: "bomb" in said.text, CHECKS), RunnablePassthrough())
+DECIDES = RunnableBranch((lambda said: "bomb" in said.text, lambda _: "No."), lambda _: "Yes.")
+
+
+@tool
+def examine(text: str) -> str:
+    """Check a text."""
+    return checks(AIMessage(text)).text
+
+
+class Approved(BaseRetriever):
+    """Finds a text that may be said."""
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [Document(checks(AIMessage(query)).text)]
+
+
+def said_by(chain):
+    """Return a node that says the text which a chain answers with."""
+
+    async def speak(state):
+        return {"messages": [AIMessage(await chain.ainvoke(state["messages"]))]}
+
+    return speak
 
 
 def answering(check, model=None):
@@ -321,6 +349,35 @@ def asking(model):
         return checks(await model.ainvoke(messages))
 
     return ask_and_check
+
+
+def asking_indirectly(how):
+    """Return a runnable that asks a model by another function, method or generator."""
+    model = Scripted(script=[BOMB])
+    ask = model.ainvoke
+
+    async def said(messages):
+        return await model.ainvoke(messages)
+
+    @chain
+    async def function(messages):
+        return checks(await said(messages))
+
+    @chain
+    async def bound_method(messages):
+        return checks(await ask(messages))
+
+    @chain
+    async def events(messages):
+        *_, last = [each async for each in model.astream_events(messages)]
+        return checks(last["data"]["output"])
+
+    async def transform(given):
+        async for messages in given:
+            yield checks(add_ai_message_chunks(*[each async for each in model.astream(messages)]))
+
+    generator = RunnableGenerator(transform)
+    return locals()[how]
 
 
 class AsksAndChecks:
@@ -408,6 +465,21 @@ def chosen_task():
     @task
     async def ask(messages):
         return await CHECKING.ainvoke(messages)
+
+    @entrypoint()
+    async def work(messages: list):
+        return await ask(messages)
+
+    return adapt(work, stream_nodes=["ask"])
+
+
+def chosen_task_with_function():
+    """A function as a runnable checks in a task of a workflow, whose text is the answer."""
+    asks = asking_indirectly("function")
+
+    @task
+    async def ask(messages):
+        return await asks.ainvoke(messages)
 
     @entrypoint()
     async def work(messages: list):
@@ -744,6 +816,7 @@ PROGRAMS = [
             (chosen_node, "I cannot help."),
             (chosen_tools, "The end."),
             (chosen_task, "I cannot help."),
+            (chosen_task_with_function, "I cannot help."),
         )
     ),
     *(
@@ -751,6 +824,26 @@ PROGRAMS = [
         for name, target in (
             ("runnable", lambda: line(speaks_with(asking(Scripted(script=[BOMB]))))),
             ("called object", lambda: line(speaks_with(RunnableLambda(AsksAndChecks())))),
+            *(
+                (f"runnable by a {how}", lambda how=how: line(speaks_with(asking_indirectly(how))))
+                for how in ("function", "bound_method", "events", "generator")
+            ),
+        )
+    ),
+    *(
+        Program(
+            name=f"{name} checks in a chain of a node",
+            target=lambda chain=chain: line(said_by(Scripted(script=[BOMB]) | chain)),
+            bare=invoked(),
+            blocked=BOMB,
+        )
+        for name, chain in (
+            ("a tool", StrOutputParser() | examine),
+            (
+                "a retriever",
+                StrOutputParser() | Approved() | (lambda found: found[0].page_content),
+            ),
+            ("a condition of a branch", DECIDES),
         )
     ),
     *(
@@ -813,6 +906,18 @@ PROGRAMS = [
             is_kept=True,
         )
         for guard in (guard_model, exchange_message)
+    ),
+    Program(
+        name="a text after one with a file in between",
+        target=lambda: beside_one_another(
+            says(AIMessage([LOOK, IMAGE, THERE])), says("The end."), says("Really.")
+        ),
+        bare=invoked(
+            read=lambda state: [
+                *blocks(state["messages"][1]),
+                *(Text(each.text) for each in state["messages"][2:]),
+            ]
+        ),
     ),
     Program(
         name="guarded agents in branches of different length",

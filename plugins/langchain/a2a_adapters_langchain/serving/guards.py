@@ -21,6 +21,7 @@ from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
     Runnable,
+    RunnableGenerator,
     RunnableLambda,
     RunnablePassthrough,
     RunnableSequence,
@@ -41,7 +42,6 @@ from a2a_adapters_langchain.serving.references import (
 from a2a_adapters_langchain.serving.schema import (
     BRANCHING,
     answering_steps,
-    calls,
     checks_whole_answers,
     ends_in_code,
     is_code,
@@ -216,8 +216,8 @@ def holds_itself(graph: Any) -> bool:
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
     """Whether code gets what a model says within a node whose text is the answer.
 
-    That is a node that writes messages, too; a chain with a function, a parser or a custom class
-    behind its model; or a function as a runnable that asks a model itself.
+    That is a node that writes messages, too; a chain with a step behind its model that may change
+    or refuse the text; or a function as a runnable that refers to a model.
 
     Args:
         graphs: The graphs.
@@ -241,7 +241,7 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
     found = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
     return any(
         (isinstance(each, RunnableSequence) and ends_in_code(each))
-        or (isinstance(each, RunnableLambda) and calls(each) and _asks_model(each))
+        or (isinstance(each, RunnableLambda | RunnableGenerator) and _asks_model(each))
         for each in found
     )
 

@@ -92,7 +92,7 @@ def _of_method(method: MethodType, *, with_tools: bool) -> Iterable[Any]:
     keeps_tools = not with_tools and type(owner).__module__.startswith(_TOOLS_ONLY)
     if keeps_tools or not (is_library or isinstance(owner, Runnable)):
         return named
-    return [*named, *_attributes(owner)]
+    return [*named, owner, *_attributes(owner)]
 
 
 def _parts(runnable: Any, *, with_tools: bool) -> Iterable[Any]:

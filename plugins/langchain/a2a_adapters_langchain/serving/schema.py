@@ -21,6 +21,7 @@ from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
     Runnable,
+    RunnableBranch,
     RunnableGenerator,
     RunnableLambda,
     RunnableParallel,
@@ -216,9 +217,13 @@ def answering_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
 
 
 def ends_in_code(runnable: AnyRunnable) -> bool:
-    """Whether functions, parsers or custom classes process the text of a chain's last model."""
+    """Whether steps that may change or refuse it process the text of a chain's last model."""
     first, *later = answering_steps(runnable)
-    return _has(first, _speaks) and any(_has(step, is_code) for step in later)
+    return _has(first, _speaks) and any(_has(step, _processes) for step in later)
+
+
+def _processes(value: object) -> bool:
+    return is_code(value) or isinstance(value, (*_SOURCES, RunnableBranch))
 
 
 def _speaks(value: object) -> bool:
@@ -387,7 +392,7 @@ def _parts(value: object) -> Iterable[object]:
         case BaseLanguageModel() | BaseTool():
             return ()
         case RunnableLambda():
-            return () if calls(value) else value.deps
+            return () if _calls(value) else value.deps
         case Runnable():
             return vars(value).values()
         case Mapping():
@@ -397,7 +402,7 @@ def _parts(value: object) -> Iterable[object]:
     return ()
 
 
-def calls(step: RunnableLambda[Any, Any]) -> bool:
+def _calls(step: RunnableLambda[Any, Any]) -> bool:
     """Whether a function calls a runnable itself, rather than to return it as the next one."""
     code = getattr(getattr(step, "func", None) or step.afunc, "__code__", None)
     return code is None or not _CALLS.isdisjoint(code.co_names)
