@@ -17,6 +17,7 @@ from langchain_core.runnables import (
     Runnable,
     RunnableBranch,
     RunnableConfig,
+    RunnableGenerator,
     RunnableLambda,
     RunnablePassthrough,
     RunnablePick,
@@ -24,7 +25,17 @@ from langchain_core.runnables import (
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from tests.plugins.langchain.support import Scripted, ask, deltas
-from tests.plugins.langchain.test_answers import BOMB, Unsteady, WholeText, agent, refuse_bombs
+from tests.plugins.langchain.test_answers import (
+    BOMB,
+    IMAGE,
+    LOOK,
+    THERE,
+    Unsteady,
+    WholeText,
+    agent,
+    drawn,
+    refuse_bombs,
+)
 from tests.support.answers import Program, check, in_each_way
 
 pytestmark = pytest.mark.filterwarnings(
@@ -46,6 +57,11 @@ def checking():
 def retrying():
     model = Unsteady(script=["half an …", "an answer", "an answer"])
     return PROMPT | model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
+
+
+async def repeating(given):
+    async for each in given:
+        yield f"You said {each}."
 
 
 def falling_back():
@@ -307,6 +323,16 @@ PROGRAMS = [
         name="a history around an agent",
         target=lambda: remembering_messages(agent("an answer")),
         bare=lambda _: _returns("an answer"),
+    ),
+    Program(
+        name="a file between texts, after a fallback",
+        target=lambda: Unsteady(script=["half an …"]).with_fallbacks(
+            [says(AIMessage([LOOK, IMAGE, THERE]))]
+        ),
+        bare=drawn,
+    ),
+    Program(
+        name="a generator by itself", target=lambda: RunnableGenerator(repeating), bare=called()
     ),
     Program(name="JSON, then nothing", target=lambda: then_nothing(parsed()), bare=called()),
 ]

@@ -492,8 +492,10 @@ def _messages_events(
         return outputs(messages[0])
     said: list[AgentEvent] = []
     extras: list[AgentEvent] = []
+    is_behind_files = False
     for message in messages:
-        if has_text_behind_files(message):
+        is_behind_files = is_behind_files or has_text_behind_files(message)
+        if is_behind_files:
             transcript.take_out(message)
             extras += outputs(message)
         else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langchain_core.messages import AIMessageChunk
@@ -194,7 +195,7 @@ class RunnableAdapter(Adapter):
         root = ""
         # `astream_events` streams all steps, and graphs stream something else than they return.
         # Both report a run of their own, which classes of your own need not do.
-        source = RunnableLambda(chain.ainvoke) if is_whole else RunnableGenerator(chain.atransform)
+        source = RunnableLambda(chain.ainvoke) if is_whole else _generator(chain)
         events = cast(
             "AsyncGenerator[StreamEvent]",
             source.astream_events(value, config, version="v2"),
@@ -236,6 +237,16 @@ class RunnableAdapter(Adapter):
         if self._output:
             return outputs(self._output(result))
         return outputs(result, self._schema)
+
+
+def _generator(chain: AnyRunnable) -> RunnableGenerator[Any, Any]:
+    """Return a runnable that streams as a chain does; it takes nothing but generator functions."""
+
+    async def transform(given: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for chunk in chain.atransform(given):
+            yield chunk
+
+    return RunnableGenerator(transform)
 
 
 def _corrected(last: str, rest: Sequence[AgentEvent], text: str | None) -> Sequence[AgentEvent]:
@@ -317,9 +328,10 @@ class Answer:
     def replaced(self, outputs: Sequence[Output]) -> list[AgentEvent]:
         """Return the events that put a whole answer in the place of the text so far."""
         parts = [part for output in outputs for part in output.parts]
-        texts = [part.text for part in parts if isinstance(part, Text)]
-        others = [part for part in parts if not isinstance(part, Text)]
-        return [AnswerText("".join(texts)), *([Output(others)] if others else [])]
+        texts = [*takewhile(lambda part: isinstance(part, Text), parts)]
+        others = parts[len(texts) :]
+        whole = "".join(part.text for part in texts if isinstance(part, Text))
+        return [AnswerText(whole), *([Output(others)] if others else [])]
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
         """Return the rest of the text and all other output."""
