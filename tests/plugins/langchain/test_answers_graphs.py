@@ -318,9 +318,13 @@ def said_by(chain):
     """Return a node that says the text which a chain answers with."""
 
     async def speak(state):
-        return {"messages": [AIMessage(await chain.ainvoke(state["messages"]))]}
+        return {"messages": [message_of(await chain.ainvoke(state["messages"]))]}
 
     return speak
+
+
+def message_of(text):
+    return AIMessage(text)
 
 
 def answering(check, model=None):
