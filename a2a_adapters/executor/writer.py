@@ -228,17 +228,14 @@ class TaskWriter:
         is_first = artifact_id == next(iter(self._closed))
         self._closed[artifact_id] = text
         shown = text if is_first else text.lstrip("\n")
-        self._remember(artifact_id, [Text(shown)] if shown else [])
+        if self.remembers:
+            self._said[artifact_id] = [Text(shown)] if shown else []
         await self._replace(artifact_id, shown)
 
     async def _replace(self, artifact_id: str, text: str) -> None:
         """Replace a text that has ended."""
         artifact = Artifact(artifact_id=artifact_id, name=ANSWER, parts=[ProtocolPart(text=text)])
         await self._artifact(artifact, append=False, last=True)
-
-    def _remember(self, artifact_id: str, parts: Sequence[Part]) -> None:
-        if self.remembers:
-            self._said[artifact_id] = parts
 
     async def _correct_earlier(self, text: str) -> str:
         """Correct the answers to earlier messages, and return the part of `text` after them.
@@ -278,21 +275,27 @@ class TaskWriter:
         return text_id
 
     async def close_text(self) -> None:
-        """End the answer's artifact; later text begins another."""
+        """End the answer's artifact, whose text stays as it is; later text begins another."""
         if not self._artifact_id:
             return
-        text = self._current()
         # Nothing may be left of what was withdrawn.
-        if self._by_whole or not text:
-            await self._artifact(self._answer(text), append=False, last=True)
+        if self._by_whole or not any(self._chunks):
+            await self._artifact(self._answer(self._current()), append=False, last=True)
         elif self._joining:
             await self._joining.append_text(self._artifact_id, "", last=True)
         else:
             await self._artifact(self._answer("", is_begun=False), append=True, last=True)
-        self._remember(self._artifact_id, [Text(text)] if text else [])
-        self._closed[self._artifact_id] = "".join(self._chunks)
+        if self.remembers:
+            self._said[self._artifact_id] = [Text(text)] if (text := self._current()) else []
         self._artifact_id = ""
         self._chunks.clear()
+
+    async def _close_text_before(self) -> None:
+        """End the artifact of the text that another artifact follows; it may yet be corrected."""
+        if artifact_id := self._artifact_id:
+            said = "".join(self._chunks)
+            await self.close_text()
+            self._closed[artifact_id] = said
 
     async def output(self, output: Output) -> None:
         """Add a whole artifact. One without parts, which A2A does not allow, is dropped.
@@ -302,7 +305,7 @@ class TaskWriter:
         output = negotiated(output, self._active)
         if not output.parts:
             return
-        await self.close_text()
+        await self._close_text_before()
         said, parts = agent_parts(output.parts)
         self._artifacts += 1
         artifact = Artifact(
@@ -311,7 +314,8 @@ class TaskWriter:
             artifact_id=new_id(),
             parts=parts,
         )
-        self._remember(artifact.artifact_id, said)
+        if self.remembers:
+            self._said[artifact.artifact_id] = said
         if output.extensions:
             artifact.extensions.extend(self._activated(output.extensions))
         if output.metadata:

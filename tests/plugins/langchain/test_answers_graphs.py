@@ -127,6 +127,9 @@ async def speak_and_check(state):
     return {"messages": [said]}
 
 
+REFUSAL = "I cannot."
+
+
 def speaks_or(refusal):
     """Return a graph whose node refuses what its model says, by a message of its own."""
 
@@ -137,6 +140,10 @@ def speaks_or(refusal):
         async def message(self, state):
             said = await self.model.ainvoke(state["messages"])
             return {"messages": [AIMessage("I cannot.") if "bomb" in said.text else said]}
+
+        async def constant(self, state):
+            said = await self.model.ainvoke(state["messages"])
+            return {"messages": [AIMessage(content=REFUSAL) if "bomb" in said.text else said]}
 
         async def pair(self, state):
             said = await self.model.ainvoke(state["messages"])
@@ -980,7 +987,7 @@ PROGRAMS = [
             bare=invoked(),
             blocked=BOMB,
         )
-        for refusal in ("message", "pair", "mapping")
+        for refusal in ("message", "constant", "pair", "mapping")
     ),
 ]
 
@@ -989,6 +996,15 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
     await check(program, ways, tmp_path, caplog)
+
+
+async def test_a_node_that_wraps_what_its_model_says_streams():
+    async def speak(state):
+        said = await Scripted(script=["one two three"]).ainvoke(state["messages"])
+        return {"messages": [AIMessage(said.text, name="researcher")]}
+
+    events = await ask(adapt(line(speak)), "go")
+    assert len(deltas(events)) > 1
 
 
 def test_text_waits_for_checks_of_models_that_a_run_chooses(monkeypatch):

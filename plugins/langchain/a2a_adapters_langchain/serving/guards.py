@@ -8,7 +8,10 @@ your own. Callbacks, functions that text passes through, and edges may refuse it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
 from types import CodeType, FunctionType, MethodType
@@ -16,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.messages import AIMessage
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
@@ -72,9 +74,6 @@ _MODEL_HANDLER = "awrap_model_call_handler"
 
 _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 """The hooks of a `ToolNode`, without public names."""
-
-_ROLES = {"ai", "assistant"}
-"""The roles of a model in messages that are tuples or mappings."""
 
 _SILENT = (BasePromptTemplate, BaseRetriever, BaseTool)
 """Runnables whose result differs from the text of a model in them."""
@@ -216,8 +215,8 @@ def holds_itself(graph: Any) -> bool:
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
     """Whether code gets what a model says within a node whose text is the answer.
 
-    That is a node that writes messages, too; a chain with a step behind its model that may change
-    or refuse the text; or a function as a runnable that refers to a model.
+    That is a node that may answer with a text of its own; a chain with a step behind its model that
+    may change or refuse the text; or a function as a runnable that refers to a model.
 
     Args:
         graphs: The graphs.
@@ -236,7 +235,7 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
         return (name for name in graph.nodes if name in stream_nodes)
 
     nodes = [graph.nodes[name].bound for graph in graphs for name in answering(graph)]
-    if any(_makes_messages(node) and _asks_model(node) for node in nodes):
+    if any(_has_own_answers(node) and _asks_model(node) for node in nodes):
         return True
     found = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
     return any(
@@ -246,26 +245,46 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
     )
 
 
-def _makes_messages(node: Any) -> bool:
-    """Whether the function of a node may write a message of a model itself, such as a refusal.
+def _has_own_answers(node: Any) -> bool:
+    """Whether the function of a node may answer with a text that it has itself, such as a refusal.
 
-    That is seen by `AIMessage`, or by the role of one. Text in other keys of a state is corrected.
+    That is an `AIMessage` of a text that is in the source, or a pair or mapping with the role of a
+    model. Texts that the function gets are most often what its model has said.
     """
-    own = (each for each in _functions(node) if not is_of_langchain(each.__module__))
     return any(
-        AIMessage in (each.__globals__.get(name) for name in names_in(each.__code__))
-        or not _ROLES.isdisjoint(_strings(each.__code__))
-        for each in own
+        isinstance(text, ast.JoinedStr)
+        or (isinstance(text, ast.Constant) and isinstance(text.value, str))
+        or (isinstance(text, ast.Name) and isinstance(function.__globals__.get(text.id), str))
+        for function in _functions(node)
+        if not is_of_langchain(function.__module__)
+        for each in ast.walk(_source_of(function))
+        for text in _message_texts(each)
     )
 
 
-def _strings(value: object) -> Iterator[str]:
-    """Yield the strings among the constants of code."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, CodeType | tuple):
-        for each in value.co_consts if isinstance(value, CodeType) else value:
-            yield from _strings(each)
+def _source_of(function: FunctionType) -> ast.AST:
+    """Return the syntax tree of a function; an empty one without its source."""
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        return ast.Module([], [])
+
+
+def _message_texts(code: ast.AST) -> Sequence[ast.expr]:
+    """Return the text of a message of a model, if code makes one."""
+    match code:
+        case ast.Call(func=ast.Name(id="AIMessage") | ast.Attribute(attr="AIMessage")):
+            named = [each.value for each in code.keywords if each.arg == "content"]
+            return code.args[:1] or named
+        case ast.Tuple(elts=[ast.Constant(value="ai" | "assistant"), text]):
+            return [text]
+        case ast.Dict():
+            pairs = zip(code.keys, code.values, strict=True)
+            found = {key.value: each for key, each in pairs if isinstance(key, ast.Constant)}
+            match found.get("role"):
+                case ast.Constant(value="ai" | "assistant") if "content" in found:
+                    return [found["content"]]
+    return ()
 
 
 def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:
