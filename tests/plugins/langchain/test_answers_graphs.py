@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import operator
+from types import SimpleNamespace
 from typing import Annotated, Literal, TypedDict
 
 import pytest
@@ -128,6 +129,35 @@ async def speak_and_check(state):
 
 
 REFUSAL = "I cannot."
+
+
+class Validator:
+    def check(self, text):
+        refuse_bombs(text)
+
+
+class Unchecked(Scripted):
+    """A model that checks only what it has not streamed."""
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
+        said = await super()._agenerate(messages, stop, run_manager, **kwargs)
+        said.generations[0].message.content = "I cannot."
+        return said
+
+
+VALIDATORS = [Validator()]
+MODELS = {"desk": SimpleNamespace(model=Unchecked(script=[BOMB]))}
+
+
+async def speak_and_validate(state):
+    said = await Scripted(script=[BOMB]).ainvoke(state["messages"])
+    for each in VALIDATORS:
+        each.check(said.text)
+    return {"messages": [said]}
+
+
+async def speak_by_choice(state):
+    return {"messages": [await MODELS["desk"].model.ainvoke(state["messages"])]}
 
 
 def speaks_or(refusal):
@@ -975,10 +1005,17 @@ PROGRAMS = [
         for name, target, is_kept in (
             ("a node refuses its model's text", lambda: line(speak_and_check), False),
             ("a node that may be followed refuses", footnoted, False),
+            ("a node asks objects in a list", lambda: line(speak_and_validate), False),
             ("a node of stream_nodes refuses", chosen_node_that_refuses, False),
             ("a later node refuses", lambda: line(says(BOMB), look), True),
             ("a workflow refuses", checked_workflow, False),
         )
+    ),
+    Program(
+        name="a node asks a model of an object in a mapping, which checks what it does not stream",
+        target=lambda: line(speak_by_choice),
+        bare=invoked(),
+        blocked=BOMB,
     ),
     *(
         Program(

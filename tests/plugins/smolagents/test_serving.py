@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 from openai import OpenAI
 from smolagents import CodeAgent, ToolCallingAgent, UserInputTool
-from smolagents.local_python_executor import PythonExecutor
+from smolagents.local_python_executor import LocalPythonExecutor, PythonExecutor
 from smolagents.models import ChatMessage, MessageRole, Model
 from smolagents.monitoring import LogLevel
 
@@ -239,6 +239,11 @@ class Own(PythonExecutor):
         pass
 
 
+class Stricter(LocalPythonExecutor):
+    def __call__(self, code):
+        raise ValueError("no code here")
+
+
 class Guarded(ToolCallingAgent):
     def run(self, *arguments, **options):
         return str(super().run(*arguments, **options))
@@ -247,8 +252,9 @@ class Guarded(ToolCallingAgent):
 def test_what_cannot_be_copied_is_refused():
     with pytest.raises(TargetError, match="terminal"):
         adapt(agent("x", tools=[UserInputTool()]))
-    with pytest.raises(TargetError, match="executor"):
-        adapt(coding("x", executor=Own()))
+    for executor in (Own(), Stricter([])):
+        with pytest.raises(TargetError, match="executor"):
+            adapt(coding("x", executor=executor))
     with pytest.raises(TargetError, match="final_answer_checks"):
         adapt(Guarded(tools=[], model=script("x")))
 

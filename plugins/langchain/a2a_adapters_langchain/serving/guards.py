@@ -265,7 +265,7 @@ def _has_own_answers(node: Any) -> bool:
 def _source_of(function: FunctionType) -> ast.AST:
     """Return the syntax tree of a function; an empty one without its source."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+        return ast.parse(textwrap.dedent(inspect.getsource(function.__code__)))
     except (OSError, SyntaxError):
         return ast.Module([], [])
 

@@ -7,6 +7,7 @@ variables that a function names, in attributes of these, in other functions, lis
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import takewhile
@@ -33,6 +34,8 @@ _MOST_OBJECTS = 10_000
 
 _WRAPPERS = (staticmethod, type(lru_cache(repr)))
 """Objects around functions, beside those that are functions themselves."""
+
+_COLLECTIONS = (list, tuple, set, frozenset, deque)
 
 _TOOLS_ONLY = "deepagents."
 """Where middleware keeps agents that only its tools call."""
@@ -74,7 +77,7 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, Mapping):
         return list(value.values())
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, _COLLECTIONS):
         return list(value)
     if isinstance(value, Runnable):
         return _parts(value, with_tools=with_tools)
@@ -141,9 +144,15 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
     found += [*(function.__kwdefaults__ or {}).values()]
     found += [known[name] for name in names if name in known]
     seen: set[int] = set()
-    for each in found:  # it grows: `deps.inner.agent`
-        if id(each) not in seen and _has_attributes(each, home):
-            seen.add(id(each))
+    for each in found:  # it grows: `deps.inner.agent`, `checks[0].model`
+        if id(each) in seen or len(found) > _MOST_OBJECTS:
+            continue
+        seen.add(id(each))
+        if isinstance(each, Mapping):
+            found += each.values()
+        elif isinstance(each, _COLLECTIONS):
+            found += each
+        elif _has_attributes(each, home):
             found += [_attribute(each, name) for name in _present(each, names)]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
 

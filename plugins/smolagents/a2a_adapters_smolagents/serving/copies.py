@@ -60,7 +60,7 @@ def check(agent: MultiStepAgent) -> None:
                 "its question, and the next message of the conversation is the answer"
             )
         is_own = isinstance(each, CodeAgent) and each.executor_type == "local"
-        if is_own and not isinstance(each.python_executor, LocalPythonExecutor):
+        if is_own and type(each.python_executor) is not LocalPythonExecutor:
             raise TargetError(
                 "an executor of one's own would mix the variables of all callers: give the agent "
                 "an executor_type instead"
