@@ -351,8 +351,9 @@ class AdapterExecutor(AgentExecutor):
         if run.writer.announced:
             await run.writer.close_text()
         answer, number = (*run.writer.said, *said), run.number if asks else None
-        history = corrected(run.request.history, run.writer.replaced)
-        request = replace(run.request, history=history)
+        request = run.request
+        if run.writer.replaced:
+            request = replace(request, history=corrected(request.history, run.writer.replaced))
         await self._history.remember(request, answer, run.queue, number=number)
 
     async def _write(self, run: Execution, event: AgentEvent) -> bool:
@@ -479,8 +480,8 @@ def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
         sent: The text before them.
     """
     last = max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
-    whole = held[last] if held else None
     for event in _joined(held[: last + 1]):
+        whole = held[last]
         if not isinstance(event, _TEXT) or not isinstance(whole, AnswerText):
             yield event
             continue

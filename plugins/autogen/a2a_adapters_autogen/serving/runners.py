@@ -84,6 +84,7 @@ _OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 _ROUNDS_BETWEEN_QUEUES = 20
 """The rounds of an event loop after which no message is on its way from one queue to another."""
 _POLL_SECONDS = 0.001
+"""The time between looks at queues that a class of the user empties."""
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 

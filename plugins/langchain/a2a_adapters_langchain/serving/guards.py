@@ -3,7 +3,7 @@
 That is the middleware of `create_agent` with the hooks `after_model`, `after_agent` and
 `wrap_model_call`. The middleware of LangChain, deepagents and langchain-anthropic does not change
 text, except for `PIIMiddleware`; all other middleware may. So may models and other runnables of
-your own. Callbacks, functions that text passes through, and edges may refuse it.
+your own. Callbacks, functions that text passes through, edges and nodes may refuse it.
 """
 
 from __future__ import annotations
