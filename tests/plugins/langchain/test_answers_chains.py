@@ -59,6 +59,12 @@ def retrying():
     return PROMPT | model.with_retry(wait_exponential_jitter=False) | StrOutputParser()
 
 
+def repeating_at_once(given):
+    text = getattr(given, "text", given)
+    yield f"{text} "
+    yield text
+
+
 async def repeating(given):
     async for each in given:
         yield f"You said {each}."
@@ -330,6 +336,16 @@ PROGRAMS = [
             [says(AIMessage([LOOK, IMAGE, THERE]))]
         ),
         bare=drawn,
+    ),
+    Program(
+        name="a generator that blocks, as a function",
+        target=lambda: RunnableLambda(repeating_at_once),
+        bare=called(),
+    ),
+    Program(
+        name="a generator that blocks, behind a model",
+        target=lambda: Scripted(script=["It rains."]) | RunnableLambda(repeating_at_once),
+        bare=called(),
     ),
     Program(
         name="a generator by itself", target=lambda: RunnableGenerator(repeating), bare=called()

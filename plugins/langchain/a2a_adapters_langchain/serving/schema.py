@@ -336,7 +336,7 @@ def answers_whole(runnable: AnyRunnable) -> bool:
         return True
     if any(_parses(each) or _is_custom(each) for each in _answering(runnable)):
         return True
-    if _has(runnable, _splits_snapshots):
+    if _has(runnable, _splits_snapshots) or _has(runnable, _only_blocks):
         return True
     last = all_steps(runnable)[-1]
     if isinstance(last, RunnableLambda):
@@ -363,6 +363,13 @@ def _answering(runnable: AnyRunnable) -> Iterator[AnyRunnable]:
 def _splits_snapshots(value: object) -> bool:
     """Whether keys are parsed from partial JSON; LangChain's streams then lose the other keys."""
     return isinstance(value, BRANCHING) and _has(value, _makes_snapshots)
+
+
+def _only_blocks(value: object) -> bool:
+    """Whether this is a function whose generator LangChain cannot stream in an async run."""
+    if not isinstance(value, RunnableLambda) or hasattr(value, "afunc"):
+        return False
+    return inspect.isgeneratorfunction(value.func)
 
 
 def _makes_snapshots(value: object) -> bool:
