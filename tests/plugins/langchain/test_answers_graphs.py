@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import operator
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Annotated, Literal, TypedDict
 
@@ -156,8 +157,37 @@ async def speak_and_validate(state):
     return {"messages": [said]}
 
 
-async def speak_by_choice(state):
-    return {"messages": [await MODELS["desk"].model.ainvoke(state["messages"])]}
+def asking_unchecked(how):
+    """Return a graph whose node asks a model that checks only what it has not streamed."""
+    desk = SimpleNamespace(model=Unchecked(script=[BOMB]))
+    current = ContextVar("current", default=desk)
+
+    async def in_a_mapping(messages):
+        return await MODELS["desk"].model.ainvoke(messages)
+
+    async def made(messages):
+        return await Unchecked(script=[BOMB]).ainvoke(messages)
+
+    async def by_name(messages):
+        return await next(iter(vars(desk).values())).ainvoke(messages)
+
+    async def of_the_context(messages):
+        return await current.get().model.ainvoke(messages)
+
+    @tool
+    async def ask(query: str):
+        """Ask a model."""
+        return (await Unchecked(script=[BOMB]).ainvoke(query)).text
+
+    async def of_a_tool(messages):
+        return AIMessage(await ask.ainvoke(messages[-1].text))
+
+    answer_to = locals()[how]
+
+    async def speak(state):
+        return {"messages": [await answer_to(state["messages"])]}
+
+    return line(speak)
 
 
 def speaks_or(refusal):
@@ -1011,11 +1041,14 @@ PROGRAMS = [
             ("a workflow refuses", checked_workflow, False),
         )
     ),
-    Program(
-        name="a node asks a model of an object in a mapping, which checks what it does not stream",
-        target=lambda: line(speak_by_choice),
-        bare=invoked(),
-        blocked=BOMB,
+    *(
+        Program(
+            name=f"a node asks a model that checks what it does not stream, {how}",
+            target=lambda how=how: asking_unchecked(how),
+            bare=invoked(),
+            blocked=BOMB,
+        )
+        for how in ("in_a_mapping", "made", "by_name", "of_the_context", "of_a_tool")
     ),
     *(
         Program(

@@ -18,7 +18,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
-from langchain_core.language_models import BaseLanguageModel
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import (
@@ -121,7 +121,10 @@ def guards_of(graph: Any, stream_nodes: Collection[str] | None = None) -> Guards
             None for the nodes that can be the last.
     """
     found = reachable(graph, with_tools=stream_nodes is not None)
-    if any(map(checks_whole_answers, found)) or any(map(_asks_another, found)):
+    if any(map(_asks_another, found)):
+        return Guards.WHOLE
+    others = (each for each in found if not isinstance(each, BaseChatModel))  # see `AsksWhole`
+    if any(map(checks_whole_answers, others)):
         return Guards.WHOLE
     graphs = [*filter(is_graph, found)]
     guards = _of_middleware(graphs)

@@ -111,10 +111,10 @@ class RunnableAdapter(Adapter):
         self.blocks = any(blocks_only(step) for step in all_steps(runnable))
         self._schema = declared_schema(runnable)
         guards = guards_of_runnable(runnable)
-        checks = guards is Guards.WHOLE
-        self._is_whole = output is not None or checks or answers_whole(runnable)
+        is_whole = guards is Guards.WHOLE or answers_whole(runnable)
+        self._is_whole = output is not None or is_whole
         self.holds_text = guards is Guards.REFUSING and not self._is_whole
-        self._has_progress = not (checks or is_model(runnable))  # `astream_events` streams
+        self._has_progress = not is_model(runnable)
         self._tries_again = tries_again(runnable)
         self._description = describe_runnable(runnable, self._input)
         _check_session(runnable)

@@ -8,13 +8,13 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.outputs import ChatGeneration
 
 from a2a_adapters import A2AAdaptersError, AgentEvent, TaskMetadata
 from a2a_adapters.plugin import JSON, AgentFailedError, CancelFlag, model_failure
 from a2a_adapters_langchain.serving.guards import blocked
+from a2a_adapters_langchain.serving.whole import AsksWhole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ _SCHEMAS = ("response_format", "output_format", "response_json_schema", "respons
 """Parameters in which model providers take the schema of an answer."""
 
 
-class RunWatch(BaseCallbackHandler):
+class RunWatch(AsksWhole):
     """The callback handler of one run.
 
     Cancelling an asyncio task does not stop code in threads. Such code calls this handler at its
@@ -39,6 +39,7 @@ class RunWatch(BaseCallbackHandler):
     run_inline = True  # otherwise LangChain starts a thread for every token
 
     def __init__(self, cancelled: CancelFlag, usage: Mapping[str, JSON] | None = None) -> None:
+        super().__init__()
         self._cancelled = cancelled
         self._structured: set[str | None] = set()
         self._model_errors: list[BaseException] = []
