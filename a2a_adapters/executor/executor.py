@@ -365,8 +365,13 @@ class AdapterExecutor(AgentExecutor):
         if not run.writer.announced:
             await run.writer.announce(run.request.message, states.WORKING)
         if isinstance(event, InputRequired):
-            if not self._holds_all:  # what the adapter has not accepted waits no longer
-                run.held = [each for each in run.held if not isinstance(each, _TEXT)]
+            if self.adapter.holds_text:  # what it has not accepted waits no longer
+                last = _last_accepted(run.held)
+                run.held = [
+                    each
+                    for number, each in enumerate(run.held)
+                    if number <= last or not isinstance(each, _TEXT)
+                ]
             await self._release(run)
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
@@ -479,7 +484,7 @@ def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
         held: The events.
         sent: The text before them.
     """
-    last = max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
+    last = _last_accepted(held)
     for event in _joined(held[: last + 1]):
         whole = held[last]
         if not isinstance(event, _TEXT) or not isinstance(whole, AnswerText):
@@ -493,6 +498,11 @@ def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
             yield whole
             sent = whole.text
     yield from _joined(held[last + 1 :])
+
+
+def _last_accepted(held: Sequence[AgentEvent]) -> int:
+    """Return the index of the last `AnswerText`; -1 if there is none."""
+    return max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
 
 
 def _joined(events: Sequence[AgentEvent]) -> Iterator[AgentEvent]:

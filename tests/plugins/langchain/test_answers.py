@@ -122,15 +122,19 @@ def line(*nodes, state=MessagesState, **options):
 
 
 def says(*script, name="speak", model=Scripted, **fields):
-    """Return a node that adds a model's message."""
+    """Return a node that adds a model's message, with other fields if there are any."""
     scripted = model(script=list(script))
 
     async def speak(state):
+        return {"messages": [await scripted.ainvoke(state["messages"])]}
+
+    async def edit(state):
         said = await scripted.ainvoke(state["messages"])
         return {"messages": [said.model_copy(update=fields)]}
 
-    speak.__name__ = name
-    return speak
+    node = edit if fields else speak
+    node.__name__ = name
+    return node
 
 
 def speaks_with(runnable):

@@ -8,10 +8,7 @@ your own. Callbacks, functions that text passes through, edges and nodes may ref
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum, auto
 from functools import cache
 from types import CodeType, FunctionType, MethodType
@@ -32,9 +29,12 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import A2AAdaptersError, BlockedError, TargetError
-from a2a_adapters_langchain.serving.packages import is_of_langchain
+from a2a_adapters_langchain.serving.packages import is_library
+from a2a_adapters_langchain.serving.passing import passes_on
 from a2a_adapters_langchain.serving.references import (
     cells_of,
+    identity,
+    is_function,
     is_of_create_agent,
     is_set,
     names_in,
@@ -212,7 +212,7 @@ def _may_refuse(value: Any, stream_nodes: Collection[str] = ()) -> bool:
 
 def holds_itself(graph: Any) -> bool:
     """Whether a graph has checks of its own, beside those of agents in its nodes."""
-    return bool(_guards(graph)) or _may_refuse(graph) or changes_text([graph])
+    return bool(_guards(graph)) or _may_refuse(graph)
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
@@ -237,57 +237,38 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
             return final_nodes(graph)
         return (name for name in graph.nodes if name in stream_nodes)
 
-    nodes = [graph.nodes[name].bound for graph in graphs for name in answering(graph)]
-    if any(_has_own_answers(node) and _asks_model(node) for node in nodes):
+    found = [(graph, graph.nodes[name].bound) for graph in graphs for name in answering(graph)]
+    if not all(_passes_on(node, _tasks_of(graph, stream_nodes)) for graph, node in found):
         return True
-    found = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
+    nodes = [node for _, node in found]
+    parts = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
     return any(
         (isinstance(each, RunnableSequence) and ends_in_code(each))
         or (isinstance(each, RunnableLambda | RunnableGenerator) and _asks_model(each))
-        for each in found
+        for each in parts
     )
 
 
-def _has_own_answers(node: Any) -> bool:
-    """Whether the function of a node may answer with a text that it has itself, such as a refusal.
+def _tasks_of(graph: Any, stream_nodes: Collection[str] | None) -> Collection[str] | None:
+    """Return the tasks of a workflow whose text is the answer, in place of the workflow's."""
+    return None if hasattr(graph, "builder") else stream_nodes
 
-    That is an `AIMessage` of a text that is in the source, or a pair or mapping with the role of a
-    model. Texts that the function gets are most often what its model has said.
+
+def _passes_on(node: Any, tasks: Collection[str] | None) -> bool:
+    """Whether a node, with the code that it calls, passes on what models say.
+
+    Args:
+        node: The node.
+        tasks: The names of the functions whose text is the answer; None for all.
     """
-    return any(
-        isinstance(text, ast.JoinedStr)
-        or (isinstance(text, ast.Constant) and isinstance(text.value, str))
-        or (isinstance(text, ast.Name) and isinstance(function.__globals__.get(text.id), str))
-        for function in _functions(node)
-        if not is_of_langchain(function.__module__)
-        for each in ast.walk(_source_of(function))
-        for text in _message_texts(each)
-    )
-
-
-def _source_of(function: FunctionType) -> ast.AST:
-    """Return the syntax tree of a function; an empty one without its source."""
-    try:
-        return ast.parse(textwrap.dedent(inspect.getsource(function.__code__)))
-    except (OSError, SyntaxError):
-        return ast.Module([], [])
-
-
-def _message_texts(code: ast.AST) -> Sequence[ast.expr]:
-    """Return the text of a message of a model, if code makes one."""
-    match code:
-        case ast.Call(func=ast.Name(id="AIMessage") | ast.Attribute(attr="AIMessage")):
-            named = [each.value for each in code.keywords if each.arg == "content"]
-            return code.args[:1] or named
-        case ast.Tuple(elts=[ast.Constant(value="ai" | "assistant"), text]):
-            return [text]
-        case ast.Dict():
-            pairs = zip(code.keys, code.values, strict=True)
-            found = {key.value: each for key, each in pairs if isinstance(key, ast.Constant)}
-            match found.get("role"):
-                case ast.Constant(value="ai" | "assistant") if "content" in found:
-                    return [found["content"]]
-    return ()
+    if is_graph(node) or any(map(is_of_create_agent, _functions(node))):
+        return True  # see `_guards`
+    found = reachable(node)
+    inner = {identity(each) for graph in filter(is_graph, found) for each in reachable(graph)}
+    own = (each for each in found if is_function(each) and identity(each) not in inner)
+    if tasks is not None:
+        own = (each for each in own if each.__name__ in tasks)
+    return all(is_library(each.__module__ or "") or passes_on(each) for each in own)
 
 
 def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:

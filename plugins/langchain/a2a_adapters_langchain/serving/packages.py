@@ -28,3 +28,9 @@ def is_of_langchain(module: str) -> bool:
     """Whether a module is of LangChain's packages, or of this one."""
     package = package_of(module)
     return package in _OWN or (bool(_PARTNER.match(package)) and is_installed(package))
+
+
+def is_library(module: str) -> bool:
+    """Whether a module is not the user's own."""
+    package = package_of(module)
+    return package == "a2a_adapters" or is_of_langchain(module) or is_installed(package)

@@ -25,7 +25,12 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
-from a2a_adapters_langchain.serving.packages import is_installed, is_of_langchain, package_of
+from a2a_adapters_langchain.serving.packages import (
+    is_installed,
+    is_library,
+    is_of_langchain,
+    package_of,
+)
 from a2a_adapters_langchain.serving.schema import is_graph
 
 _MOST_OBJECTS = 10_000
@@ -51,14 +56,14 @@ def reachable(value: object, *, with_tools: bool = False) -> list[Any]:
     todo: list[Any] = [value]
     seen: dict[object, object] = {}
     for each in todo:  # it grows
-        key = _identity(each)
+        key = identity(each)
         if key not in seen and len(seen) < _MOST_OBJECTS:
             seen[key] = each
             todo += _referred(each, with_tools=with_tools)
     return list(seen.values())
 
 
-def _identity(value: object) -> object:
+def identity(value: object) -> object:
     """Return the identity of a value; Python makes a new bound method whenever one is read."""
     if isinstance(value, MethodType):
         return id(value.__func__), id(value.__self__)
@@ -72,7 +77,8 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
     if isinstance(value, FunctionType):
         if with_tools or not is_of_create_agent(value):  # which refers to the tools
             return _captured(value)
-        return [each for name, each in _variables(value) if name == "model" or _is_code(each)]
+        # Middleware around model calls is kept in functions.
+        return [each for name, each in _variables(value) if name == "model" or is_function(each)]
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, Mapping):
@@ -91,9 +97,8 @@ def _of_method(method: MethodType, *, with_tools: bool) -> Iterable[Any]:
     """Return the objects that a method names, and all of its owner's unless it names them."""
     owner, home = method.__self__, method.__func__.__module__ or ""
     named = _captured(method.__func__, owner)
-    is_library = is_of_langchain(home) or is_installed(package_of(home))
     keeps_tools = not with_tools and type(owner).__module__.startswith(_TOOLS_ONLY)
-    if keeps_tools or not (is_library or isinstance(owner, Runnable)):
+    if keeps_tools or not (is_library(home) or isinstance(owner, Runnable)):
         return named
     return [*named, owner, *_attributes(owner)]
 
@@ -153,7 +158,7 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
         elif isinstance(each, _COLLECTIONS):
             found += each
         elif _has_attributes(each, home):
-            found += [_attribute(each, name) for name in _present(each, names)]
+            found += [attribute(each, name) for name in _present(each, names)]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
 
 
@@ -161,8 +166,8 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, object]]:
     return ((name, cell.cell_contents) for name, cell in cells_of(function) if is_set(cell))
 
 
-def _is_code(value: object) -> bool:
-    """Whether it is a function, in which `create_agent` keeps middleware around model calls."""
+def is_function(value: object) -> bool:
+    """Whether it is a function or a method."""
     return isinstance(value, FunctionType | MethodType)
 
 
@@ -193,7 +198,7 @@ def _present(owner: object, names: Iterable[str]) -> list[str]:
     return [name for name in names if any(name in space for space in spaces)]
 
 
-def _attribute(owner: object, name: str) -> object:
+def attribute(owner: object, name: str) -> object:
     """Return an attribute without running code; a method or property as a bound method."""
     found = inspect.getattr_static(owner, name, None)
     if isinstance(found, MemberDescriptorType):  # of a class with `__slots__`
