@@ -18,6 +18,8 @@ from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
+from a2a_adapters import build_app
+from a2a_adapters.testing import running
 from tests.plugins.langchain.support import Scripted
 
 MODEL = Scripted(script=["one two three"])
@@ -330,3 +332,9 @@ def test_nodes_before_the_last_one_may_do_anything():
     builder = StateGraph(MessagesState).add_node("plan", by_a_condition).add_node("speak", plain)
     builder.add_edge(START, "plan").add_edge("plan", "speak")
     assert not adapt(builder.compile()).holds_text
+
+
+async def test_the_log_names_the_nodes_whose_text_is_held(caplog):
+    caplog.set_level(logging.INFO)
+    async with running(build_app(graph_of(by_a_function), name="agent")):
+        assert "text is held back: the code of speak may change or refuse it" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, is_typeddict
@@ -32,6 +33,7 @@ from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.guards import (
     Guards,
     changes_text,
+    checking_nodes,
     checks_arguments,
     graphs_in,
     guarding_nodes,
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.serving.thread import GraphThread
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+logger = logging.getLogger(__name__)
 
 
 class GraphAdapter(Adapter):
@@ -150,6 +154,10 @@ class GraphAdapter(Adapter):
     async def open(self, storage: StateStorage) -> None:
         """Keep the threads of a graph without a checkpointer in the server's database."""
         await self._threads.open(storage)
+        nodes = {*checking_nodes(graphs_in(self._graph), self._stream_nodes)}
+        if nodes and self.holds_text:
+            names = ", ".join(sorted(nodes))
+            logger.info("text is held back: the code of %s may change or refuse it", names)
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the graph, or resume it after a question.

@@ -216,10 +216,17 @@ def holds_itself(graph: Any) -> bool:
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
-    """Whether code gets what a model says within a node whose text is the answer.
+    """Whether code gets what a model says within a node, see `checking_nodes`."""
+    return any(checking_nodes(graphs, stream_nodes))
 
-    That is a node that may answer with a text of its own; a chain with a step behind its model that
-    may change or refuse the text; or a function as a runnable that refers to a model.
+
+def checking_nodes(
+    graphs: Iterable[Any], stream_nodes: Collection[str] | None = None
+) -> Iterator[str]:
+    """Yield the nodes whose text is the answer, and in which code gets what their model says.
+
+    That is code that does not just pass it on; a chain with a step behind its model that may change
+    or refuse the text; or a function as a runnable that refers to a model.
 
     Args:
         graphs: The graphs.
@@ -230,28 +237,23 @@ def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = N
         final_nodes,
     )
 
-    is_chosen = stream_nodes is not None
+    for graph in graphs:
+        is_workflow = not hasattr(graph, "builder")
+        tasks = stream_nodes if is_workflow else None
+        chosen = final_nodes(graph) if stream_nodes is None or is_workflow else stream_nodes
+        for name in (each for each in chosen if each in graph.nodes):
+            node, has_tools = graph.nodes[name].bound, stream_nodes is not None
+            if not _passes_on(node, tasks) or _has_checked_chain(node, with_tools=has_tools):
+                yield name
 
-    def answering(graph: Any) -> Iterable[str]:
-        if stream_nodes is None or not hasattr(graph, "builder"):
-            return final_nodes(graph)
-        return (name for name in graph.nodes if name in stream_nodes)
 
-    found = [(graph, graph.nodes[name].bound) for graph in graphs for name in answering(graph)]
-    if not all(_passes_on(node, _tasks_of(graph, stream_nodes)) for graph, node in found):
-        return True
-    nodes = [node for _, node in found]
-    parts = (each for node in nodes for each in reachable(node, with_tools=is_chosen))
+def _has_checked_chain(node: Any, *, with_tools: bool) -> bool:
+    """Whether a node, or its tools, asks a chain that may change or refuse what its model says."""
     return any(
         (isinstance(each, RunnableSequence) and ends_in_code(each))
         or (isinstance(each, RunnableLambda | RunnableGenerator) and _asks_model(each))
-        for each in parts
+        for each in reachable(node, with_tools=with_tools)
     )
-
-
-def _tasks_of(graph: Any, stream_nodes: Collection[str] | None) -> Collection[str] | None:
-    """Return the tasks of a workflow whose text is the answer, in place of the workflow's."""
-    return None if hasattr(graph, "builder") else stream_nodes
 
 
 def _passes_on(node: Any, tasks: Collection[str] | None) -> bool:
