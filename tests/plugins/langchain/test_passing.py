@@ -153,6 +153,15 @@ async def added_up(state):
     return {"messages": [whole]}
 
 
+async def counted(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    update = {"messages": [reply]}
+    update["count"] = len(reply.text)
+    if reply.tool_calls:
+        return Command(update=update, goto=END)
+    return update
+
+
 async def with_examples(state):
     examples = [("user", "1 + 1"), ("ai", "2"), AIMessage("3", name="example")]
     return {"messages": [await MODEL.ainvoke([*examples, *state["messages"]])]}
@@ -164,7 +173,7 @@ GUARD = RunnableLambda(guarded)
 
 PASSING = [
     *(plain, blocking, wrapped, of_an_agent, by_a_helper, with_documents),
-    *(in_chunks, in_texts, added_up, with_examples, Desk(), Desk().by_attribute),
+    *(in_chunks, in_texts, added_up, counted, with_examples, Desk(), Desk().by_attribute),
     functools.partial(plain),
     lambda state: {"messages": [MODEL.invoke(state["messages"])]},
 ]
@@ -237,6 +246,54 @@ async def by_a_constructor(state):
     return {"messages": [AIMessage(Answered(reply).reply.text)]}
 
 
+async def by_another_value_of_a_variable(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    if "bomb" in reply.text:
+        reply = NO
+    return {"messages": [reply]}
+
+
+async def by_another_text_of_a_variable(state):
+    text = (await MODEL.ainvoke(state["messages"])).text
+    if "bomb" in text:
+        text = "I cannot."
+    return {"messages": [AIMessage(text)]}
+
+
+async def by_an_item(state):
+    result = await AGENT.ainvoke({"messages": state["messages"]})
+    if "bomb" in result["messages"][-1].text:
+        result["messages"][-1] = NO
+    return result
+
+
+async def by_removing_it(state):
+    said = [await MODEL.ainvoke(state["messages"])]
+    if "bomb" in said[0].text:
+        said.clear()
+    return {"messages": said}
+
+
+async def by_another_key(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [NO], "raw": reply}
+
+
+async def by_asking_again(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    if "bomb" in reply.text:
+        reply = await MODEL.ainvoke(["Again."])
+    return {"messages": [reply]}
+
+
+async def by_asking_until_it_is_good(state):
+    for _ in range(3):
+        reply = await MODEL.ainvoke(state["messages"])
+        if "bomb" not in reply.text:
+            break
+    return {"messages": [reply]}
+
+
 async def by_an_exception_that_it_imports(state):
     from a2a_adapters import BlockedError
 
@@ -288,6 +345,8 @@ CHECKING = [
     *(by_a_function, by_a_helper_that_checks, by_a_condition, by_a_condition_of_a_function),
     *(by_and_and_or, by_another_return, by_saying_nothing, by_a_message_in_a_variable),
     *(by_a_change, by_a_changed_copy, by_a_context, by_a_constructor, by_a_map),
+    *(by_another_value_of_a_variable, by_another_text_of_a_variable, by_an_item, by_removing_it),
+    *(by_another_key, by_asking_again, by_asking_until_it_is_good),
     *(by_an_exception_that_it_imports, by_an_unknown_function, with_text_around),
     *(by_another_model, by_a_runnable, asks_out_of_sight, without_source()),
     *(checks(plain), Desk().answers_or_not),

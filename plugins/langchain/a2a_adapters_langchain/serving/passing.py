@@ -3,7 +3,7 @@
 It does if what it returns, after it has asked, is what the model said or contains it, and if no
 other code of the user gets that, which may refuse or change it. All other code is taken to check,
 also without its source. Of 174 nodes in 10 public repositories that ask a model and return
-messages, 126 pass on.
+messages, 118 pass on; most of the others return something else.
 """
 
 from __future__ import annotations
@@ -224,8 +224,12 @@ class Reading:
                 | ast.GeneratorExp(elt=inner)
             ):
                 return self._carries(inner)
-            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return any(map(self._carries, parts))
+            case ast.Dict(keys=keys, values=parts):
+                pairs = zip(keys, parts, strict=True)
+                answers = [part for key, part in pairs if key and _is_answer(key)]
+                return any(map(self._carries, answers or parts))
             case ast.JoinedStr(values=parts):  # other text around it replaces it
                 return all(map(self._carries, parts))
             case ast.BinOp():
@@ -246,25 +250,57 @@ class Reading:
                 return self._carries(owner)
         return False
 
+    def _mentions(self, value: ast.AST) -> bool:
+        """Whether what a model said is anywhere in an expression."""
+        return any(isinstance(each, ast.expr) and self._carries(each) for each in ast.walk(value))
+
     def _is_given_away(self, call: ast.Call) -> bool:
         """Whether a model, or code that may refuse it, gets what a model said, or a part of it."""
         match call.func:
             case ast.Attribute(value=owner, attr=name):
                 if name in _COLLECTING or self._carries(owner):
                     return False
-        parts = (part for each in _given(call) for part in ast.walk(each))
-        is_given = any(isinstance(part, ast.expr) and self._carries(part) for part in parts)
-        return is_given and self._is(call, *_SOURCES, Callee.UNKNOWN)
+        may_refuse = self._is(call, *_SOURCES, Callee.UNKNOWN)
+        return may_refuse and any(map(self._mentions, _given(call)))
 
-    def _interferes(self, part: ast.AST) -> bool:
-        """Whether a part of the code changes a message, makes one, or raises what may refuse it."""
+    def _interferes(self, part: ast.AST) -> bool:  # noqa: PLR0911 - a kind each
+        """Whether a part of the code changes or refuses what a model said, or replaces it."""
         match part:
             case ast.Raise(exc=ast.Call(func=kind)):
                 return self._is_late(kind) and self._kind_of(kind) is Callee.UNKNOWN
             case ast.Attribute(value=owner, attr="content" | "text", ctx=ast.Store()):
                 return self._carries(owner)
+            case ast.Call(func=ast.Attribute(value=owner, attr="clear" | "pop" | "remove")):
+                return self._carries(owner)
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                return self._mentions(test) and self._asks_again(part)
+            case ast.Assign(targets=targets, value=value):
+                return any(self._replaces(each, value) for each in targets)
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+            ):
+                return self._replaces(target, value)
         texts = self._texts_of_message(part)
         return any(self._is_late(each) and not self._carries(each) for each in texts)
+
+    def _asks_again(self, branches: ast.AST) -> bool:
+        """Whether another answer may follow, by what was said."""
+        return any(
+            isinstance(each, ast.Break | ast.Continue)
+            or (isinstance(each, ast.Call) and self._is(each, *_SOURCES))
+            for each in ast.walk(branches)
+        )
+
+    def _replaces(self, target: ast.expr, value: ast.expr) -> bool:
+        """Whether an assignment puts something else in the place of what a model said."""
+        if self._carries(value) or not self._is_late(value):
+            return False
+        match target:
+            case ast.Subscript(value=owner, slice=key):
+                is_name = isinstance(key, ast.Constant) and isinstance(key.value, str)
+                return self._carries(owner) and (not is_name or _is_answer(key))
+        return not self._said.isdisjoint(_names(target))
 
     def _texts_of_message(self, part: ast.AST) -> Sequence[ast.expr]:
         """Return the text of a message of a model, if code makes one."""
@@ -281,6 +317,10 @@ class Reading:
                     case ast.Constant(value="ai" | "assistant") if "content" in found:
                         return [found["content"]]
         return ()
+
+
+def _is_answer(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and key.value in ("messages", "content", "text")
 
 
 def _end(part: ast.expr) -> tuple[int, int]:
