@@ -484,6 +484,7 @@ def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
         held: The events.
         sent: The text before them.
     """
+    held = [*_without_replaced(held)]
     last = _last_accepted(held)
     for event in _joined(held[: last + 1]):
         whole = held[last]
@@ -503,6 +504,14 @@ def _accepted(held: Sequence[AgentEvent], sent: str) -> Iterator[AgentEvent]:
 def _last_accepted(held: Sequence[AgentEvent]) -> int:
     """Return the index of the last `AnswerText`; -1 if there is none."""
     return max((n for n, each in enumerate(held) if isinstance(each, AnswerText)), default=-1)
+
+
+def _without_replaced(events: Sequence[AgentEvent]) -> Iterator[AgentEvent]:
+    """Yield events without the texts that an `AnswerText` replaces before anything else follows."""
+    for is_text, group in groupby(events, lambda event: isinstance(event, _TEXT)):
+        found = [*group]
+        whole = (n for n, each in enumerate(found) if is_text and isinstance(each, AnswerText))
+        yield from found[max(whole, default=0) :]
 
 
 def _joined(events: Sequence[AgentEvent]) -> Iterator[AgentEvent]:

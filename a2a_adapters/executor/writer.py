@@ -240,30 +240,24 @@ class TaskWriter:
     async def _correct_earlier(self, text: str) -> str:
         """Correct the answers to earlier messages, and return the part of `text` after them.
 
-        Replaces the first answer that differs by the rest of the text, up to that of the current
-        message, and empties the later ones.
+        Those that the text still has stay, and new text between them takes the place of the first
+        one that it lacks. If that is behind them, it gets the rest, up to the current message.
         """
-        differing = dict(self._earlier)
-        for artifact_id, said in self._earlier.items():
-            if (rest := _without_prefix(text, said)) is None:
-                break
-            text = rest
-            del differing[artifact_id]
-        if not differing:
-            return text
-        sent = self.sent
-        if not sent:
-            text, remaining = "", text
-        elif (before := _without_suffix(text, sent)) is not None:
-            text, remaining = sent, before
-        else:
-            remaining = ""
-        for artifact_id, said in differing.items():
-            if said != remaining:
-                await self._replace(artifact_id, remaining)
-                self.replaced.append((said, remaining))
-            self._earlier[artifact_id], remaining = remaining, ""
-        return text
+        earlier = [*self._earlier.values()]
+        texts, rest = _placed(text, earlier)
+        if len(texts) < len(earlier):
+            sent, remaining = self.sent, ""
+            if not sent:
+                rest, remaining = "", rest
+            elif (before := _without_suffix(rest, sent)) is not None:
+                rest, remaining = sent, before
+            texts += [remaining, *[""] * (len(earlier) - len(texts) - 1)]
+        for artifact_id, said, new in zip([*self._earlier], earlier, texts, strict=True):
+            if said != new:
+                self._earlier[artifact_id] = new
+                await self._replace(artifact_id, new)
+                self.replaced.append((said, new))
+        return rest
 
     def _text_id(self) -> str:
         """Return an id for the text that stays the same when another process resumes the message.
@@ -446,11 +440,42 @@ def _divided(text: str, said: Sequence[str]) -> list[str]:
     return [*places[:first], text, *[""] * (last - first - 1), *places[last:]]
 
 
-def _without_prefix(text: str, prefix: str) -> str | None:
-    """Return the messages of a text after its first ones, or None if it begins differently."""
-    rest = text.removeprefix(prefix)
-    if rest == text and prefix:
+def _placed(text: str, earlier: Sequence[str]) -> tuple[list[str], str]:
+    """Place a text among earlier ones, and return those that this settles, and the rest."""
+    places = [*earlier]
+    texts: list[str] = []
+    while places:
+        later = [each for each in places[1:] if each]
+        rest = _without_prefix(text, places[0], later[0] if later else "") if places[0] else text
+        if rest is not None:
+            texts.append(places.pop(0))
+            text = rest
+            continue
+        known = (_begin_of(each, text) if each else 0 for each in places[1:])
+        number, begin = next(((n, at) for n, at in enumerate(known) if at), (0, 0))
+        if not begin:
+            break
+        texts += [text[:begin].removesuffix(BLANK_LINE), *[""] * number]
+        text, places = text[begin:], places[number + 1 :]
+    return texts, text
+
+
+def _begin_of(message: str, text: str) -> int:
+    """Return where a message begins among those of a text; 0 if it is not behind the first one."""
+    begin = f"{text}{BLANK_LINE}".find(f"{BLANK_LINE}{message}{BLANK_LINE}")
+    return begin + len(BLANK_LINE) if begin >= 0 else 0
+
+
+def _without_prefix(text: str, prefix: str, following: str) -> str | None:
+    """Return a text after its first messages, or None if it begins differently.
+
+    `following` is what may go on with the last one, behind a file.
+    """
+    if not text.startswith(prefix):
         return None
+    rest = text.removeprefix(prefix)
+    if following and rest.startswith(following):
+        return rest
     return rest.removeprefix(BLANK_LINE) if not rest or rest.startswith(BLANK_LINE) else None
 
 

@@ -399,6 +399,63 @@ async def test_the_answers_to_earlier_messages_are_corrected(
     assert list(folded(events, folded(asked)).values()) == answers
 
 
+MAP = Output((Text("a map"),))
+
+
+@pytest.mark.parametrize(
+    ("first", "whole", "answers"),
+    [
+        (
+            [TextDelta("Look: "), MAP, TextDelta("Rome.")],
+            "Look: Rome.",
+            ["Look: ", "a map", "Rome.", "Sent."],
+        ),
+        (
+            [TextDelta("Look:"), MAP, TextDelta("\n\nRome.")],
+            "See:\n\nRome.",
+            ["See:", "a map", "Rome.", "Sent."],
+        ),
+        (
+            [TextDelta("A"), MAP, TextDelta("\n\nB"), MAP, TextDelta("\n\nC")],
+            "D\n\nC",
+            ["D", "a map", "", "a map", "C", "Sent."],
+        ),
+        ([TextDelta("A"), MAP, TextDelta("\n\nB")], "A", ["A", "a map", "Sent."]),
+        (
+            [TextDelta("Rome."), AnswerText(""), MAP, AnswerText("Rome.")],
+            "Rome.",
+            ["", "a map", "Rome.", "Sent."],
+        ),
+    ],
+)
+async def test_corrections_leave_texts_beside_outputs_where_they_are(
+    serving, first, whole, answers
+):
+    async def script(request):
+        for event in first:
+            yield event
+        yield InputRequired("Send it?")
+        yield AnswerText(f"{whole}\n\nSent.", of_task=True)
+
+    async with serving(Scripted(script)) as client:
+        asked, _, _ = await ask(client)
+        events, _, task = await ask(client, "yes", asked[-1].status_update.task_id)
+    assert texts(task) == answers
+    assert list(folded(events, folded(asked)).values()) == texts(task)
+
+
+async def test_text_that_moves_behind_an_output_is_there_where_every_answer_is_held(serving):
+    async def script(request):
+        yield TextDelta("Rome.")
+        yield AnswerText("")
+        yield MAP
+        yield AnswerText("Rome.")
+
+    async with serving(Scripted(script), hold_text="always") as client:
+        _, _, task = await ask(client)
+    assert texts(task) == ["a map", "Rome."]
+
+
 class TestContract(AnswerContract):
     def guarded(self):
         async def script(request):
