@@ -37,7 +37,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from a2a_adapters import Limits, ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, user_message
+from a2a_adapters.testing import connect, running, user_message
 from tests.plugins.langchain.support import Scripted
 
 WORKS = (TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING)
@@ -220,13 +220,46 @@ def agent(life):
     return create_agent(model, [look], middleware=[approving])
 
 
-GRAPHS = {make.__name__: make for make in (branches, questions, breakpoints, workflow, agent)}
+def pictures(life):
+    """Nodes that draw pictures, some of them in a subgraph, each before a question."""
+
+    def drawing(name):
+        async def node(_):
+            life.did(name)
+            image = {"type": "image", "mime_type": "image/png", "base64": "aGk="}
+            return {"messages": [AIMessage([image, {"type": "text", "text": f"{name}."}])]}
+
+        return node
+
+    inner = StateGraph(Notes)
+    inner.add_node("draw inside", drawing("draw inside"))
+    inner.add_node("ask inside", asking(life, "ask inside", "colour?"))
+    inner.add_edge(START, "draw inside").add_edge("draw inside", "ask inside")
+    builder = StateGraph(Notes)
+    builder.add_node("draw", drawing("draw"))
+    builder.add_node("ask twice", asking(life, "ask twice", "size?", "shape?"))
+    builder.add_node("inner", inner.compile())
+    builder.add_node("last", drawing("last"))
+    builder.add_edge(START, "draw").add_edge("draw", "ask twice").add_edge("ask twice", "inner")
+    builder.add_edge("inner", "last")
+    return builder.compile()
+
+
+GRAPHS = {
+    make.__name__: make for make in (branches, questions, breakpoints, workflow, agent, pictures)
+}
 
 
 def answer_to(asked):
     """Return the reply to a question."""
     prompt = asked.status.message.parts[0].text
     return "yes" if "Go on" in prompt or "look" in prompt else f"{prompt[:-1]} answered"
+
+
+def shown(seen):
+    """Return the texts of a task, each on a line, and marks for its files."""
+    parts = [part for artifact in seen.artifacts for part in artifact.parts]
+    return "\n".join(filter(None, ["(file)" if part.raw else part.text for part in parts]))
 
 
 async def live(life, make, storage, names):
@@ -258,7 +291,7 @@ async def live(life, make, storage, names):
             state = TaskState.Name(seen.status.state)
             reason = "".join(part.text for part in seen.status.message.parts)
             counted = Counter(life.effects(name).read_text().split("\n")[:-1])
-            print(json.dumps([name, [state, answer_of(seen) or reason], counted]), flush=True)  # noqa: T201
+            print(json.dumps([name, [state, shown(seen) or reason], counted]), flush=True)  # noqa: T201
 
 
 def lived(life, make, engine, storage, names):

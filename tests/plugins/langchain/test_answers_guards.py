@@ -718,7 +718,7 @@ def asks_before_its_guard():
         (lambda: inside(masks_and_asks()), ""),
         (asks_before_its_guard, ""),
         (functools.partial(moderated, removes=False), NO),
-        (functools.partial(moderated, removes=True), ""),
+        (functools.partial(moderated, removes=True), NO),
     ],
 )
 async def test_text_that_was_replaced_is_not_shown_with_a_question(target, shown):

@@ -141,6 +141,7 @@ def test_only_durable_threads_are_resumed():
         ("branches", "sqlite", ["before", "after"]),
         ("questions", "sqlite", ["before", "after"]),
         ("questions", "postgresql", ["after"]),
+        ("pictures", "sqlite", ["before", "after"]),
         *((graph, "sqlite", ["after"]) for graph in ("breakpoints", "workflow", "agent")),
     ],
 )

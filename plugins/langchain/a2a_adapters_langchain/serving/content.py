@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -60,9 +61,14 @@ def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
 
 def message_parts(message: BaseMessage) -> list[Part]:
     """Return the text and the files of a message in their order, then what else it has."""
+    return [*said_parts(message), *calls_of(message)]
+
+
+def said_parts(message: BaseMessage) -> list[Part]:
+    """Return the text and the files of a message in their order, then its data."""
     if _has_no_files(message):
         text = without_reasoning(str(message.text))
-        return [*([Text(text)] if text else []), *_others(message)]
+        return [*([Text(text)] if text else []), *_data(message)]
     parts: list[Part] = []
     said, reasoning = "", ReasoningFilter()
     for block in message.content_blocks:
@@ -72,26 +78,25 @@ def message_parts(message: BaseMessage) -> list[Part]:
             parts += [Text(said), file] if said else [file]
             said = ""
     said += reasoning.rest()
-    return [*parts, *([Text(said)] if said else []), *_others(message)]
+    return [*parts, *([Text(said)] if said else []), *_data(message)]
 
 
-def has_text_behind_files(message: BaseMessage) -> bool:
-    """Whether the order of a message's text and its files says something."""
-    kinds = [type(part) for part in message_parts(message)]
+def has_text_behind_files(parts: Sequence[Part]) -> bool:
+    """Whether the order of text and files says something."""
+    kinds = [type(part) for part in parts]
     return File in kinds and Text in kinds[kinds.index(File) :]
 
 
 def message_extras(message: BaseMessage) -> list[Part]:
     """Return the files, the data of a remote agent and the tool calls of a message."""
-    return [*_files(message), *_others(message)]
+    return [*_files(message), *_data(message), *calls_of(message)]
 
 
-def _others(message: BaseMessage) -> list[Part]:
-    """Return the data of a remote agent and the tool calls of a message."""
+def calls_of(message: BaseMessage) -> list[Data]:
+    """Return the tool calls of a message."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     shown = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in calls]
-    called = [Data({"tool_calls": shown})] if shown else []
-    return [*_data(message), *called]
+    return [Data({"tool_calls": shown})] if shown else []
 
 
 def _data(message: BaseMessage) -> list[Data]:
@@ -115,6 +120,17 @@ def _files(message: BaseMessage) -> list[File]:
     if _has_no_files(message):
         return []
     return [file for block in message.content_blocks if (file := from_block(dict(block)))]
+
+
+def is_of_model(message: AIMessage) -> bool:
+    """Whether a model made the message: messages of nodes have no id or a UUID."""
+    if message.id is None:
+        return False
+    try:
+        uuid.UUID(message.id)
+    except ValueError:
+        return True
+    return False
 
 
 def _has_no_files(message: BaseMessage) -> bool:

@@ -21,7 +21,7 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag, check_arguments
-from a2a_adapters_langchain.serving.answer_nodes import answer_filter, leads_to
+from a2a_adapters_langchain.serving.answer_nodes import answer_filter, chosen_filter, leads_to
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import (
     MakeConfig,
@@ -47,7 +47,13 @@ from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.interrupts import first_input, question, usage_so_far
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
-from a2a_adapters_langchain.serving.recovery import FINISHED, RunStart, has_run_nodes, resumed_start
+from a2a_adapters_langchain.serving.recovery import (
+    ASKING,
+    FINISHED,
+    RunStart,
+    has_run_nodes,
+    resumed_start,
+)
 from a2a_adapters_langchain.serving.schema import checks_whole_answers, output_schema
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch
@@ -133,6 +139,7 @@ class GraphAdapter(Adapter):
         self._guards = guards_of(graph, stream_nodes)
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
+        self._precedes = chosen_filter(stream_nodes)
         self._guarding_nodes = guarding_nodes(graph)
         self._chosen_nodes = frozenset(stream_nodes or ())
         self._replaces = self._replacing(graph)
@@ -216,7 +223,8 @@ class GraphAdapter(Adapter):
             if isinstance(start.given, Rejected | InputRequired):
                 yield start.given
                 return
-            if start.given is not FINISHED:
+            run.is_paused = start.given is ASKING
+            if start.given is not ASKING and start.given is not FINISHED:
                 events = run.events(
                     thread.graph,
                     thread.config,
@@ -259,6 +267,7 @@ class GraphAdapter(Adapter):
             is_checked=guards is Guards.STREAMED and is_answer is not None,
             guarding_nodes=guarding,
             may_replace=self._replacing(thread.graph) if self._make else self._replaces,
+            precedes=self._precedes,
         )
 
     def _keeps_all(self, graph: Any, guards: Guards) -> bool:

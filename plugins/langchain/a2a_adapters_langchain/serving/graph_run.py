@@ -13,7 +13,15 @@ from __future__ import annotations
 import base64
 import functools
 import mimetypes
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -23,17 +31,19 @@ from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
+    HumanMessage,
     RemoveMessage,
     ToolMessage,
 )
 from langgraph.types import StateSnapshot
 
-from a2a_adapters import AgentEvent, File, InputRequired, Output
+from a2a_adapters import AgentEvent, File, InputRequired, Output, Part, Text
 from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import (
+    calls_of,
     has_text_behind_files,
     is_message_list,
-    message_extras,
+    is_of_model,
     outputs,
 )
 from a2a_adapters_langchain.serving.progress import INTERRUPT, messages_in
@@ -88,6 +98,7 @@ class GraphRun:
         is_checked: Whether the graph's middleware checks its stream.
         guarding_nodes: The nodes with which guardrails inspect messages.
         may_replace: Whether what a node says may be replaced by what another one says later.
+        precedes: Whether messages of a task that the graph has finished are sent with questions.
 
     Attributes:
         transcript: The messages of the answer.
@@ -113,6 +124,7 @@ class GraphRun:
         is_checked: bool = False,
         guarding_nodes: Collection[str] = (),
         may_replace: Callable[[str, str], bool] = lambda *_: True,
+        precedes: IsAnswer = lambda _: True,
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
@@ -137,6 +149,14 @@ class GraphRun:
         self._held: dict[str, list[str]] = {}
         self._progress = progress
         self._may_replace = may_replace
+        self._precedes = precedes
+        self._made = [
+            (f"{task.name}:{task.id}", message)
+            for task in start.finished
+            for message in messages_in(task.result)
+            if isinstance(message, AIMessage)
+        ]
+        """The paths of tasks, and the messages that they have made in the role of a model."""
         self._steps: list[list[_Write]] = [[]]
         """What the tasks of each step have written."""
 
@@ -208,7 +228,7 @@ class GraphRun:
         elif mode == "updates":
             if not namespace:
                 self._note_updates(data)
-            self._note_messages(data)
+            self._note_messages(namespace, data)
             if self._progress:
                 yield from self._progress.updates(namespace, data)
         elif self._progress:
@@ -244,10 +264,13 @@ class GraphRun:
             later.update(each.node for each in step)
         return endings
 
-    def _note_messages(self, updates: Mapping[str, Any]) -> None:
+    def _note_messages(self, namespace: Namespace, updates: Mapping[str, Any]) -> None:
         for node, update in updates.items():
+            path = "|".join((*namespace, node))
             for message in messages_in(update):
-                if isinstance(message, RemoveMessage):
+                if isinstance(message, AIMessage):
+                    self._made.append((path, message))
+                elif isinstance(message, RemoveMessage):
                     self.transcript.remove(message.id)
                 elif isinstance(message, ToolMessage):
                     self._note_answer(node, message.tool_call_id)
@@ -257,6 +280,28 @@ class GraphRun:
             self.transcript.called.add(call_id)
         elif call_id not in self.transcript.called and call_id not in _answered(self.first_values):
             self.transcript.refuse(call_id)
+
+    def preceding(
+        self, messages: Sequence[BaseMessage], last: Collection[int]
+    ) -> Iterator[tuple[BaseMessage, list[Part]]]:
+        """Yield the messages that a question needs, and what of each was not sent, in order.
+
+        These are messages with files or data, and the last ones, unless they are what a model has
+        said whose text is not the answer.
+
+        Args:
+            messages: The messages of the task.
+            last: The identities of the last ones.
+        """
+        paths = {message.id: path for path, message in self._made if message.id}
+        for message, parts in self.transcript.sent.unsent(messages):
+            path = paths.get(message.id or "", "")
+            if not isinstance(message, AIMessage) or not self._precedes(path):
+                continue
+            speaks = self._is_answer is not None and self._is_answer(path)
+            is_last = id(message) in last and (speaks or not is_of_model(message))
+            if is_last or not all(isinstance(part, Text) for part in parts):
+                yield message, parts
 
     def so_far(self, proofs: object) -> TaskSoFar:
         """Return the runs of the task up to now, for a question; see `Transcript`."""
@@ -271,7 +316,7 @@ class GraphRun:
         """Leave out the messages that a list had before the task."""
         before = self.earlier.before.get(key)
         first = self.first_values.get(key)
-        if not self.earlier.written and is_message_list(first):
+        if not self.earlier.has_begun and is_message_list(first):
             before = first[-1].id
         ids = [message.id for message in messages]
         is_known = before is not None and before in ids
@@ -306,7 +351,7 @@ class GraphRun:
         if (before := self.earlier.before.get(key)) is not None:
             return None if last.id == before else last
         lists = self.first_values.get(key)
-        if not is_message_list(lists):
+        if self.earlier.has_begun or not is_message_list(lists):
             return last
         known = lists[-1]
         is_known = last is known or (last.id is not None and last.id == known.id)
@@ -366,10 +411,32 @@ class GraphResult:
             shows_held: Whether to return text that was held, of nodes that have ended.
         """
         waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
-        if shows_held:
-            return run.transcript.accept(self._proofs(run), waiting)
-        inner = [task.state.values for task in state.tasks if isinstance(task.state, StateSnapshot)]
-        return run.transcript.pause([*inner, self._proofs(run)], waiting)
+        inner = [*_inner_values(state)]
+        whole = [*self._preceding(run, inner)]
+        if not run.transcript.is_held:
+            return run.transcript.pause([self._proofs(run), *inner], waiting, whole)
+        outer = {id(each) for each in messages_in(run.values)} if shows_held else ()
+        run.transcript.hold(each for each, _ in whole if id(each) not in outer)
+        if not shows_held:
+            return []
+        ended = [each for each in whole if id(each[0]) in outer]
+        return run.transcript.pause(self._proofs(run), waiting, ended)
+
+    def _preceding(
+        self, run: GraphRun, inner: Sequence[Mapping[str, Any]]
+    ) -> Iterable[tuple[BaseMessage, list[Part]]]:
+        """Return the whole messages that precede a question, see `GraphRun.preceding`."""
+        if self._output or isinstance(self._channels, str) or not isinstance(run.values, Mapping):
+            return ()
+        state = self._state(run.values)
+        messages, last = [*self._new_messages(run, state)], [*self._last_messages(run, state)]
+        known = {each.id for each in messages_in(run.values)}
+        for values in inner:
+            new = _behind_known(values, known)
+            known.update(each.id for each in new)
+            messages += new
+            last += new[-1:]
+        return run.preceding(messages, {id(each) for each in last})
 
     def so_far(self, run: GraphRun) -> TaskSoFar:
         """Return the runs of a task up to a question."""
@@ -399,7 +466,7 @@ class GraphResult:
             definitions = {"$defs": self._schema.get("$defs", {})}
             return outputs(structured, {**schema, **definitions} if schema else None)
         if last := self._last_messages(run, state):
-            return _messages_events(last, run.transcript)
+            return _messages_events(last, run.transcript, self._new_messages(run, state))
         made = {
             key: value
             for key, value in state.items()
@@ -413,6 +480,11 @@ class GraphResult:
         new = {key: value for key, value in made.items() if not _is_sent(value, said)}
         is_complete = new.keys() == properties.keys()
         return outputs(new, self._schema if is_complete else None) if new else []
+
+    def _new_messages(self, run: GraphRun, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """Return the messages of the task."""
+        key = _spoken(state)
+        return run.new_messages(key, state[key]) if key else ()
 
     def _last_messages(self, run: GraphRun, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
         """Return the messages that are the answer; none if the task has made none."""
@@ -486,22 +558,62 @@ def _text_events(text: str, transcript: Transcript) -> Sequence[AgentEvent]:
 
 
 def _messages_events(
-    messages: Sequence[BaseMessage], transcript: Transcript
+    messages: Sequence[BaseMessage],
+    transcript: Transcript,
+    new: Sequence[BaseMessage] = (),
 ) -> Sequence[AgentEvent]:
-    if len(messages) == 1 and not transcript.has_text:
-        return outputs(messages[0])
+    """Return the events of the messages that are the answer.
+
+    Args:
+        messages: The messages.
+        transcript: The text that was streamed.
+        new: All messages of the task.
+    """
+    is_last = {id(each) for each in messages}
+    held = transcript.held(each for each in new if id(each) not in is_last)
+    others = [each for each in messages if not any(each is known for known in new)]
+    unsent = transcript.sent.unsent([*new, *others])
+    found = {id(each): parts for each, parts in unsent}
+    for message in messages:
+        found[id(message)] += calls_of(message)
+    if len(messages) == 1 and not (held or transcript.has_text):
+        return outputs(found[id(messages[0])] or None)
+    for message in held:
+        transcript.send_late(message, found[id(message)])
     said: list[AgentEvent] = []
     extras: list[AgentEvent] = []
     is_behind_files = False
     for message in messages:
-        is_behind_files = is_behind_files or has_text_behind_files(message)
-        if is_behind_files:
+        parts = found[id(message)]
+        is_new = not transcript.is_earlier(message.id)
+        is_behind_files = is_behind_files or (is_new and has_text_behind_files(parts))
+        if is_behind_files and is_new:
             transcript.take_out(message)
-            extras += outputs(message)
         else:
-            said += transcript.say(str(message.text))
-            extras += outputs(message_extras(message) or None)
+            said += transcript.say(str(message.text), message.id)
+            parts = [part for part in parts if not isinstance(part, Text)]
+        extras += outputs(parts or None)
     return [*said, *extras]
+
+
+def _inner_values(state: StateSnapshot) -> Iterator[Mapping[str, Any]]:
+    """Yield the states of the graphs within a graph that have not ended, the outer ones first."""
+    for inner in (task.state for task in state.tasks):
+        if isinstance(inner, StateSnapshot):
+            if isinstance(inner.values, Mapping):
+                yield inner.values
+            yield from _inner_values(inner)
+
+
+def _behind_known(values: Mapping[str, Any], known: Collection[str | None]) -> list[BaseMessage]:
+    """Return the messages of an inner graph behind those of its caller and of earlier runs."""
+    messages: list[BaseMessage] = values.get(_spoken(values), [])
+    given = [
+        place
+        for place, message in enumerate(messages, 1)
+        if isinstance(message, HumanMessage) or message.id in known
+    ]
+    return messages[given[-1] :] if given else messages
 
 
 def _files(values: Any) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,9 @@ from langchain_core.messages import AIMessage
 from langgraph.constants import START
 
 from a2a_adapters.plugin import without_reasoning
-from a2a_adapters_langchain.serving.interrupts import (
-    asked_at,
-    first_input,
-    question,
-    usage_so_far,
-)
+from a2a_adapters_langchain.serving.content import is_of_model
+from a2a_adapters_langchain.serving.interrupts import asked_at, first_input
 from a2a_adapters_langchain.serving.thread import checkpoint_id
-from a2a_adapters_langchain.serving.transcript import TaskSoFar
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
@@ -31,6 +25,9 @@ if TYPE_CHECKING:
 
 FINISHED = object()
 """Takes the place of a graph's input if there is nothing left to run."""
+
+ASKING = object()
+"""Takes the place of a graph's input if it waits for a reply."""
 
 
 @dataclass(slots=True)
@@ -99,8 +96,7 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
         given = FINISHED
     elif await thread.is_interrupted():
-        so_far = TaskSoFar.of(request).as_metadata()
-        given = question(now, usage_so_far(request), position=position, metadata=so_far)
+        given = ASKING
     start = RunStart(given, now.values)
     asked_in, _, _ = asked_at(request).partition(":")
     async for state in thread.history():
@@ -144,7 +140,7 @@ def _texts(result: object) -> Iterator[tuple[str, bool]]:
     """Yield the texts in a node's result, and whether each was made by a model and so streamed."""
     for item in _items(result):
         if isinstance(item, AIMessage):
-            text, is_streamed = str(item.text), _is_of_model(item)
+            text, is_streamed = str(item.text), is_of_model(item)
         elif isinstance(item, str):
             text, is_streamed = item, False
         else:
@@ -157,14 +153,3 @@ def _items(result: object) -> Iterator[object]:
     """Yield the values that a node wrote."""
     for value in result.values() if isinstance(result, Mapping) else [result]:
         yield from value if isinstance(value, list) else [value]
-
-
-def _is_of_model(message: AIMessage) -> bool:
-    """Whether a model made the message: messages of nodes have no id or a UUID."""
-    if message.id is None:
-        return False
-    try:
-        uuid.UUID(message.id)
-    except ValueError:
-        return True
-    return False

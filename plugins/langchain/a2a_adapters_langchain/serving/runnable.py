@@ -26,6 +26,7 @@ from a2a_adapters_langchain.serving.config import MakeConfig, run_config
 from a2a_adapters_langchain.serving.content import (
     has_text_behind_files,
     message_extras,
+    message_parts,
     outputs,
 )
 from a2a_adapters_langchain.serving.guards import (
@@ -340,7 +341,7 @@ class Answer:
         rest += outputs(self._value, schema)
         if self._blocks:
             message = add_ai_message_chunks(*self._blocks, *self._texts_between())
-            if has_text_behind_files(message):
+            if has_text_behind_files(message_parts(message)):
                 return [AnswerText(""), *rest[1 if text else 0 :], *outputs(message)]
             rest += outputs(message_extras(message) or None)
         return rest

@@ -3,22 +3,24 @@
 A streamed message is part of the answer if the final state has it: under its id, in the form it has
 there, or as an equal text. The text of failed attempts, and of messages that a later node removed
 or replaced, is withdrawn. A question keeps digests of what its task has streamed in its metadata,
-because the graph may still change that after the reply.
+because the graph may still change that after the reply, and of the files that it has sent.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from a2a_adapters import AgentEvent, TextDelta
+from a2a_adapters import AgentEvent, Output, Part, Text, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech, without_reasoning
 from a2a_adapters_langchain.serving.content import is_message_list
+from a2a_adapters_langchain.serving.sent import SentParts
 
 if TYPE_CHECKING:
     from a2a_adapters import AgentRequest
@@ -39,18 +41,31 @@ class TaskSoFar:
         before: The id of the last message before the task, by the key of its list.
         written: The keys of the state that the task has written.
         streamed: A digest of each message that the task has streamed, by the message's id.
+        sent: Digests of the files and data that it has sent.
+        held: The ids of messages before a question of which nothing was sent yet.
+        has_begun: Whether there are any.
     """
 
     before: Mapping[str, str | None] = field(default_factory=dict)
     written: Collection[str] = ()
     streamed: Mapping[str, str] = field(default_factory=dict)
+    sent: Sequence[str] = ()
+    held: Collection[str] = ()
+    has_begun: bool = False
 
     @classmethod
     def of(cls, request: AgentRequest) -> TaskSoFar:
         """Read it from the metadata of the question that a message answers."""
         match request.resume_metadata.get(_SO_FAR):
-            case {"before": dict(before), "written": list(written), "streamed": list(streamed)}:
-                return cls(before, written, dict(streamed))
+            case {
+                "before": dict(before),
+                "written": list(written),
+                "streamed": list(streamed),
+                **others,
+            }:
+                known: Mapping[Any, Any] = others
+                sent, held = known.get("sent", ()), known.get("held", ())
+                return cls(before, written, dict(streamed), sent, held, has_begun=True)
             case _:
                 return cls()
 
@@ -60,6 +75,8 @@ class TaskSoFar:
             "before": dict(self.before),
             "written": sorted(self.written),
             "streamed": [[*each] for each in self.streamed.items()],  # Struct keeps no order
+            "sent": [*self.sent],
+            "held": [*self.held],
         }
         return {_SO_FAR: kept}  # type: ignore[dict-item]
 
@@ -73,6 +90,9 @@ class Transcript:
         is_guarded: Whether guardrails may have refused messages that the final state has.
         is_held: Whether text waits for the end of the run, before which it is not accepted.
         endings: Returns the ids of messages that no later one may have replaced.
+
+    Attributes:
+        sent: The files and data that the task has sent with its questions.
     """
 
     def __init__(
@@ -86,6 +106,7 @@ class Transcript:
     ) -> None:
         self.is_held = is_held
         """Whether text waits for the end of the run."""
+        self.sent = SentParts(earlier.sent)
         self._earlier = earlier
         self._keeps_all = keeps_all
         self._is_guarded = is_guarded
@@ -99,8 +120,13 @@ class Transcript:
         """The ids of messages by the other id that their chunks also have."""
         self._writing: dict[str, str] = {}
         """The id of the message that each task of the graph is writing."""
-        self._earlier_texts: list[str] = []
+        self._held = [*earlier.held]
+        self._earlier_texts: dict[str, str] = {}
         """The messages of the earlier runs as the final state has them."""
+        self._copied_texts: list[str] = []
+        """Those of them that it has under another id."""
+        self._late: dict[str, Sequence[Part]] = {}
+        """The parts of held messages of earlier runs."""
         self._removed: set[str | None] = set()
         self.called: set[str] = set()
         """The tool calls that tools have answered."""
@@ -150,13 +176,17 @@ class Transcript:
         is_renamed = message_id.startswith(_GIVEN) and not unfinished.startswith(_GIVEN)
         return is_renamed and (is_end or not any(self._messages.get(unfinished, ())))
 
-    def say(self, text: str) -> list[TextDelta]:
+    def say(self, text: str, message_id: str | None = None) -> list[TextDelta]:
         """Add a whole message, unless it has been streamed, and return the events to send."""
-        if self.has_said(text):
+        if self.is_earlier(message_id) or self.has_said(text):
             return []
-        self._messages[f"{len(self._messages)}"] = [text]
+        self._messages[self._new_key()] = [text]
         new = self._speech.end("", text)
         return [TextDelta(new)] if new else []
+
+    def _new_key(self) -> str:
+        """Return a key for a message without an id, which no earlier run of the task has used."""
+        return f"{len(self._earlier.streamed) + len(self._messages)}"
 
     def rest(self) -> list[TextDelta]:
         """End all messages, and return the event with the text that was buffered."""
@@ -185,7 +215,9 @@ class Transcript:
             each: "" if each in self._removed else _digest(said) for each, said in texts.items()
         }
         finals = state.finals({**self._earlier.streamed, **digests})
-        self._earlier_texts = [text for each in self._earlier.streamed if (text := finals[each])]
+        self._earlier_texts = {key: finals[key] or "" for key in self._earlier.streamed}
+        found = self._earlier_texts.items()
+        self._copied_texts = [text for key, text in found if text and not state.has(key)]
         changed = False
         for message_id, said in texts.items():
             final = finals[message_id]
@@ -197,6 +229,10 @@ class Transcript:
         if changed:
             self._rejoined()
         return changed
+
+    def is_earlier(self, message_id: str | None) -> bool:
+        """Whether the text of a message belongs to an earlier run of the task."""
+        return message_id in self._earlier.streamed
 
     def take_out(self, message: BaseMessage) -> None:
         """Withdraw a message of the settled state, which is sent in another form."""
@@ -211,7 +247,8 @@ class Transcript:
         places: dict[str, int] = {}
         for message_id, chunks in self._messages.items():
             said = without_reasoning("".join(chunks))
-            place = self._state.place(message_id, _digest(said)) if said and self._state else None
+            digest = _digest(said) if said else ""
+            place = self._state.place(message_id, digest) if self._state else None
             if place is not None:
                 places[message_id] = place
         ordered = iter(sorted(places, key=places.__getitem__))
@@ -220,23 +257,90 @@ class Transcript:
             self._messages = {each: self._messages[each] for each in ids}
             self._is_corrected = True
 
-    def pause(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
-        """Correct the text before a question; see `settle`."""
-        if self.is_held or not self.settle(proofs, waiting):
-            return []
-        return [AnswerText(self._text())]
+    def pause(
+        self,
+        proofs: object,
+        waiting: tuple[str, ...],
+        whole: Iterable[tuple[BaseMessage, Sequence[Part]]] = (),
+    ) -> list[AgentEvent]:
+        """Return what precedes a question: the corrected text, and whole messages, in order.
 
-    def accept(self, proofs: object, waiting: tuple[str, ...]) -> list[AgentEvent]:
-        """Return the held text of messages of tasks that the graph has finished; see `settle`."""
+        Args:
+            proofs: As for `settle`. Held text is sent if they have it.
+            waiting: The tasks that the graph has not finished, whose text stays held.
+            whole: The messages of which something may not have been sent, and their parts.
+        """
+        if self.is_held:
+            texts = self._accepted(proofs, waiting)
+            is_changed = bool(texts)
+        else:
+            is_changed = self.settle(proofs, waiting)
+            texts = self._said()
+        added = dict(filter(None, (self._added(*each) for each in whole)))
+        if added:
+            self.arrange()
+            self.sent.add(part for parts in added.values() for part in parts)
+            self._held = [each for each in self._held if each not in added]
+        contents = {
+            key: added.get(key) or [Text(texts[key])]
+            for key in self._messages
+            if key in added or texts.get(key)
+        }
+        return _in_order([*contents.values()]) if is_changed or added else []
+
+    def hold(self, messages: Iterable[BaseMessage]) -> None:
+        """Note whole messages before a question of which nothing is sent yet."""
+        ids = dict.fromkeys(each.id for each in messages if each.id)
+        self._held += [each for each in ids if each not in self._held]
+
+    def held(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+        """Return the held messages of earlier runs that no guardrail has refused."""
+        state = self._state
+        return [
+            each
+            for each in messages
+            if each.id in self._held and not (state and state.is_refused(each.id))
+        ]
+
+    def send_late(self, message: BaseMessage, parts: Sequence[Part]) -> None:
+        """Send a held message in its place among the texts of earlier runs."""
+        self._late[message.id or ""] = parts
+
+    def _accepted(self, proofs: object, waiting: tuple[str, ...]) -> dict[str, str]:
+        """Return the held texts of messages of tasks that the graph has finished; see `settle`."""
+        self._state = state = self._texts(proofs)
         said = {each: _digest(text) for each, text in self._said().items()}
         ended = {key: each for key, each in said.items() if not self._is_of(key, waiting)}
-        finals = self._texts(proofs).finals(ended).values()
-        text = "\n\n".join(each for each in finals if each and each.strip())
-        return [AnswerText(text)] if text else []
+        return {key: text for key, text in state.finals(ended).items() if text}
+
+    def _added(
+        self, message: BaseMessage, parts: Sequence[Part]
+    ) -> tuple[str, Sequence[Part]] | None:
+        """Add a whole message, and return its key and what is to be sent; None if it was sent."""
+        if self._state and self._state.is_refused(message.id):
+            return None
+        if self.is_earlier(message.id) and message.id not in self._held:
+            parts = [part for part in parts if not isinstance(part, Text)]
+        text = _text_of(parts)
+        is_text = all(isinstance(part, Text) for part in parts)
+        key = self._key_of(message, text)
+        if not parts or (is_text and key):
+            return None
+        if not key:
+            key = message.id or self._new_key()
+            self._messages[key] = [text]
+        return key, parts
+
+    def _key_of(self, message: BaseMessage, text: str) -> str:
+        """Return the key of a message that the run has streamed, under its id or another one."""
+        if message.id in self._messages:
+            return message.id
+        said = self._said().items()
+        return next((key for key, each in said if text and each.strip() == text.strip()), "")
 
     def has_said(self, text: str) -> bool:
         """Whether a message of the task has this text."""
-        return self._speech.has_said(text) or text.strip() in map(str.strip, self._earlier_texts)
+        return self._speech.has_said(text) or text.strip() in map(str.strip, self._copied_texts)
 
     def corrected(self, rest: Sequence[AgentEvent]) -> list[AgentEvent]:
         """Return the rest of the answer, after its whole text if that may differ or was held."""
@@ -244,8 +348,9 @@ class Transcript:
         is_late = self.is_held and others  # held text would be sent after them
         if not (self._is_corrected or self._earlier.streamed or is_late):
             return [*rest]
-        text = self._text(*self._earlier_texts)
-        return [AnswerText(text, of_task=bool(self._earlier.streamed)), *others]
+        texts = [*self._earlier_texts.items(), *self._said().items()]
+        messages = [self._late.get(key) or [Text(text)] for key, text in texts]
+        return [*_in_order(messages, of_task=bool(self._earlier.streamed)), *others]
 
     def so_far(
         self, first_values: Mapping[str, Any], written: Collection[str], proofs: object
@@ -256,6 +361,7 @@ class Transcript:
         """
         earlier = self._earlier
         lists = {key: value for key, value in first_values.items() if is_message_list(value)}
+        before = {key: messages[-1].id for key, messages in lists.items()}
         said = self._said()
         if self._is_guarded:
             state = self._texts(proofs)
@@ -267,18 +373,17 @@ class Transcript:
             said = {key: text or "" for key, text in state.finals(counted).items()}
         streamed = {message_id: _digest(text) for message_id, text in said.items()}
         return TaskSoFar(
-            earlier.before or {key: messages[-1].id for key, messages in lists.items()},
+            earlier.before if earlier.has_begun else before,
             {*earlier.written, *written},
-            {**earlier.streamed, **streamed},
+            {**dict.fromkeys(self._held, _digest("")), **earlier.streamed, **streamed},
+            self.sent.digests,
+            self._held,
         )
 
     def _said(self) -> dict[str, str]:
         """Return the texts of the messages, without those that have none, such as data."""
         texts = {key: without_reasoning("".join(each)) for key, each in self._messages.items()}
         return {key: text for key, text in texts.items() if text}
-
-    def _text(self, *before: str) -> str:
-        return "\n\n".join(each for each in (*before, *self._said().values()) if each.strip())
 
     def _is_of(self, message_id: str, tasks: tuple[str, ...]) -> bool:
         return bool(tasks) and self._tasks.get(message_id, "").startswith(tasks)
@@ -349,14 +454,19 @@ class _Texts:
         return {key: found.get(key) for key in digests}
 
     def place(self, message_id: str, digest: str) -> int | None:
-        """Return the place of a message; without its id, the next one of equal messages."""
+        """Return the place of a message; without its id, the next one with this digest."""
         self._read_once()
         if message_id in self._places:
             return self._places[message_id][-1]
         places = self._places.get(digest)
         return places.pop(0) if places else None
 
-    def is_refused(self, message_id: str) -> bool:
+    def has(self, message_id: str) -> bool:
+        """Whether the state has a message under its id."""
+        self._read_once()
+        return message_id in self._by_id
+
+    def is_refused(self, message_id: str | None) -> bool:
         """Whether the state has a message that does not count."""
         self._read_once()
         return message_id in self._refused
@@ -415,6 +525,26 @@ class _Texts:
         self._by_digest.setdefault(digest, text)
         self._counts[digest] += 1
         return digest
+
+
+def _in_order(messages: Sequence[Sequence[Part]], *, of_task: bool = False) -> list[AgentEvent]:
+    """Return messages as the text of the answer, with their other parts between."""
+    events: list[AgentEvent] = []
+    said = ""
+    for parts in messages:
+        separator = "\n\n" if said else ""
+        has_text = bool(_text_of(parts).strip())
+        for is_text, group in groupby(parts, lambda part: isinstance(part, Text)):
+            if not is_text:
+                events += [AnswerText(said, of_task=of_task), Output([*group])]
+            elif has_text:
+                said += separator + _text_of(group)
+                separator = ""
+    return [*events, AnswerText(said, of_task=of_task)]
+
+
+def _text_of(parts: Iterable[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _digest(text: str) -> str:
