@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters import (
@@ -15,10 +16,12 @@ from a2a_adapters import (
     BearerAuth,
     InputRequired,
     Output,
+    Part,
     Question,
     Rejected,
     RemoteAgent,
     RemoteAgentError,
+    RemoteArtifact,
     RemoteOptions,
     RemoteTaskError,
     TaskMetadata,
@@ -41,7 +44,7 @@ from a2a_adapters.plugin import (
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
     from a2a.types import AgentCard
 
@@ -149,7 +152,8 @@ class _RemoteAdapter(Adapter):
                 async for event in events:
                     if isinstance(event, AgentReply):
                         await self._keep(request, event.context_id)
-                        yield await self._accepted(event, earlier)
+                        for part in await self._accepted(event, earlier):
+                            yield part
                         for last in _last_events(event, earlier):
                             yield last
                     elif isinstance(event, Question):
@@ -171,27 +175,30 @@ class _RemoteAdapter(Adapter):
         if task_id := request.resume_metadata.get("task_id"):
             await self._agent.cancel(str(task_id))
 
-    async def _accepted(self, reply: AgentReply, earlier: Sequence[Sequence[str]]) -> AnswerText:
-        """Return the text of the answer; of all the task's messages if it may correct earlier ones.
+    async def _accepted(
+        self, reply: AgentReply, earlier: Sequence[Sequence[str]]
+    ) -> list[AgentEvent]:
+        """Return the answer; with the task's earlier texts if it may correct them.
 
         Args:
             reply: The answer to the last message.
             earlier: The ids of the artifacts that answered each earlier message.
         """
-        said = artifact_text(reply.artifacts)
-        text = said if reply.is_question else reply.text
         if not earlier:
-            return AnswerText(text)
+            return _in_order([*reply.artifacts, *_beside(reply)])
         try:
             task = await self._agent.get_task(reply.task_id)
         except RemoteAgentError:  # some agents keep no tasks
-            return AnswerText(text)
+            return _in_order([*reply.artifacts, *_beside(reply)])
         found = {each.id: each for each in task.artifacts}
+        known = [[found.pop(name) for name in names if name in found] for names in earlier]
         texts = [
-            artifact_text(found.pop(name) for name in names if name in found) for names in earlier
+            "".join(each for each in _pieces(group) if isinstance(each, str)) for group in known
         ]
-        texts.append(artifact_text(found.values()) if said else text)
-        return AnswerText("\n\n".join(filter(None, texts)), of_task=True)
+        old = {name for names in earlier for name in names}
+        added = [_without_text(each) for each in reply.artifacts if each.id in old]
+        answer = [*found.values(), *added, *_beside(reply)]
+        return _in_order(answer, "\n\n".join(filter(None, texts)), of_task=True)
 
     async def _context_of(self, request: AgentRequest) -> str:
         if self._storage is None:
@@ -219,16 +226,69 @@ def _earlier(request: AgentRequest) -> list[list[str]]:
     return [[str(name) for name in group] for group in groups if isinstance(group, list)]
 
 
-def _last_events(reply: AgentReply, earlier: Sequence[Sequence[str]]) -> Iterator[AgentEvent]:
-    """Yield an answer's data, files and question."""
-    for artifact in reply.artifacts:
-        if rest := [part for part in artifact.parts if not isinstance(part, Text)]:
-            yield Output(rest, artifact.name, artifact.description, metadata=artifact.metadata)
+def _artifact(parts: Sequence[Part]) -> RemoteArtifact:
+    return RemoteArtifact(id="", parts=parts)
+
+
+def _beside(reply: AgentReply) -> list[RemoteArtifact]:
+    """Return the parts of an answer that are in no artifact, such as those of a bare message."""
+    if reply.is_question:
+        return []
     sent = [part for artifact in reply.artifacts for part in artifact.parts]
-    if not reply.is_question:
-        late = [p for p in reply.parts if not isinstance(p, Text) and p not in sent]
-        if late:
-            yield Output(late)
+    found: list[RemoteArtifact] = []
+    for is_text, group in groupby(reply.parts[len(sent) :], lambda part: isinstance(part, Text)):
+        parts = [part for part in group if is_text or part not in sent]
+        found += [_artifact([part]) for part in parts] if is_text else [_artifact(parts)]
+    return found
+
+
+def _without_text(artifact: RemoteArtifact) -> RemoteArtifact:
+    return replace(artifact, parts=[part for part in artifact.parts if not isinstance(part, Text)])
+
+
+def _pieces(artifacts: Iterable[RemoteArtifact]) -> Iterator[str | Output]:
+    """Yield the texts of artifacts, with what separates them from earlier ones, and other parts."""
+    said = is_behind = False
+    for artifact in artifacts:
+        separator = "\n" if said else ""
+        for is_text, group in groupby(artifact.parts, lambda part: isinstance(part, Text)):
+            parts = [*group]
+            if not is_text:
+                name, description = artifact.name, artifact.description
+                yield Output(parts, name, description, metadata=artifact.metadata)
+                is_behind = True
+            elif text := "".join(part.text for part in parts if isinstance(part, Text)):
+                yield 2 * separator + text if is_behind else separator + text
+                said, is_behind, separator = True, False, ""
+
+
+def _text_of(artifacts: Iterable[RemoteArtifact]) -> str:
+    return "".join(piece for piece in _pieces(artifacts) if isinstance(piece, str))
+
+
+def _in_order(
+    artifacts: Iterable[RemoteArtifact], said: str = "", *, of_task: bool = False
+) -> list[AgentEvent]:
+    """Return artifacts as the text of the answer, with their other parts between.
+
+    Args:
+        artifacts: The artifacts.
+        said: The text of the task's earlier messages.
+        of_task: Whether that may have changed.
+    """
+    events: list[AgentEvent] = []
+    separator = "\n\n" if said else ""
+    for piece in _pieces(artifacts):
+        if isinstance(piece, Output):
+            events += [AnswerText(said, of_task=of_task), piece]
+        else:
+            said += separator + piece
+            separator = ""
+    return [*events, AnswerText(said, of_task=of_task)]
+
+
+def _last_events(reply: AgentReply, earlier: Sequence[Sequence[str]]) -> Iterator[AgentEvent]:
+    """Yield an answer's metadata and question."""
     if reply.metadata:
         reply.counted_usage(__name__)  # it becomes the task's own
         yield TaskMetadata(reply.metadata)

@@ -10,9 +10,15 @@ from a2a_adapters_endpoints import RemoteA2AAgent
 from a2a_adapters import (
     BearerTokens,
     ConfigurationError,
+    File,
+    InputRequired,
+    Output,
     RemoteAgent,
     RemoteTaskError,
+    Reply,
     ServerOptions,
+    Text,
+    TextDelta,
     build_app,
 )
 from a2a_adapters.plugin import installed_plugins
@@ -79,3 +85,80 @@ def test_words():
     assert isinstance(installed_plugins().target("https://x.example#a"), RemoteA2AAgent)
     with pytest.raises(ConfigurationError, match="a2a:--help"):
         installed_plugins().target("a2a:")
+
+
+CAT = File(content=b"cat", media_type="image/png")
+DOG = File(content=b"dog", media_type="image/png")
+
+
+def text_in_order(*parts):
+    """Return an agent that sends texts and files one by one, by this server's artifacts."""
+
+    async def agent(request):
+        for part in parts:
+            yield TextDelta(part) if isinstance(part, str) else Output([part])
+
+    return agent
+
+
+def in_one_artifact(*parts):
+    async def agent(request):
+        yield Output([Text(part) if isinstance(part, str) else part for part in parts])
+
+    return agent
+
+
+def without_task(*parts):
+    async def agent(request):
+        yield Reply([Text(part) if isinstance(part, str) else part for part in parts])
+
+    return agent
+
+
+def asking(*parts):
+    async def agent(request):
+        for part in parts:
+            yield TextDelta(part) if isinstance(part, str) else Output([part])
+        yield InputRequired("Go on?")
+        yield TextDelta("Done.")
+        yield Output([CAT])
+        yield TextDelta("Bye.")
+
+    return agent
+
+
+@pytest.mark.parametrize("hold_text", ["guarded", "always", "never"])
+@pytest.mark.parametrize("make", [text_in_order, in_one_artifact, without_task])
+@pytest.mark.parametrize(
+    "parts", [("Look:", CAT, "A cat."), (CAT, "A cat."), ("Two:", CAT, DOG, "pets.", CAT)]
+)
+async def test_texts_and_files_are_in_order(parts, make, hold_text):
+    options = ServerOptions(hold_text=hold_text)
+    async with (
+        running(build_app(make(*parts), name="far")) as far,
+        running(build_app(RemoteA2AAgent(far), name="near", options=options)) as url,
+        RemoteAgent(url) as agent,
+    ):
+        reply = await agent.send("go")
+    assert in_order(reply.parts) == in_order(parts)
+
+
+async def test_texts_and_files_before_a_question_are_in_order():
+    async with (
+        running(build_app(asking("Look:", CAT, "A cat.", DOG), name="far")) as far,
+        running(build_app(RemoteA2AAgent(far), name="near")) as url,
+        RemoteAgent(url) as agent,
+    ):
+        asked = await agent.send("go")
+        await agent.send("yes", task_id=asked.task_id)
+        task = await agent.get_task(asked.task_id)
+    before = ["Look:", b"cat", "A cat.", b"dog"]
+    assert in_order(asked.parts) == [*before, "Go on?"]
+    assert in_order(task.parts) == [*before, "Done.", b"cat", "Bye."]
+
+
+def in_order(parts):
+    """Return texts, and the contents of files."""
+    texts = (each.text if isinstance(each, Text) else each for each in parts)
+    found = [each if isinstance(each, str) else each.content for each in texts]
+    return [each for each in found if each]
