@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import asynccontextmanager
 from dataclasses import replace as replaced
 
@@ -23,6 +24,7 @@ from pydantic_ai import (
     TextOutput,
     TextPart,
     Tool,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -421,32 +423,60 @@ def refuses(response: ModelResponse) -> bool:
     return is_blocked(response)
 
 
+IMAGE = FilePart(BinaryImage(b"png", media_type="image/png"))
+
+
 class Drawing(Fake):
-    """Answers with an image and a text."""
+    """Answers with images and texts, the parts of a response each time."""
+
+    def __init__(self, *answers):
+        super().__init__(lambda _: "")
+        self._left = [*answers]
 
     def request_stream(self, *args, **kwargs):
-        return Drawn(args[2])
+        return Drawn(ModelResponse(self._left.pop(0)), args[2])
 
     async def request(self, *_):
-        return drawn()
-
-
-def drawn():
-    image = BinaryImage(b"png", media_type="image/png")
-    return ModelResponse([FilePart(image), TextPart(f"This is {BOMB}.")])
+        return ModelResponse(self._left.pop(0))
 
 
 class Drawn:
-    def __init__(self, parameters):
+    def __init__(self, response, parameters):
+        self._response = response
         self._parameters = parameters
 
     async def __aenter__(self):
         return CompletedStreamedResponse(
-            drawn(), model_request_parameters=self._parameters, replay_events=True
+            self._response, model_request_parameters=self._parameters, replay_events=True
         )
 
     async def __aexit__(self, *_):
         pass
+
+
+async def run_in_order(served):
+    """Return the texts and images of all responses of a run in order."""
+    messages = (await served.run("hello")).all_messages()
+    parts = [part for each in messages for part in each.parts]
+    kinds = {TextPart: lambda part: part.content, FilePart: lambda part: as_answer(part.content)}
+    return [kinds[type(part)](part) for part in parts if type(part) in kinds]
+
+
+def captioned(*, calls=False, **options):
+    """Return an agent that writes texts around images, and may call a tool between."""
+    call = [ToolCallPart("look_up", {}, "c1")] if calls else []
+    first = [TextPart("Look:"), IMAGE, TextPart("One."), *call]
+    drawing = made(Drawing(first, [IMAGE, TextPart("Two.")]), **options)
+    return with_tool(drawing) if calls else drawing
+
+
+async def accept(ctx, *, request_context, response):
+    return response
+
+
+def checked_by(served, validate):
+    served.output_validator(validate)
+    return served
 
 
 def filtered():
@@ -722,10 +752,35 @@ PROGRAMS = [
     Program(
         name="a hook replaces an image",
         target=lambda: made(
-            Drawing(lambda _: ""), capabilities=[Hooks(after_model_request=replace)]
+            Drawing([IMAGE, TextPart(f"This is {BOMB}.")]),
+            capabilities=[Hooks(after_model_request=replace)],
         ),
         bare=run,
         blocked=BOMB,
+    ),
+    *(
+        Program(
+            name=f"images among texts, {name}",
+            target=functools.partial(captioned, calls=calls, **options),
+            bare=run_in_order,
+        )
+        for calls in (False, True)
+        for name, options in {
+            f"streamed, {calls=}": {},
+            f"checked, {calls=}": {"capabilities": [Hooks(after_model_request=accept)]},
+        }.items()
+    ),
+    Program(
+        name="images among texts that are checked at the end",
+        target=lambda: checked_by(captioned(), lambda text: text),
+        bare=run_in_order,
+    ),
+    Program(
+        name="images among texts that are changed at the end",
+        target=lambda: checked_by(captioned(), lambda _: "A cat."),
+        bare=run,
+        differs=["A cat.", as_answer(IMAGE.content)],
+        because="the output is the text alone",
     ),
     Program(
         name="a fallback after half of an answer",

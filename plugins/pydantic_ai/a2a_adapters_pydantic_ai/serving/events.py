@@ -38,11 +38,11 @@ from a2a_adapters_pydantic_ai.serving.output import (
     final_output,
     metadata_of,
     refuses,
-    text_of,
+    with_text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pydantic_ai import (
         AgentRunResult,
@@ -162,20 +162,16 @@ class RunEvents:
         """Yield the rest of the answer and the metadata of a run that waits or has ended."""
         output = self.result.output
         responses = accepted(self.result.all_messages(), self._before)
-        texts = [] if self._checks_output else [text_of(each) for each in responses]
         self.asked = asked_by(responses[-1]) if responses else None
         is_text = self._is_text and isinstance(output, str)
+        answer = [each.parts for each in responses]
         if is_text and not self.asked:
-            texts = [*texts[:-1], output]
-        if self._is_text:
-            yield self._accepted(texts)
-        if self._checks_output and isinstance(output, BinaryContent):
-            yield as_file(output)
-        elif self._checks_output:
-            for part in responses[-1].parts if responses else ():
-                if isinstance(part, FilePart):
-                    yield as_file(part.content)
-        yield from self._report(responses)
+            answer = [*answer[:-1], with_text(answer[-1] if answer else (), output)]
+        if self._checks_output:
+            yield from self._report(responses)
+            yield from self._accepted([self._checked(answer[-1] if answer else (), output)])
+        else:
+            yield from self._accepted(answer, self._reported)
         if not is_text and not isinstance(output, DeferredToolRequests):
             yield from final_output(output, self._agent)
         yield metadata_of(self.result.usage)
@@ -194,21 +190,47 @@ class RunEvents:
             return
         self._is_accepted = True
         responses = accepted(self.messages, self._before)
-        if self._is_text and not self._checks_output:
-            yield self._accepted(map(text_of, responses))
-        yield from self._report(responses)
+        if self._checks_output:
+            yield from self._report(responses)
+        else:
+            yield from self._accepted([each.parts for each in responses], self._reported)
+            self._reported = len(responses)
 
-    def _accepted(self, texts: Iterable[str]) -> AnswerText:
+    def _accepted(
+        self, responses: Sequence[Sequence[ModelResponsePart]], known: int = 0
+    ) -> Iterator[AgentEvent]:
+        """Yield the text of responses, and in its place what else those have that are not known."""
         self._speech = Speech()
-        return AnswerText("".join(self._speech.end(-1, text) for text in texts))
+        said = ""
+        for number, parts in enumerate(responses):
+            for part in parts:
+                if isinstance(part, TextPart):
+                    said += self._speech.add(number, "" if is_question(part) else part.content)
+                elif self._waits and number >= known:
+                    if self._is_text and isinstance(part, FilePart):
+                        yield AnswerText(said)
+                    yield from self._part(part)
+                    yield from self._ended(part)
+            said += self._speech.end(number)
+        if self._is_text:
+            yield AnswerText(said)
+
+    def _checked(
+        self, parts: Sequence[ModelResponsePart], output: object
+    ) -> list[ModelResponsePart]:
+        """Return the text and the files of the output of an agent that checks it."""
+        if isinstance(output, BinaryContent):
+            return [FilePart(output)]
+        kinds = TextPart | FilePart if isinstance(output, str) and not self.asked else FilePart
+        return [part for part in parts if isinstance(part, kinds)]
 
     def _report(self, responses: Sequence[ModelResponse]) -> Iterator[AgentEvent]:
-        """Yield the files and the progress of accepted responses, unless they were sent before."""
-        if not self._waits:
-            return
+        """Yield the progress of responses that the agent did not refuse.
+
+        The checks of the output see neither thoughts nor the files of other responses.
+        """
         for part in (part for each in responses[self._reported :] for part in each.parts):
-            # Checks of the output see neither thoughts nor the files of other responses.
-            if not self._checks_output or not isinstance(part, FilePart | ThinkingPart):
+            if not isinstance(part, FilePart | ThinkingPart):
                 yield from self._part(part)
                 yield from self._ended(part)
         self._reported = len(responses)

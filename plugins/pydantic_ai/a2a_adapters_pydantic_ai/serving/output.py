@@ -23,7 +23,7 @@ from a2a_adapters_pydantic_ai.serving.guards import validates_output
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from pydantic_ai import ModelMessage, RunUsage
+    from pydantic_ai import ModelMessage, ModelResponsePart, RunUsage
     from pydantic_ai.agent import AbstractAgent
 
 
@@ -63,10 +63,18 @@ def refuses(said: ModelMessage | None, following: ModelMessage | None) -> bool:
     return not any(result.tool_call_id in calls for result in results)
 
 
-def text_of(response: ModelResponse) -> str:
-    """Return the text of a response, without the question of a remote agent."""
-    texts = (part for part in response.parts if isinstance(part, TextPart))
-    return "".join(part.content for part in texts if not is_question(part))
+def with_text(parts: Sequence[ModelResponsePart], output: str) -> list[ModelResponsePart]:
+    """Return the parts of a response with the text of the output only.
+
+    The framework leaves out text before a native tool call, and checks may replace all of it.
+    """
+    texts = [part for part in parts if isinstance(part, TextPart)]
+    said = ["" if is_question(part) else part.content for part in texts]
+    for number in range(len(said) + 1):
+        if "".join(said[number:]) == output:
+            left_out = {id(part) for part in texts[:number]}
+            return [part for part in parts if id(part) not in left_out]
+    return [TextPart(output), *(part for part in parts if not isinstance(part, TextPart))]
 
 
 def unanswered(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
