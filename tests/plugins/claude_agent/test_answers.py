@@ -197,7 +197,7 @@ PROGRAMS = [
             blocked=BOMB,
             is_kept=True,
         )
-        for path in ("hooks/hooks.json", "guard.json", "config/of/hooks.json")
+        for path in ("hooks/hooks.json", "guard.json", "config/of/hooks.json", "config/hooks")
     ),
     Program(
         name="a hook raises",

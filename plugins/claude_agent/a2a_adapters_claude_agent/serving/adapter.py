@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,8 @@ class ClaudeAgentAdapter(ConversingAdapter[Transcripts, Paused, list[dict[str, A
     ) -> Events:
         """Run the agent, ask about its tools, and keep its session."""
         options = options_of.check(await self._make(request))
-        folder, hooks = str(options_of.folders(options)[0]), options_of.hooks(options)
+        folder = str(options_of.folders(options)[0])
+        hooks = await asyncio.to_thread(options_of.hooks, options)
         paused = turn.before.paused
         while True:
             run = self._process(options, turn, prompt or [], paused)

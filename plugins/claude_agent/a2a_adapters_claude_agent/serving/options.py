@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
@@ -14,6 +13,7 @@ from claude_agent_sdk import CanUseTool, ClaudeAgentOptions, HookCallback, HookM
 
 from a2a_adapters import BlockedError, TargetError
 from a2a_adapters.concurrency import basic_environment
+from a2a_adapters_claude_agent.serving.plugins import events_in, hooked_events, read
 
 if TYPE_CHECKING:
     from claude_agent_sdk import SessionStore
@@ -31,8 +31,6 @@ _SHARED = (
     "resume_session_at", "session_id", "session_store",
 )  # fmt: skip
 """Options that would mix the callers' conversations, or take their questions elsewhere."""
-_HOOKS = re.compile(r'"(\w+)"\s*:\s*\[')
-"""Finds the events in a configuration of hooks."""
 
 
 def check(options: object) -> ClaudeAgentOptions:
@@ -71,10 +69,9 @@ def hooks(options: ClaudeAgentOptions) -> set[str]:
     """Return the events that have hooks, also in the settings and plugins of the options."""
     folder, settings = Path(options.cwd or "."), (options.settings or "").strip()
     is_file = settings and not settings.startswith("{")
-    configured = [_read(folder / settings) if is_file else settings]
-    for plugin in options.plugins:
-        configured += map(_read, (folder / plugin["path"]).rglob("*.json"))
-    return {*(options.hooks or ()), *chain.from_iterable(map(_HOOKS.findall, configured))}
+    configured = read(folder / settings) if is_file else settings
+    plugged = (hooked_events(folder / plugin["path"]) for plugin in options.plugins)
+    return {*(options.hooks or ()), *events_in(configured), *chain.from_iterable(plugged)}
 
 
 def of_run(
@@ -107,13 +104,6 @@ def of_run(
         session_store_flush="eager",
         verbatim_prompts=not expands,
     )
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:  # Claude Code reports it
-        return ""
 
 
 def _environment() -> dict[str, str]:
