@@ -715,7 +715,7 @@ def asks_before_its_guard():
     ("target", "shown"),
     [
         (masks_and_asks, NO),
-        (lambda: inside(masks_and_asks()), ""),
+        (lambda: inside(masks_and_asks()), NO),
         (asks_before_its_guard, ""),
         (functools.partial(moderated, removes=False), NO),
         (functools.partial(moderated, removes=True), NO),

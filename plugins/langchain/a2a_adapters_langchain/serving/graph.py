@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from langchain_core.runnables import RunnableConfig
+    from langgraph.types import StateSnapshot
 
     from a2a_adapters import OutboundPolicy
     from a2a_adapters.plugin import StateStorage
@@ -303,6 +304,17 @@ class GraphAdapter(Adapter):
                 await thread.repair()
             raise
 
+    def _before_question(
+        self, run: GraphRun, graph: Any, state: StateSnapshot
+    ) -> Sequence[AgentEvent]:
+        """Return what precedes a question; held text only if all its checks have run."""
+        if not run.transcript.is_held:
+            return self._result.pause(run, state)
+        checking = [*map(holds_itself, graphs_in(graph))]
+        return self._result.pause(
+            run, state, shows_held=not checking[0], shows_inner=not any(checking)
+        )
+
     async def _end(
         self, run: GraphRun, thread: GraphThread, watch: RunWatch
     ) -> Sequence[AgentEvent]:
@@ -311,8 +323,7 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(subgraphs=True), await thread.position()
-            shows_held = run.transcript.is_held and not holds_itself(thread.graph)
-            corrected = self._result.pause(run, state, shows_held=shows_held)
+            corrected = self._before_question(run, thread.graph, state)
             metadata = self._result.so_far(run).as_metadata()
             asked = question(state, watch.usage, run.complaint, position, metadata)
             return [*corrected, *self._result.events(run, asked)]

@@ -401,7 +401,12 @@ class GraphResult:
         self._patterns = files
 
     def pause(
-        self, run: GraphRun, state: StateSnapshot, *, shows_held: bool = False
+        self,
+        run: GraphRun,
+        state: StateSnapshot,
+        *,
+        shows_held: bool = False,
+        shows_inner: bool = False,
     ) -> Sequence[AgentEvent]:
         """Return the corrected text before a question, if the state differs from it.
 
@@ -409,11 +414,13 @@ class GraphResult:
             run: The run.
             state: The state of the graph.
             shows_held: Whether to return text that was held, of nodes that have ended.
+            shows_inner: Whether those are also nodes of graphs within the graph.
         """
         waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
         inner = [*_inner_values(state)]
         whole = [*self._preceding(run, inner)]
-        if not run.transcript.is_held:
+        if shows_inner or not run.transcript.is_held:
+            waiting = () if shows_inner else waiting
             return run.transcript.pause([self._proofs(run), *inner], waiting, whole)
         outer = {id(each) for each in messages_in(run.values)} if shows_held else ()
         run.transcript.hold(each for each, _ in whole if id(each) not in outer)
