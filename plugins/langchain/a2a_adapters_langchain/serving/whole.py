@@ -42,10 +42,10 @@ def _unless_checked(decide: Callable[..., bool]) -> Callable[..., bool]:
     def decide_unless_checked(
         model: BaseChatModel, *, run_manager: Any = None, **options: Any
     ) -> bool:
+        if not decide(model, run_manager=run_manager, **options):
+            return False
         handlers = run_manager.handlers if run_manager else ()
         is_served = any(isinstance(each, AsksWhole) for each in handlers)
-        if is_served and checks_whole_answers(model):
-            return False
-        return decide(model, run_manager=run_manager, **options)
+        return not (is_served and checks_whole_answers(model))
 
     return decide_unless_checked
