@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import re
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -21,7 +23,14 @@ from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffM
 from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, Swarm
 from autogen_core import CancellationToken
 
-from a2a_adapters import AgentRequest, BlockedError, InvalidInputError, Part
+from a2a_adapters import (
+    AgentRequest,
+    BlockedError,
+    InvalidInputError,
+    Part,
+    RemoteAgentError,
+    RemoteTaskError,
+)
 from a2a_adapters.plugin import model_failure
 from a2a_adapters_autogen.serving.guards import runs_whole
 from a2a_adapters_autogen.serving.input import answer_text
@@ -49,7 +58,8 @@ RunEvent: TypeAlias = BaseAgentEvent | BaseChatMessage | TaskResult
 Task: TypeAlias = Sequence[BaseChatMessage]
 
 _QUIET = "output_task_messages"
-_OF_TEAM = f"{RuntimeError.__name__}: "
+_AROUND = re.compile("(RuntimeError: |Failed to get user input: )*")
+_REJECTED = "the agent rejected the task"
 _STOP_SECONDS = 2.0
 _STOP_STEP = 0.05
 
@@ -146,16 +156,8 @@ class TeamRun:
         try:
             self._work.result()
         except RuntimeError as error:
-            # A team raises only the text of the original exception, which begins with its class,
-            # after those of the teams around it.
-            text = str(error)
-            while text.startswith(_OF_TEAM):
-                text = text.removeprefix(_OF_TEAM)
-            kind, _, rest = text.partition(":")
-            if failure := model_failure(kind):
-                raise failure from error
-            if kind in _names(BlockedError):
-                raise BlockedError(rest.partition("\nTraceback:")[0].strip()) from error
+            if known := _known_in(error):
+                raise known from error
             raise
 
     async def stop(self) -> None:
@@ -231,6 +233,27 @@ async def _events(runner: Runner, **options: Any) -> AsyncGenerator[RunEvent]:
         async with aclosing(runner.run_stream(**options)) as events:
             async for event in events:
                 yield event
+
+
+def _known_in(error: RuntimeError) -> Exception | None:
+    """Return the rejection, or the failure of a model, that an error of a run stands for.
+
+    A team raises only the text of the original exception, which begins with its class, after those
+    of the teams around it. A user proxy puts words before the text of what its function raises.
+    """
+    text = _AROUND.sub("", str(error), count=1).partition("\nTraceback:")[0]
+    kind, _, reason = text.partition(": ")
+    if failure := model_failure(kind):
+        return failure
+    raised = "".join(traceback.format_exception(error))
+    for name in _names(BlockedError):
+        if kind == name or f"{name}: {text}\n" in raised:
+            return BlockedError((reason if kind == name else text).strip())
+    if kind == RemoteTaskError.__name__ and reason.startswith(_REJECTED):
+        rejection = RemoteAgentError(reason)
+        rejection.is_rejection = True
+        return rejection
+    return None
 
 
 def _names(kind: type[Exception]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from a2a_adapters import (
     AgentRequest,
+    BlockedError,
     Data,
     File,
     InputRequired,
@@ -67,6 +68,11 @@ async def reading(request: AgentRequest):
 async def failing(request: AgentRequest):
     """Fail."""
     raise RuntimeError("a secret")
+
+
+async def refusing(request: AgentRequest):
+    """Reject the message."""
+    raise BlockedError("I do not talk about that.")
 
 
 class Endless:

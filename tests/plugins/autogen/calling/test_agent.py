@@ -44,6 +44,7 @@ from tests.plugins.autogen.calling.support import (
     everything,
     failing,
     reading,
+    refusing,
     remembering,
     remote,
 )
@@ -162,6 +163,10 @@ def swarm(far):
 
 def round_robin_of(far):
     return RoundRobinGroupChat([far], termination_condition=HandoffTermination("user"), max_turns=1)
+
+
+def in_another_team(far):
+    return round_robin(agent("a draft", name="writer"), round_robin(far, name="inner"))
 
 
 @pytest.mark.parametrize("kind", [alone, swarm, round_robin_of])
@@ -315,6 +320,18 @@ async def test_a_failure_is_raised():
             await far.run(task="hi")
         with pytest.raises(RuntimeError, match="RemoteTaskError"):
             await round_robin(far).run(task="hi")
+
+
+@pytest.mark.parametrize("final", ["last", "all"])
+@pytest.mark.parametrize("kind", [alone, round_robin_of, in_another_team])
+async def test_a_rejection_rejects_the_task_of_those_that_asked(kind, final):
+    async with remote(refusing) as elsewhere:
+        app = build_app(adapt(lambda: kind(A2AAgent("far", elsewhere)), final=final))
+        async with running(app) as url, connect(url) as client:
+            task = await send(client, user_message("hi"))
+    assert task.status.state == TaskState.TASK_STATE_REJECTED
+    assert "has rejected the message" in task.status.message.parts[0].text
+    assert not answer_of(task)
 
 
 @pytest.mark.parametrize("in_team", [False, True])
