@@ -29,7 +29,7 @@ from autogen_agentchat.conditions import (
 from autogen_agentchat.messages import BaseChatMessage
 from autogen_agentchat.teams import GraphFlow
 
-from a2a_adapters_autogen.serving.guards import is_own
+from a2a_adapters_autogen.serving.references import is_own
 from a2a_adapters_autogen.serving.runners import (
     TURN_TAKING,
     conditions_in,

@@ -1,65 +1,73 @@
-"""Finds what may change or block a message of an agent after its model has streamed it."""
+"""Finds what may change or block a message of an agent after its model has streamed it.
+
+Custom code is judged by what it is, wherever an agent or a team has it: see `parts_of`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import lru_cache
+from inspect import isabstract
+from itertools import chain
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from autogen_agentchat.agents import BaseChatAgent, CodeExecutorAgent
-from autogen_agentchat.base import ChatAgent, TaskRunner, Team
+from autogen_agentchat.base import ChatAgent, TaskRunner, Team, TerminationCondition
 from autogen_agentchat.conditions import FunctionalTermination
+from autogen_agentchat.messages import BaseMessage
+from autogen_core import CacheStore
+from autogen_core.code_executor import CodeExecutor
+from autogen_core.memory import Memory
+from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import ChatCompletionClient
+from autogen_core.tools import BaseStreamTool, StaticStreamWorkbench
+from pydantic import BaseModel
 
 from a2a_adapters.plugin import overrides
-from a2a_adapters_autogen.serving.runners import (
-    conditions_of,
-    listeners,
-    model_clients,
-    runners_in,
+from a2a_adapters_autogen.serving.references import (
+    FRAMEWORK,
+    is_own,
+    parts_of,
+    refers_to_speaker,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection
 
     from a2a_adapters_autogen.serving.runners import Runner
 
-_FRAMEWORK = ("autogen_agentchat.", "autogen_core.", "autogen_ext.", "a2a_adapters_autogen.")
 _INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
+_METHODS = (FunctionType, classmethod, staticmethod)
 _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
+_SPEAKING = (ChatAgent, Team, ChatCompletionClient, BaseStreamTool, StaticStreamWorkbench)
+"""What passes on text of models."""
+_ANSWERS = {ChatCompletionClient: {"create_stream"}, ChatCompletionContext: {"add_message"}}
+"""The methods of classes, of which others do not change an answer."""
+_UNCHANGING = {
+    "_from_config", "_to_config", "close", "dump_component", "load_state", "load_state_json",
+    "on_pause", "on_reset", "on_resume", "pause", "reset", "resume", "save_state",
+    "save_state_json",
+}  # fmt: skip
+"""The methods of agents, teams and tools that do not change an answer."""
 
 
 def changes_messages(runner: Runner) -> bool:
     """Whether something in a runner may change or block a message after it was streamed.
 
     This may be a custom class or object that overrides the answers of an agent or a model client,
-    or wraps one; a custom termination condition, or manager of a team, which may raise; or custom
-    code that approves or executes the code that an agent writes as text.
+    or wraps one; a custom termination condition, manager of a team, executor of code or store of
+    answers, which may raise; or a function that approves code.
     """
-    members = list(runners_in(runner))
-    return (
-        any(_wraps(member, name) for member in members for pair in _PAIRS for name in pair)
-        or any(_wraps_another(member, (ChatAgent, Team)) for member in members)
-        or any(map(_changes_stream, model_clients(members)))
-        or any(map(_refuses_code, members))
-        or any(map(_has_own_manager, members))
-        or any(
-            isinstance(each, FunctionalTermination) or is_own(each)
-            for each in conditions_of(members)
-        )
-    )
+    return any(map(_changes, parts_of(runner)))
 
 
 def sees_messages(team: Runner) -> bool:
     """Whether custom code of a team sees the messages of agents that have ended, and may raise.
 
-    This may be a custom class of agents, memories or contexts, a function that selects agents, or
-    a class that overrides the whole answers of a model client.
+    This may be a custom class of agents, memories or contexts, a type of structured messages, a
+    function, or a class that overrides the whole answers of a model client.
     """
-    members = list(runners_in(team))
-    parts = (part for member in members for part in (member, *listeners(member)))
-    return any(map(is_own, parts)) or any(
-        _wraps(client, "create") for client in model_clients(members)
-    )
+    return any(map(_sees, parts_of(team)))
 
 
 def runs_whole(runner: Runner) -> bool:
@@ -72,53 +80,60 @@ def sees_whole_run(runner: Runner) -> bool:
     return any(_wraps(runner, name) for name in ("run", "run_stream"))
 
 
-def _refuses_code(member: Runner) -> bool:
-    # There are no public names.
-    return isinstance(member, CodeExecutorAgent) and (
-        member._approval_func is not None  # noqa: SLF001
-        or is_own(member._code_executor)  # noqa: SLF001
-    )
+def _changes(part: Any) -> bool:
+    match part:
+        case FunctionalTermination():
+            return True
+        case TerminationCondition() | CodeExecutor() | CacheStore():
+            return is_own(part)
+        case CodeExecutorAgent() if part._approval_func is not None:  # noqa: SLF001 - no public name
+            return True
+    kind: Any = type(part)
+    names = _answering(kind)
+    if names and not is_own(part):  # a function may have been set on the object
+        names = names & vars(part).keys()
+    return any(_wraps(part, name) for name in names) or _is_around_another(part)
 
 
-def _has_own_manager(member: Runner) -> bool:
-    """Whether a custom class makes the manager of a team, which gets each message."""
-    own = (each for each in type(member).__mro__ if not each.__module__.startswith(_FRAMEWORK))
-    return any("_create_group_chat_manager_factory" in vars(each) for each in own)
+def _sees(part: Any) -> bool:
+    match part:
+        case ChatCompletionClient():
+            return _wraps(part, "create")
+        case type():
+            return (
+                issubclass(part, BaseModel) and not issubclass(part, BaseMessage) and is_own(part)
+            )
+        case ChatAgent() | Team() | Memory() | ChatCompletionContext():
+            return is_own(part)
+    return callable(part) and is_own(part)
 
 
-def _changes_stream(client: ChatCompletionClient) -> bool:
-    """Whether a model client, or one inside it, may change what its model has streamed."""
-    return (
-        _wraps(client, "create_stream")
-        or _wraps_another(client, ChatCompletionClient)
-        or any(map(_changes_stream, _held(client, ChatCompletionClient)))
-    )
+@lru_cache
+def _answering(kind: Any) -> set[str]:
+    """Return the names of AutoGen's methods by which objects of a class change answers."""
+    for known, names in _ANSWERS.items():
+        if issubclass(kind, known):
+            return names
+    if not issubclass(kind, _SPEAKING):
+        return set()
+    bases = (each for each in kind.__mro__ if each.__module__.startswith(FRAMEWORK))
+    members = chain.from_iterable(vars(each).items() for each in bases)
+    names = {name for name, value in members if isinstance(value, _METHODS)} - _UNCHANGING
+    return {name for name in names if not name.startswith("__")}
+
+
+def _is_around_another(part: Any) -> bool:
+    """Whether a custom class that is derived from no working one of AutoGen's needs another."""
+    if not (isinstance(part, _SPEAKING) and is_own(part)):
+        return False
+    bases = [
+        each for each in type(part).__mro__ if issubclass(each, _SPEAKING) and not is_own(each)
+    ]
+    return all(map(isabstract, bases)) and refers_to_speaker(part)
 
 
 def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
     """Whether custom code overrides a method of a class that does the whole work."""
     # The streaming of `BaseChatAgent` only calls `on_messages`, which is abstract.
     interfaces = (*_INTERFACES, *([BaseChatAgent] if "messages" in name else ()))
-    return overrides(owner, name, _FRAMEWORK, interfaces=interfaces, unless=unless)
-
-
-def _wraps_another(owner: object, kind: type | tuple[type, ...]) -> bool:
-    return is_own(owner) and any(_held(owner, kind))
-
-
-def _held(owner: object, kind: type | tuple[type, ...]) -> Iterator[Any]:
-    """Yield the values of an object's attributes, and those in lists and mappings there."""
-    for name, value in vars(owner).items():
-        if name != "_participants":  # the members of a team are checked one by one
-            yield from (each for each in _members(value) if isinstance(each, kind))
-
-
-def _members(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list | tuple | set) else (value,)
-
-
-def is_own(part: object) -> bool:
-    """Whether something is a function, or of a class that is not AutoGen's."""
-    return not type(part).__module__.startswith(_FRAMEWORK)
+    return overrides(owner, name, FRAMEWORK, interfaces=interfaces, unless=unless)

@@ -31,6 +31,7 @@ from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import Part, TargetError
 from a2a_adapters.plugin import SavedAttributes
+from a2a_adapters_autogen.serving.references import OF_RUNS, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +80,6 @@ TURN_TAKING = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 """The teams in which one agent speaks at a time, and all others are idle."""
 
 _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
-_OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
-"""Attributes of teams that belong to an event loop."""
 _ROUNDS_BETWEEN_QUEUES = 20
 """The rounds of an event loop after which no message is on its way from one queue to another."""
 _POLL_SECONDS = 0.001
@@ -273,26 +272,6 @@ def conditions_in(part: object) -> Sequence[TerminationCondition]:
     return getattr(part, "_conditions", ())
 
 
-def conditions_of(runners: Iterable[Runner]) -> Iterator[TerminationCondition]:
-    """Yield the termination conditions of teams, with combined ones replaced by their parts."""
-    waiting = [getattr(runner, "_termination_condition", None) for runner in runners]
-    for condition in waiting:  # which grows
-        waiting += conditions_in(condition)
-        if condition is not None and not conditions_in(condition):
-            yield condition
-
-
-def listeners(runner: Runner) -> Iterator[object]:
-    """Yield the context and the memories of an agent, and the functions that lead a team."""
-    for name in ("_model_context", "_selector_func", "_candidate_func"):
-        if (part := getattr(runner, name, None)) is not None:
-            yield part
-    yield from getattr(runner, "_memory", None) or ()
-    nodes = graph_of(runner).nodes.values() if isinstance(runner, GraphFlow) else ()
-    edges = (edge for node in nodes for edge in node.edges)
-    yield from (edge.condition_function for edge in edges if edge.condition_function is not None)
-
-
 def graph_of(team: GraphFlow) -> DiGraph:
     """Return the graph of a flow."""
     return team._graph  # noqa: SLF001
@@ -375,16 +354,12 @@ def _covered(runner: Runner) -> list[Runner]:
 def own_attributes(runner: Runner) -> SavedAttributes:
     """Return what custom classes and lists of memories keep now, which no state covers."""
     memories = [each for member in with_attached(runner) for each in _memories(member)]
-    return SavedAttributes([*filter(_is_own, stateful_parts(runner)), *memories], unless=_OF_RUNS)
+    return SavedAttributes([*filter(is_own, stateful_parts(runner)), *memories], unless=OF_RUNS)
 
 
 def _memories(runner: Runner) -> list[ListMemory]:
     memories = getattr(runner, "_memory", None) or ()
     return [each for each in memories if isinstance(each, ListMemory)]
-
-
-def _is_own(part: object) -> bool:
-    return not type(part).__module__.startswith(("autogen_", "a2a_adapters_autogen."))
 
 
 def with_attached(runner: Runner) -> list[Runner]:
@@ -395,7 +370,7 @@ def with_attached(runner: Runner) -> list[Runner]:
         if id(each) not in found:
             found[id(each)] = each
             waiting += [*_covered(each), *_uncovered(each)]
-            waiting += _runners_at(each) if _is_own(each) else ()
+            waiting += _runners_at(each) if is_own(each) else ()
     return list(found.values())
 
 
