@@ -378,6 +378,14 @@ class OwnTool(BaseTool[Verdict, Verdict]):
         return args
 
 
+class Asking(Custom):
+    """Asks a model, and streams nothing."""
+
+    def __init__(self):
+        super().__init__(lambda _: LONG)
+        self._client = model(LONG)
+
+
 class Named(AssistantAgent):
     """Has a client for something else, and methods that change no answer."""
 
@@ -397,6 +405,7 @@ class Named(AssistantAgent):
         lambda: guarded(AssistantAgent, WholeClient()),
         lambda: guarded(AssistantAgent, ChatCompletionCache(model(LONG))),
         lambda: Custom(lambda _: LONG),
+        Asking,
         lambda: Named("named"),
         lambda: round_robin(agent(LONG), UserProxyAgent("two", input_func=refuse_input)),
         lambda: adapt(

@@ -28,7 +28,7 @@ from a2a_adapters_autogen.serving.references import (
     FRAMEWORK,
     is_own,
     parts_of,
-    refers_to_speaker,
+    refers_to,
 )
 
 if TYPE_CHECKING:
@@ -123,13 +123,19 @@ def _answering(kind: Any) -> set[str]:
 
 
 def _is_around_another(part: Any) -> bool:
-    """Whether a custom class that is derived from no working one of AutoGen's needs another."""
+    """Whether a custom class that is derived from no working one of AutoGen's needs another.
+
+    A model client of an agent that does not stream is never heard before the agent has answered.
+    """
     if not (isinstance(part, _SPEAKING) and is_own(part)):
         return False
     bases = [
         each for each in type(part).__mro__ if issubclass(each, _SPEAKING) and not is_own(each)
     ]
-    return all(map(isabstract, bases)) and refers_to_speaker(part)
+    stream = getattr(part, "on_messages_stream", None)
+    is_silent = getattr(stream, "__func__", None) is BaseChatAgent.on_messages_stream
+    others = (ChatAgent, Team) if is_silent else _SPEAKING
+    return all(map(isabstract, bases)) and refers_to(part, others)
 
 
 def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:

@@ -13,7 +13,6 @@ from itertools import islice
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CacheStore
 from autogen_core.memory import Memory
@@ -24,13 +23,14 @@ from autogen_core.tools import BaseTool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from autogen_agentchat.base import ChatAgent, Team
+
 FRAMEWORK = ("autogen_agentchat.", "autogen_core.", "autogen_ext.", "a2a_adapters_autogen.")
 """The prefixes of the modules of AutoGen and of this package."""
 
 OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 """Attributes of teams that belong to an event loop."""
 
-_SPEAKERS = (ChatAgent, Team, ChatCompletionClient, AgentTool, TeamTool)
 _COLLECTIONS = (list, tuple, set, frozenset, deque)
 _WRAPPERS = (MethodType, cached_property, classmethod, partial, property, staticmethod)
 _WRAPPED = ("__func__", "__self__", "args", "fget", "func", "keywords")
@@ -55,13 +55,13 @@ def parts_of(runner: ChatAgent | Team) -> list[Any]:
     return _grown(runner, _parts)
 
 
-def refers_to_speaker(part: object) -> bool:
-    """Whether an object, or its code, refers to an agent, a team, a client or their classes."""
+def refers_to(part: object, kinds: tuple[type, ...]) -> bool:
+    """Whether an object or its code refers to another object of these classes, or to a class."""
     home = _package(type(part).__module__)
     bases = type(part).__mro__
     found = _grown(part, lambda each: _named(each, home))
     return any(
-        isinstance(each, _SPEAKERS) or (isinstance(each, type) and issubclass(each, _SPEAKERS))
+        isinstance(each, kinds) or (isinstance(each, type) and issubclass(each, kinds))
         for each in found
         if each is not part and each not in bases
     )
