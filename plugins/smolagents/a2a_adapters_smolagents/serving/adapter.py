@@ -100,7 +100,9 @@ class SmolagentsAdapter(ConversingAdapter[Any, AskingRun, _Prompt]):
                 for event in events.take(item):
                     yield event
         except Exception as error:
-            if isinstance(error.__cause__, BlockedError):  # of a model
+            if isinstance(error, BlockedError):
+                raise
+            if isinstance(error.__cause__, BlockedError):  # of a model that does not plan
                 raise error.__cause__ from error
             if failed := model_failure(error):
                 raise failed from error
