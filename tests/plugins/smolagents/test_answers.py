@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 import smolagents
+from openai import OpenAIError
 from smolagents import (
     ActionStep,
     CodeAgent,
@@ -15,8 +16,9 @@ from smolagents import (
     ToolCallingAgent,
 )
 from smolagents.agents import ActionOutput
+from smolagents.local_python_executor import LocalPythonExecutor
 from smolagents.models import ChatMessageStreamDelta
-from smolagents.monitoring import LogLevel, Monitor
+from smolagents.monitoring import AgentLogger, LogLevel, Monitor
 
 from a2a_adapters import BlockedError
 from a2a_adapters.testing import AnswerContract
@@ -169,6 +171,25 @@ class BlockingModel(Fake):
         return said
 
 
+class BlockingStream(Fake):
+    """Blocks at the end of its stream."""
+
+    def generate_stream(self, messages, **_):
+        for word in super().generate(messages).content.split(" "):
+            yield ChatMessageStreamDelta(content=f"{word} ")
+        raise BlockedError
+
+
+def refused():
+    """Return a model whose provider refuses what is forbidden."""
+
+    class Refused(Fake):
+        def generate(self, messages, **options):
+            raise BlockedError from OpenAIError(BOMB)
+
+    return Refused(None)
+
+
 class StreamingModel(Fake):
     """Replaces what is forbidden, only in a stream."""
 
@@ -184,6 +205,24 @@ class BlockingMonitor(Monitor):
         super().update_metrics(step_log)
         if "bomb" in str(getattr(step_log, "model_output_message", "")):
             raise BlockedError("This is not allowed.")
+
+
+class BlockingLogger(AgentLogger):
+    """Ends the run because of what is logged."""
+
+    def log(self, *args, **options):
+        super().log(*args, **options)
+        if "bomb" in "".join(str(getattr(each, "renderable", each)) for each in args):
+            raise BlockedError("This is not allowed.")
+
+
+def encoding(code, **options):
+    """Return an agent that may import a module by the options of its executor."""
+    return coding(code, executor=LocalPythonExecutor(["base64"], **options))
+
+
+def repeat(text):
+    return f"{text} {text}"
 
 
 def monitored(*answers):
@@ -353,6 +392,69 @@ PROGRAMS = [
                     "Done.",
                     tools=[tool(search)],
                     step_callbacks=[block_calls],
+                ),
+            ),
+        )
+    ),
+    *(
+        Program(
+            name=f"a model blocks {name}",
+            target=target,
+            bare=nothing,
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            ("a plan", lambda: made(BlockingModel(lambda _: BOMB), planning_interval=1)),
+            (
+                "a later plan",
+                lambda: made(
+                    BlockingModel(script("Look.", calling("look"), BOMB)._answer),
+                    planning_interval=1,
+                    tools=[tool(look)],
+                ),
+            ),
+            ("a plan for its provider", lambda: made(refused(), planning_interval=1)),
+            (
+                "a plan in a stream",
+                lambda: made(
+                    BlockingStream(lambda _: BOMB), planning_interval=1, stream_outputs=True
+                ),
+            ),
+        )
+    ),
+    *(
+        Program(
+            name=f"a logger blocks {name}",
+            target=target,
+            bare=nothing,
+            state="rejected",
+            blocked=BOMB,
+        )
+        for name, target in (
+            ("an answer", lambda: agent(BOMB, logger=BlockingLogger())),
+            (
+                "arguments",
+                lambda: agent(
+                    calling("search", query=BOMB),
+                    "Done.",
+                    tools=[tool(search)],
+                    logger=BlockingLogger(),
+                ),
+            ),
+        )
+    ),
+    *(
+        Program(name=f"an executor with {name}", target=target, bare=bare)
+        for name, target in (
+            (
+                "imports",
+                lambda: encoding("import base64\nfinal_answer(base64.b64encode(b'x').decode())"),
+            ),
+            (
+                "functions",
+                lambda: encoding(
+                    "final_answer(repeat('hi'))", additional_functions={"repeat": repeat}
                 ),
             ),
         )

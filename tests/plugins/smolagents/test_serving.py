@@ -12,6 +12,7 @@ import pytest
 from openai import OpenAI
 from smolagents import CodeAgent, ToolCallingAgent, UserInputTool
 from smolagents.local_python_executor import LocalPythonExecutor, PythonExecutor
+from smolagents.memory import AgentMemory
 from smolagents.models import ChatMessage, MessageRole, Model
 from smolagents.monitoring import LogLevel
 
@@ -249,7 +250,16 @@ class Guarded(ToolCallingAgent):
         return str(super().run(*arguments, **options))
 
 
+class Memory(AgentMemory):
+    def reset(self):
+        raise ValueError("it stays")
+
+
 def test_what_cannot_be_copied_is_refused():
+    remembering = agent("x")
+    remembering.memory = Memory("")
+    with pytest.raises(TargetError, match="step_callbacks"):
+        adapt(remembering)
     with pytest.raises(TargetError, match="terminal"):
         adapt(agent("x", tools=[UserInputTool()]))
     for executor in (Own(), Stricter([])):

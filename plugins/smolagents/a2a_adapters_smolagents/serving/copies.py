@@ -54,6 +54,11 @@ def check(agent: MultiStepAgent) -> None:
                 f"{type(each).__name__} overrides run, which cannot change the answer of a run "
                 "that is streamed: check it in final_answer_checks instead"
             )
+        if type(each.memory) is not AgentMemory:
+            raise TargetError(
+                f"{type(each.memory).__name__} is a memory of one's own, and each run has another "
+                "one with the steps of its caller: use step_callbacks instead"
+            )
         if any(isinstance(tool, UserInputTool) for tool in each.tools.values()):
             raise TargetError(
                 "UserInputTool reads the terminal of the server: remove it; an agent answers with "
@@ -82,7 +87,7 @@ def _is_checked(agent: MultiStepAgent) -> bool:
     return (
         bool(agent.final_answer_checks)
         or not type(agent).__module__.startswith("smolagents.")
-        or type(agent.monitor) is not Monitor
+        or (type(agent.monitor), type(agent.logger)) != (Monitor, AgentLogger)
         # A class that `@tool` makes from a function is also in a module of smolagents.
         or (tool is not None and type(tool) is not FinalAnswerTool)
         or any(each != own for callbacks in registered for each in callbacks)
@@ -103,9 +108,9 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
     The agents that it manages are copied, too; callbacks and checks that are methods of an agent
     belong to the copies.
     """
-    copies = Copies(MultiStepAgent, Monitor)
+    copies = Copies(MultiStepAgent, Monitor, AgentLogger, LocalPythonExecutor)
     for each in team(agent):
-        for shared in (each.logger, each.memory, each.step_callbacks):
+        for shared in (each.memory, each.step_callbacks):
             copies.keep(shared)
     made = copies.of(agent)
     for each in team(agent):
@@ -115,7 +120,9 @@ def copied(agent: MultiStepAgent) -> MultiStepAgent:
 
 def _begin(made: MultiStepAgent, copies: Copies) -> None:
     """Give a copy what belongs to its run alone."""
-    made.logger = AgentLogger(LogLevel.OFF, _nowhere())
+    made.logger.console = _nowhere()
+    if type(made.logger) is AgentLogger:  # another class may check what it gets
+        made.logger.level = LogLevel.OFF
     made.memory = AgentMemory(made.system_prompt)
     made.monitor.logger = made.logger
     made.monitor.reset()
@@ -126,7 +133,11 @@ def _begin(made: MultiStepAgent, copies: Copies) -> None:
     made.step_callbacks = registry
     made.interrupt_switch = False
     if isinstance(made, CodeAgent):
-        made.python_executor = made.create_python_executor()
+        if isinstance(made.python_executor, LocalPythonExecutor):
+            made.python_executor.state = {"__name__": "__main__"}
+            made.python_executor.custom_tools = {}
+        else:
+            made.python_executor = made.create_python_executor()
 
 
 def _nowhere() -> Console:
