@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 import pytest
 from a2a_adapters_autogen import adapt
@@ -245,6 +246,18 @@ class Asking(Noting):
         return Response(chat_message=TextMessage(content=answer.chat_message.content, source="me"))
 
 
+class AskingAmong(Asking):
+    """Asks an agent that is in a queue of a mapping."""
+
+    def __init__(self, inner):
+        super().__init__(None)
+        self.queues = {"inner": deque([inner])}
+
+    async def on_messages(self, messages, token):
+        self.helpers["inner"] = self.queues["inner"][0]
+        return await super().on_messages(messages, token)
+
+
 class Heard(TerminationCondition):
     """Ends a team with all that it has heard."""
 
@@ -328,7 +341,15 @@ def remembering():
 
 @pytest.mark.parametrize(
     "make",
-    [Noting, Acting, a_noting_team, lambda: Asking(listener()), an_asking_team, remembering],
+    [
+        Noting,
+        Acting,
+        a_noting_team,
+        lambda: Asking(listener()),
+        lambda: AskingAmong(listener()),
+        an_asking_team,
+        remembering,
+    ],
 )
 async def test_what_one_object_keeps_in_attributes_is_restored(make):
     await check_apart(make())

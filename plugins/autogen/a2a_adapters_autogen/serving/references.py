@@ -46,6 +46,11 @@ def is_own(part: object) -> bool:
     return not (owner.__module__ or "").startswith(FRAMEWORK)
 
 
+def contents(value: object) -> list[Any]:
+    """Return a collection, and all that is in it and in those within it; or only an object."""
+    return _grown(value, lambda _: ())
+
+
 def parts_of(runner: ChatAgent | Team) -> list[Any]:
     """Return a runner, and all that it has by attributes of AutoGen's classes, nearest first.
 

@@ -31,7 +31,7 @@ from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import Part, TargetError
 from a2a_adapters.plugin import SavedAttributes
-from a2a_adapters_autogen.serving.references import OF_RUNS, is_own
+from a2a_adapters_autogen.serving.references import OF_RUNS, contents, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -370,7 +370,8 @@ def with_attached(runner: Runner) -> list[Runner]:
         if id(each) not in found:
             found[id(each)] = each
             waiting += [*_covered(each), *_uncovered(each)]
-            waiting += _runners_at(each) if is_own(each) else ()
+            held = contents(vars(each)) if is_own(each) else ()
+            waiting += (other for other in held if isinstance(other, ChatAgent | Team))
     return list(found.values())
 
 
@@ -378,15 +379,6 @@ def attached(runner: Runner) -> list[Runner]:
     """Return the runners that custom classes have in attributes, whose state is not stored."""
     known = {id(each) for each in runners_in(runner)}
     return [each for each in with_attached(runner) if id(each) not in known]
-
-
-def _runners_at(runner: Runner) -> Iterator[Runner]:
-    """Yield the runners in the attributes of one."""
-    for value in vars(runner).values():
-        values = value.values() if isinstance(value, dict) else value
-        for each in values if isinstance(value, dict | list | tuple) else [value]:
-            if isinstance(each, ChatAgent | Team):
-                yield each
 
 
 def _uncovered(runner: Runner) -> list[Runner]:
