@@ -16,7 +16,7 @@ from autogen_agentchat.messages import ModelClientStreamingChunkEvent
 from autogen_agentchat.tools import AgentTool
 from autogen_core import InMemoryStore
 from autogen_core.models import ChatCompletionClient, CreateResult
-from autogen_core.tools import BaseTool
+from autogen_core.tools import BaseStreamTool, BaseTool
 from autogen_ext.code_executors.local import LocalCommandLineCodeExecutor
 from autogen_ext.models.cache import ChatCompletionCache
 from pydantic import BaseModel, field_validator
@@ -378,6 +378,17 @@ class OwnTool(BaseTool[Verdict, Verdict]):
         return args
 
 
+class Streaming(BaseStreamTool[Verdict, Verdict, Verdict]):
+    """Yields what it does."""
+
+    def __init__(self, inner=None):
+        super().__init__(Verdict, Verdict, "streaming", "Streams.")
+        self._inner = inner
+
+    async def run(self, args, cancellation_token): ...
+    async def run_stream(self, args, cancellation_token): ...
+
+
 class Asking(Custom):
     """Asks a model, and streams nothing."""
 
@@ -400,7 +411,9 @@ class Named(AssistantAgent):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: agent(LONG, tools=[look, OwnTool(), AgentTool(agent(LONG, name="inner"))]),
+        lambda: agent(
+            LONG, tools=[look, OwnTool(), Streaming(), AgentTool(agent(LONG, name="inner"))]
+        ),
         lambda: agent(LONG, tool_call_summary_formatter=blocks_summary),
         lambda: guarded(AssistantAgent, WholeClient()),
         lambda: guarded(AssistantAgent, ChatCompletionCache(model(LONG))),
@@ -422,3 +435,7 @@ def test_what_checks_nothing_is_streamed(make):
     made = make()
     adapter = made if hasattr(made, "holds_text") else adapt(made)
     assert not adapter.holds_text
+
+
+def test_a_tool_that_streams_what_another_agent_says_may_change_it():
+    assert adapt(lambda: agent(LONG, tools=[Streaming(agent(LONG))])).holds_text

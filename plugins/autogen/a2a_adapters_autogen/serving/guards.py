@@ -20,7 +20,7 @@ from autogen_core.code_executor import CodeExecutor
 from autogen_core.memory import Memory
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import ChatCompletionClient
-from autogen_core.tools import BaseStreamTool, StaticStreamWorkbench
+from autogen_core.tools import BaseStreamTool, BaseTool, StaticStreamWorkbench, StreamTool, Tool
 from pydantic import BaseModel
 
 from a2a_adapters.plugin import overrides
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters_autogen.serving.runners import Runner
 
-_INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient)
+_TOOLS = (BaseStreamTool, BaseTool, StreamTool, Tool)
+_INTERFACES = (TaskRunner, ChatAgent, ChatCompletionClient, *_TOOLS)
 _METHODS = (FunctionType, classmethod, staticmethod)
 _PAIRS = (("on_messages", "on_messages_stream"), ("run", "run_stream"))
 _SPEAKING = (ChatAgent, Team, ChatCompletionClient, BaseStreamTool, StaticStreamWorkbench)
