@@ -277,6 +277,31 @@ PROGRAMS = [
         bare=lambda _: both(File(content=b"png", media_type="image/png"), Text("There.")),
     ),
     Program(
+        name="a guardrail lets an image before an approval pass",
+        target=lambda: guarded([drawn(), calling("book")], "There.", tools=[book]),
+        bare=lambda _: both(File(content=b"png", media_type="image/png"), Text("There.")),
+        messages=("hello", "yes"),
+    ),
+    Program(
+        name="a guardrail withholds an image before an approval",
+        target=lambda: guarded([drawn(), calling("book")], BOMB, tools=[book]),
+        messages=("hello", "yes"),
+        **REJECTED,
+    ),
+    Program(
+        name="an image before an approval",
+        target=lambda: agent(
+            ["Look:", drawn(), "A cat.", calling("book")], "Booked.", tools=[book]
+        ),
+        bare=lambda _: both(
+            Text("Look:"),
+            File(content=b"png", media_type="image/png"),
+            Text("A cat."),
+            Text("Booked."),
+        ),
+        messages=("hello", "yes"),
+    ),
+    Program(
         name="a guardrail before a handoff",
         target=lambda: guarded(
             [f"this is {BOMB}", calling("transfer_to_expert")],

@@ -12,7 +12,7 @@ from agents import Agent, GuardrailFunctionOutput, function_tool, handoff, outpu
 from openai.types.responses.response_output_item import ImageGenerationCall
 from pydantic import BaseModel
 
-from a2a_adapters import Data, InputRequired, Output, Rejected, TaskMetadata
+from a2a_adapters import Data, File, InputRequired, Output, Rejected, TaskMetadata
 from a2a_adapters.plugin import ResumeError, as_json
 from a2a_adapters.testing import ResumeContract
 from tests.plugins.openai_agents.support import Fake, agent, calling, script
@@ -119,6 +119,19 @@ async def test_finished_turns_are_sent_again_but_not_run_again(url):
         assert kinds == ["user", "message", "function_call", "function_call_output"]
         assert answer(await ask(adapter, "sure?", task_id="next")) == "Yes."
         assert len(model.heard[1]) == 6
+
+
+async def test_images_of_finished_turns_are_sent_again(url):
+    halting = Halting(["Look:", drawn(), "A cat.", calling("look")])
+    async with (
+        cut_off(url, Agent(name="helper", model=halting, tools=[look]), halting),
+        process(url, agent("It rains.", tools=[look])) as adapter,
+    ):
+        events = await resumed(adapter)
+    image = Output([File(content=b"\0\0\0", media_type="image/png")], metadata={"source": "helper"})
+    assert image in events
+    assert answer(events[: events.index(image)]) == "Look:"
+    assert answer(events) == "Look:\n\nA cat.\n\nIt rains."
 
 
 @pytest.mark.parametrize("handed", [lambda expert: expert, handoff])

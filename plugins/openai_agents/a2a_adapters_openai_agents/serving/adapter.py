@@ -28,6 +28,7 @@ from a2a_adapters import (
     AgentRequest,
     InvalidInputError,
     Limits,
+    Output,
     Rejected,
     Skill,
     TargetError,
@@ -80,7 +81,7 @@ _CHANGED = Rejected("The agent has changed since it asked; please start a new ta
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """The start of a run, its conversation, and the texts it has sent before.
+    """The start of a run, its conversation, and the texts and images it has sent before.
 
     `begins` is the number of items before the message.
     """
@@ -90,7 +91,7 @@ class _Begin:
     session: RunSession
     agent: Agent[Any]
     begins: int
-    said: Iterable[str] = ()
+    said: Iterable[str | Output] = ()
 
 
 class OpenAIAgentsAdapter(Adapter):
@@ -283,12 +284,12 @@ class OpenAIAgentsAdapter(Adapter):
         agent, items = agent_named(self._agent, begun.agent), finished(begun.items)
         await conversation.claim()
         session = self._session(request, conversation, agent, items, begun.begins)
-        texts = self._texts(items[begun.begins :])
-        return _Begin([], conversation, session, agent, begun.begins, texts)
+        before = self._said(items[begun.begins :], begun.agent)
+        return _Begin([], conversation, session, agent, begun.begins, before)
 
     async def _asked_again(self, asked: Question) -> Sequence[AgentEvent]:
         answer = RunEvents(agent_named(self._agent, asked.agent), guarded=False, holds=True)
-        said = answer.again(self._texts(asked.items[asked.begins :]))
+        said = answer.again(self._said(asked.items[asked.begins :], asked.agent))
         if asked.asked:
             return [*said, asking(asked)]
         try:
@@ -297,9 +298,9 @@ class OpenAIAgentsAdapter(Adapter):
             return [_CHANGED]
         return [*said, question(state.get_interruptions())]
 
-    def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
-        """Return the texts of agents; none if any agent has output guardrails."""
-        return () if self._is_guarded else said(items)
+    def _said(self, items: Sequence[TResponseInputItem], agent: str) -> Iterable[str | Output]:
+        """Return the texts and images of agents; none if any agent has output guardrails."""
+        return () if self._is_guarded else said(items, agent)
 
     def _session(
         self,
@@ -333,6 +334,7 @@ class OpenAIAgentsAdapter(Adapter):
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
         checks, unchecked = self._input_checks(begin), list[AgentEvent]()
         try:
+            answer.go_on(result.new_items)
             for each in answer.again(begin.said):
                 yield each
             async for event in events:

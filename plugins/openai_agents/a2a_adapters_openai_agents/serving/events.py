@@ -16,7 +16,11 @@ from agents import (
     ToolCallItem,
     ToolCallOutputItem,
 )
-from openai.types.responses import ResponseCompletedEvent, ResponseTextDeltaEvent
+from openai.types.responses import (
+    ResponseCompletedEvent,
+    ResponseOutputItemDoneEvent,
+    ResponseTextDeltaEvent,
+)
 
 from a2a_adapters import AgentEvent, Output, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech
@@ -76,15 +80,30 @@ class RunEvents:
         self._accepted: list[str] = []
         self._ends_with_message = False
         self._failures: list[str] = []
+        self._name = ""
+        self._unchecked: list[Output] = []
+        self._drawn: set[str] = set()
+        """The ids of the images so far."""
         self._unseen: list[RunItem] = []
         self._is_complete = False
         self.asked: Place | None = None
         self._turn_of(agent)
 
-    def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
-        """Yield the texts from before the run was interrupted."""
-        for text in texts if self._is_text and not self._is_guarded else ():
-            yield from self._text(text)
+    def again(self, said: Iterable[str | Output]) -> Iterator[AgentEvent]:
+        """Yield the texts and images from before the run was interrupted."""
+        for each in said:
+            if isinstance(each, Output):
+                yield each
+            elif self._is_text and not self._is_guarded:
+                yield from self._text(each)
+
+    def go_on(self, items: Iterable[RunItem]) -> None:
+        """Take the images before a question that output guardrails have yet to check."""
+        for item in items if self._is_guarded else ():
+            if isinstance(item, HandoffOutputItem):
+                self._unchecked.clear()
+            elif isinstance(item, ToolCallItem):
+                self._images(item.raw_item, item.agent.name)
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the SDK."""
@@ -95,6 +114,8 @@ class RunEvents:
                 self._is_complete = isinstance(data, ResponseCompletedEvent)
                 if isinstance(data, ResponseTextDeltaEvent):
                     yield from self._chunk(data)
+                elif isinstance(data, ResponseOutputItemDoneEvent) and not self._has_call_hooks:
+                    yield from self._images(data.item, self._name)  # the SDK reports it later
             case RunItemStreamEvent(item=item) if self._waits(item):
                 self._unseen.append(item)
             case RunItemStreamEvent(item=item):
@@ -132,6 +153,9 @@ class RunEvents:
         yield from self.pause(result)
 
     def _turn_of(self, agent: Agent[Any]) -> None:
+        if agent.name != self._name:  # the guardrails of an agent that hands over never run
+            self._unchecked.clear()
+        self._name = agent.name
         self._is_text = answers_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
         self._has_hooks = sees_responses(agent)
@@ -143,7 +167,6 @@ class RunEvents:
         self._has_result_hooks = sees_results(agent) or is_final or self._is_decided
         self._is_streamed = self._is_text and (self._holds or not self._is_seen)
         self._whole = ""
-        self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run
 
     def _chunk(self, piece: ResponseTextDeltaEvent) -> Iterator[AgentEvent]:
         if self._is_streamed and not isinstance(piece, QuestionDelta):
@@ -178,16 +201,24 @@ class RunEvents:
         if isinstance(item, MessageOutputItem):
             yield from self._message(item)
             return
-        if isinstance(item, ToolCallItem) and (image := image_of(item)):
-            if self._is_guarded:
-                self._unchecked.append(image)
-            else:
-                yield image
+        if isinstance(item, ToolCallItem):
+            yield from self._images(item.raw_item, item.agent.name)
         if isinstance(item, ToolCallOutputItem) and has_failed(item):
             self._failures.append(str(item.output))
         # Guardrails check no thoughts, and hooks may drop them: they may contain what is blocked.
         if self._progress and not (self._is_seen and isinstance(item, ReasoningItem)):
             yield from self._progress.events(item)
+
+    def _images(self, call: object, agent: str) -> list[Output]:
+        """Return the image of a call, unless it was sent or guardrails have to check it first."""
+        image, call_id = image_of(call, agent), getattr(call, "id", None)
+        if image is None or call_id in self._drawn:
+            return []
+        if call_id:
+            self._drawn.add(call_id)
+        if self._is_guarded:
+            self._unchecked.append(image)
+        return [] if self._is_guarded else [image]
 
     def _message(self, item: MessageOutputItem) -> Iterator[AgentEvent]:
         if not self._is_text:

@@ -14,7 +14,7 @@ from a2a_adapters import Data, File, Output, TaskMetadata, TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents import Agent, ToolCallItem
+    from agents import Agent
     from agents.usage import Usage
 
     from a2a_adapters.plugin import JSON
@@ -37,14 +37,21 @@ def final_data(output: object, agent: Agent[Any], *, is_tools: bool) -> Output:
     return Output([Data(output, schema=schema)], metadata={"source": agent.name})
 
 
-def image_of(item: ToolCallItem) -> Output | None:
-    """Return the image of a hosted tool; None for any other call."""
-    call = item.raw_item
-    if not isinstance(call, ImageGenerationCall) or not call.result:
-        return None
-    kind = getattr(call, "output_format", None) or "png"
-    image = File(content=base64.b64decode(call.result), media_type=f"image/{kind}")
-    return Output([image], metadata={"source": item.agent.name})
+def image_of(call: object, agent: str) -> Output | None:
+    """Return the image of a hosted tool; None for any other call.
+
+    Args:
+        call: The call, as the model's library has it or in JSON.
+        agent: The name of the agent that made it.
+    """
+    known = call.model_dump() if isinstance(call, ImageGenerationCall) else call
+    match known:
+        case {"type": "image_generation_call", "result": str(encoded), **others} if encoded:
+            media_type = f"image/{others.get('output_format') or 'png'}"
+            image = File(content=base64.b64decode(encoded), media_type=media_type)
+            return Output([image], metadata={"source": agent})
+        case _:
+            return None
 
 
 def metadata_of(usage: Usage, agent: Agent[Any]) -> TaskMetadata:

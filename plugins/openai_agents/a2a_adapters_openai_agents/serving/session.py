@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from agents import Agent, Handoff
 
 from a2a_adapters_openai_agents.serving.memory import Begun, Conversation
+from a2a_adapters_openai_agents.serving.output import image_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from agents import SessionSettings, TResponseInputItem
 
-    from a2a_adapters import AgentRequest
+    from a2a_adapters import AgentRequest, Output
 
 
 class RunSession:
@@ -100,11 +101,13 @@ def finished(items: Sequence[TResponseInputItem]) -> Sequence[TResponseInputItem
     return items[:end]
 
 
-def said(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the texts of agents."""
+def said(items: Sequence[Mapping[str, Any]], agent: str) -> Iterator[str | Output]:
+    """Yield the texts of agents, and their images as those of an agent with this name."""
     for item in items:
         if item.get("role") == "assistant":
             yield "".join(each.get("text", "") for each in item["content"])
+        elif image := image_of(item, agent):
+            yield image
 
 
 def agent_named(root: Agent[Any], name: str) -> Agent[Any]:
