@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from a2a_adapters_google_adk import adapt
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
@@ -11,13 +12,14 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import Workflow, node
+from google.genai.types import Blob, Part
 from pydantic import BaseModel
 
-from a2a_adapters import Data, InputRequired, ToolCall, ToolResult
+from a2a_adapters import Data, File, InputRequired, Output, Text, ToolCall, ToolResult
 from a2a_adapters.conversing import APPROVAL_CHOICES
 from a2a_adapters.plugin import Factory
 from tests.plugins.google_adk import support
-from tests.plugins.google_adk.support import Fake, agent, calling, composed, results
+from tests.plugins.google_adk.support import Fake, agent, book, calling, composed, results, script
 from tests.support.adapters import answer, ask, data, only, reply
 from tests.support.agents import questions
 from tests.support.agents.questions import clerk, ids, outliving
@@ -161,3 +163,38 @@ async def test_nodes_of_workflows_ask_for_confirmations():
     await ask(adapter, "go", context_id="other")
     events = await reply(adapter, "no, it is too short", context_id="other")
     assert data(events) == [{"error": "This tool call is rejected."}]
+
+
+PIXELS = Part(inline_data=Blob(data=b"pixels", mime_type="image/png"))
+SEEN = [Text("Look:"), File(content=b"pixels", media_type="image/png"), Text("A cat.")]
+
+
+def painter():
+    painted = [Part(text="Look:"), PIXELS, Part(text="A cat.")]
+    return LlmAgent(name="painter", model=Fake(lambda _: painted))
+
+
+def publishing():
+    """Return a painter, and an agent that asks whether to publish what that has painted."""
+    act = script(calling("book", city="Rome"), "Published.")
+    publisher = LlmAgent(name="publisher", model=act, tools=[book([])])
+    return composed(SequentialAgent, painter(), publisher)
+
+
+def publishing_by_nodes():
+    def publish(node_input: str) -> str:
+        return "Published."
+
+    asking = node(publish, require_confirmation=True)
+    return Workflow(name="flow", edges=[("START", painter(), asking)])
+
+
+@pytest.mark.parametrize("make", [publishing, publishing_by_nodes])
+async def test_pictures_of_another_agent_are_sent_with_the_question_once(make):
+    adapter = adapt(make())
+    asked = await ask(adapter, "go")
+    assert isinstance(asked[-1], InputRequired)
+    assert [part for event in asked if isinstance(event, Output) for part in event.parts] == SEEN
+    published = await reply(adapter, "yes")
+    assert answer(published) == "Published."
+    assert not [event for event in published if isinstance(event, Output)]

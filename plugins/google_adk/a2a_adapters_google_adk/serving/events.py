@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
-from a2a_adapters import AgentEvent, File, Output, Progress, TaskMetadata, TextDelta, TokenUsage
+from a2a_adapters import (
+    AgentEvent,
+    File,
+    Output,
+    Progress,
+    TaskMetadata,
+    Text,
+    TextDelta,
+    TokenUsage,
+)
 from a2a_adapters.plugin import CheckedSpeech, ToolCalls, as_output
 from a2a_adapters_google_adk.serving.failures import is_filter
 from a2a_adapters_google_adk.serving.guards import changes_calls, is_guarded
@@ -74,6 +83,8 @@ class RunEvents:
         self._failed: set[_Speaker] = set()
         self._last: dict[str, list[AgentEvent]] = {}
         """What was said last, by the member of a `ParallelAgent`."""
+        self._drawn: list[Output] = []
+        """The messages of other agents that have files, which a question may be about."""
         self._has_output = False
         self._codes: dict[str, str] = {}
         """The codes with which models ended their last messages, by such a member."""
@@ -131,6 +142,7 @@ class RunEvents:
             if isinstance(each, TextDelta):
                 yield from self._speech.accept(_LAST, each.text)
         yield from self._speech.end()
+        yield from self._drawn if self.calls else ()
         yield from (each for each in last if not isinstance(each, TextDelta))
 
     def usage(self) -> Iterator[AgentEvent]:
@@ -182,6 +194,7 @@ class RunEvents:
         files = [] if event.author in self._answering else list(_files(_parts(event)))
         if (said or files) and event.author not in self._helpers:
             self._say_last(event, [*([said] if said else []), *files])
+            self._drawn += [Output([*_in_order(_parts(event))])] if files else []
         if text and not schema and self._wants_progress:
             yield Progress(f"finished: {event.author}", {"agent": event.author})
 
@@ -270,13 +283,29 @@ def _passages(parts: list[GenaiPart]) -> list[tuple[str, list[GenaiPart]]]:
     return passages
 
 
-def _files(parts: list[GenaiPart]) -> Iterator[AgentEvent]:
+def _files(parts: list[GenaiPart]) -> Iterator[Output]:
     for part in parts:
-        if blob := part.inline_data:
-            yield Output([as_file(blob.data, blob.mime_type, blob.display_name)])
-        elif linked := part.file_data:
-            url, media_type = linked.file_uri, linked.mime_type or ""
-            yield Output([File(url=url, media_type=media_type, filename=linked.display_name or "")])
+        if file := _file(part):
+            yield Output([file])
+
+
+def _file(part: GenaiPart) -> File | None:
+    """Return the file of a part, if it has one."""
+    if blob := part.inline_data:
+        return as_file(blob.data, blob.mime_type, blob.display_name)
+    if linked := part.file_data:
+        url, media_type = linked.file_uri, linked.mime_type or ""
+        return File(url=url, media_type=media_type, filename=linked.display_name or "")
+    return None
+
+
+def _in_order(parts: list[GenaiPart]) -> Iterator[Text | File]:
+    """Yield the text and the files of a message."""
+    for part in parts:
+        if file := _file(part):
+            yield file
+        elif text := _text([part]):
+            yield Text(text)
 
 
 def as_file(content: bytes | None, media_type: str | None, filename: str | None) -> File:
