@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import aclosing
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters import (
@@ -15,8 +14,6 @@ from a2a_adapters import (
     AuthRequired,
     BearerAuth,
     InputRequired,
-    Output,
-    Part,
     Question,
     Rejected,
     RemoteAgent,
@@ -28,7 +25,7 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters.dialects import artifact_text, struct_to_dict
+from a2a_adapters.dialects import answer_of, artifact_text, passed_on, struct_to_dict
 from a2a_adapters.plugin import (
     HELD_TEXT_EXTENSION,
     JSON,
@@ -44,7 +41,7 @@ from a2a_adapters.plugin import (
 from a2a_adapters_endpoints.words import WordParser, token_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from a2a.types import AgentCard
 
@@ -184,21 +181,19 @@ class _RemoteAdapter(Adapter):
             reply: The answer to the last message.
             earlier: The ids of the artifacts that answered each earlier message.
         """
+        answer = answer_of(reply)
         if not earlier:
-            return _in_order([*reply.artifacts, *_beside(reply)])
+            return passed_on(answer)
         try:
             task = await self._agent.get_task(reply.task_id)
         except RemoteAgentError:  # some agents keep no tasks
-            return _in_order([*reply.artifacts, *_beside(reply)])
+            return passed_on(answer)
         found = {each.id: each for each in task.artifacts}
         known = [[found.pop(name) for name in names if name in found] for names in earlier]
-        texts = [
-            "".join(each for each in _pieces(group) if isinstance(each, str)) for group in known
-        ]
         old = {name for names in earlier for name in names}
-        added = [_without_text(each) for each in reply.artifacts if each.id in old]
-        answer = [*found.values(), *added, *_beside(reply)]
-        return _in_order(answer, "\n\n".join(filter(None, texts)), of_task=True)
+        more = [_without_text(each) if each.id in old else each for each in answer]
+        rest = [each for each in more if each.id in old or not (each.id and found)]
+        return passed_on([*found.values(), *rest], known)
 
     async def _context_of(self, request: AgentRequest) -> str:
         if self._storage is None:
@@ -226,65 +221,8 @@ def _earlier(request: AgentRequest) -> list[list[str]]:
     return [[str(name) for name in group] for group in groups if isinstance(group, list)]
 
 
-def _artifact(parts: Sequence[Part]) -> RemoteArtifact:
-    return RemoteArtifact(id="", parts=parts)
-
-
-def _beside(reply: AgentReply) -> list[RemoteArtifact]:
-    """Return the parts of an answer that are in no artifact, such as those of a bare message."""
-    if reply.is_question:
-        return []
-    sent = [part for artifact in reply.artifacts for part in artifact.parts]
-    found: list[RemoteArtifact] = []
-    for is_text, group in groupby(reply.parts[len(sent) :], lambda part: isinstance(part, Text)):
-        parts = [part for part in group if is_text or part not in sent]
-        found += [_artifact([part]) for part in parts] if is_text else [_artifact(parts)]
-    return found
-
-
 def _without_text(artifact: RemoteArtifact) -> RemoteArtifact:
     return replace(artifact, parts=[part for part in artifact.parts if not isinstance(part, Text)])
-
-
-def _pieces(artifacts: Iterable[RemoteArtifact]) -> Iterator[str | Output]:
-    """Yield the texts of artifacts, with what separates them from earlier ones, and other parts."""
-    said = is_behind = False
-    for artifact in artifacts:
-        separator = "\n" if said else ""
-        for is_text, group in groupby(artifact.parts, lambda part: isinstance(part, Text)):
-            parts = [*group]
-            if not is_text:
-                name, description = artifact.name, artifact.description
-                yield Output(parts, name, description, metadata=artifact.metadata)
-                is_behind = True
-            elif text := "".join(part.text for part in parts if isinstance(part, Text)):
-                yield 2 * separator + text if is_behind else separator + text
-                said, is_behind, separator = True, False, ""
-
-
-def _text_of(artifacts: Iterable[RemoteArtifact]) -> str:
-    return "".join(piece for piece in _pieces(artifacts) if isinstance(piece, str))
-
-
-def _in_order(
-    artifacts: Iterable[RemoteArtifact], said: str = "", *, of_task: bool = False
-) -> list[AgentEvent]:
-    """Return artifacts as the text of the answer, with their other parts between.
-
-    Args:
-        artifacts: The artifacts.
-        said: The text of the task's earlier messages.
-        of_task: Whether that may have changed.
-    """
-    events: list[AgentEvent] = []
-    separator = "\n\n" if said else ""
-    for piece in _pieces(artifacts):
-        if isinstance(piece, Output):
-            events += [AnswerText(said, of_task=of_task), piece]
-        else:
-            said += separator + piece
-            separator = ""
-    return [*events, AnswerText(said, of_task=of_task)]
 
 
 def _last_events(reply: AgentReply, earlier: Sequence[Sequence[str]]) -> Iterator[AgentEvent]:

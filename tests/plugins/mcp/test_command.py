@@ -11,7 +11,7 @@ import sys
 import pytest
 from starlette.responses import PlainTextResponse
 
-from a2a_adapters import ApiKeys, ServerOptions, build_app
+from a2a_adapters import ApiKeys, File, Output, ServerOptions, TextDelta, build_app
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
 from tests.plugins.mcp.support import AGENTS, User, begin, cancelled, over_http, over_stdio, text_of
@@ -120,6 +120,21 @@ async def test_everything_of_a_remote_agent_is_passed_on():
     assert "not today" in text_of(refused)
     assert [block.type for block in drawn.content] == ["text", "resource_link"]
     assert [text_of(each) for each in said] == ["a", "a b"]
+
+
+async def test_texts_and_files_of_a_remote_agent_are_in_order():
+    async def captioned(request):
+        yield TextDelta("Look:")
+        yield Output([File(content=b"cat", media_type="image/png")])
+        yield TextDelta("A cat.")
+
+    async with (
+        running(build_app(captioned, name="captioned")) as url,
+        over_stdio(f"captioned={url}") as session,
+    ):
+        result = await session.call_tool("captioned", {"message": "x"})
+    assert [block.type for block in result.content] == ["text", "image", "text"]
+    assert [each.text for each in result.content if each.type == "text"] == ["Look:", "A cat."]
 
 
 async def test_a_cancelled_call_ends_the_remote_task(folder):

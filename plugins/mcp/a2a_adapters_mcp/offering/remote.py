@@ -11,7 +11,6 @@ from a2a_adapters import (
     AgentRequest,
     AuthRequired,
     InputRequired,
-    Output,
     Question,
     Rejected,
     RemoteAgent,
@@ -24,6 +23,7 @@ from a2a_adapters import (
     TaskMetadata,
     Text,
 )
+from a2a_adapters.dialects import answer_of, passed_on
 from a2a_adapters.plugin import Adapter, AgentDescription
 
 if TYPE_CHECKING:
@@ -90,23 +90,16 @@ class RemoteAdapter(Adapter):
 
 
 def _ending(reply: AgentReply) -> Iterator[AgentEvent]:
-    """Yield the parts of an answer other than streamed text."""
-    asked = [part for part in reply.status_parts if not isinstance(part, Text)]
-    for artifact in reply.artifacts:
-        parts = [part for part in artifact.parts if not isinstance(part, Text)]
-        if parts:
-            yield Output(parts, artifact.name, artifact.description)
+    """Yield an answer, whose text was streamed, with its other parts in their places."""
+    yield from passed_on(answer_of(reply))
     if reply.metadata:
         reply.counted_usage(__name__)  # it becomes the task's own
         yield TaskMetadata(reply.metadata)
     if reply.is_question:
         kind = AuthRequired if reply.state == "auth-required" else InputRequired
         known = {_TASK: reply.task_id, _CONTEXT: reply.context_id}
+        asked = [part for part in reply.status_parts if not isinstance(part, Text)]
         yield kind(reply.question, asked, metadata=known, durable=True)
-    elif not reply.artifacts:
-        rest = [part for part in reply.parts if not isinstance(part, Text)]
-        if rest:
-            yield Output(rest)
 
 
 def _reason(error: RemoteAgentError) -> str:
