@@ -6,6 +6,7 @@ import inspect
 from base64 import b64encode
 
 import pytest
+from llama_index.core.base.llms.types import AudioBlock, DocumentBlock, VideoBlock
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
     PydanticResponse,
@@ -185,6 +186,35 @@ async def test_results_are_text_or_data(result, text, value):
     events = await ask(adapt(Flow(answer_it)), "hi")
     assert answer(events) == text
     assert as_json(data(events)) == ([value] if value else [])
+
+
+@pytest.mark.parametrize(
+    ("block", "file"),
+    [
+        (IMAGE, FILE),
+        (
+            ImageBlock(url="https://x.example/a.png"),
+            File(url="https://x.example/a.png", media_type="image/png"),
+        ),
+        (ImageBlock(url="data:image/png;base64,cA=="), FILE),
+        (AudioBlock(audio=b"p", format="mp3"), File(content=b"p", media_type="audio/mp3")),
+        (
+            VideoBlock(video=b64encode(b"p"), video_mimetype="video/mp4"),
+            File(content=b"p", media_type="video/mp4"),
+        ),
+        (
+            DocumentBlock(data=b64encode(b"p"), document_mimetype="application/pdf"),
+            File(content=b"p", media_type="application/pdf"),
+        ),
+    ],
+)
+async def test_files_of_every_kind_are_sent_in_their_places(block, file):
+    async def answer_it(ctx, text):
+        return ChatMessage(role="assistant", blocks=[LOOK, block, TextBlock(text="It rains.")])
+
+    events = await ask(adapt(Flow(answer_it)), "hi")
+    found = [part for event in events if isinstance(event, Output) for part in event.parts]
+    assert found == [Text("Look:"), file, Text("It rains.")]
 
 
 class Sourced(StopEvent):

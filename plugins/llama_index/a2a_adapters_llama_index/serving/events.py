@@ -234,9 +234,29 @@ def _parts(message: Any) -> Iterator[Part]:
     for block in message.blocks:
         if block.block_type == "text" and block.text:
             yield Text(block.text)
-        elif block.block_type == "image" and block.image:
-            content = block.resolve_image().read()
-            yield File(content=content, media_type=block.image_mimetype or "")
+        elif file := _file(block):
+            yield file
+
+
+def _file(block: Any) -> File | None:
+    """Return the file of a block; None if it has none, or one of the server's disk."""
+    match block.block_type:
+        case "image":
+            content, read, media_type = block.image, block.resolve_image, block.image_mimetype
+        case "audio":
+            content, read = block.audio, block.resolve_audio
+            media_type = block.format and f"audio/{block.format}"
+        case "video":
+            content, read, media_type = block.video, block.resolve_video, block.video_mimetype
+        case "document":
+            content, read, media_type = block.data, block.resolve_document, block.document_mimetype
+        case _:
+            return None
+    url = str(block.url or "")
+    if content or url.startswith("data:"):
+        return File(content=read().read(), media_type=media_type or "")
+    is_remote = url.startswith(("http:", "https:"))
+    return File(url=url, media_type=media_type or "") if is_remote else None
 
 
 def _schema(stop: StopEvent) -> Any:
