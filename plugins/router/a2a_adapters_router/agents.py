@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters import (
     AgentReply,
     BearerAuth,
+    Output,
     Question,
     RemoteAgent,
     RemoteAgentError,
@@ -18,7 +19,8 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters.dialects import artifact_text, is_corrected
+from a2a_adapters.dialects import answer_of, artifact_text, is_corrected, passed_on
+from a2a_adapters.plugin import AnswerText
 from a2a_adapters_router.calls import (
     Chunk,
     Corrected,
@@ -89,9 +91,7 @@ class Agent:
                         yield Chunk(event.text)
                     elif isinstance(event, AgentReply):
                         await self._give_up(event)
-                        if is_corrected(said, event.text):
-                            yield Corrected(event.text)
-                        for each in _end(event):
+                        for each in (*_answer(event, said), *_end(event)):
                             yield each
         except RemoteAgentError as error:
             if isinstance(error, RemoteTaskError):
@@ -118,12 +118,21 @@ def _text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{each['role'].capitalize()}: {text_of(each)}" for each in messages)
 
 
+def _answer(reply: AgentReply, said: str) -> list[News]:
+    """Return what an answer has beside the text that was streamed, and that again if it differs."""
+    events = passed_on(answer_of(reply))
+    others: list[News] = [OtherParts(each.parts) for each in events if isinstance(each, Output)]
+    texts = [each.text for each in events if isinstance(each, AnswerText)]
+    if texts[0] == texts[-1] or not others:  # no text is between or behind other parts
+        return [*([Corrected(reply.text)] if is_corrected(said, reply.text) else []), *others]
+    corrected: list[News] = [Corrected(text) for text in texts]
+    return [each for pair in zip(corrected, [*others, None], strict=True) for each in pair if each]
+
+
 def _end(reply: AgentReply) -> list[News]:
     if reply.is_question:
         raise FailedCallError("it asked a question, which a router cannot answer", is_callers=True)
     news: list[News] = [Ended("stop")]
-    if others := [part for part in reply.parts if not isinstance(part, Text)]:
-        news.append(OtherParts(others))
     if usage := reply.counted_usage(__name__):
         given, made = max(0, usage.input_tokens), max(0, usage.output_tokens)
         news.append(Used(Usage(given, made)))

@@ -19,6 +19,7 @@ from a2a_adapters import (
     Data,
     File,
     InputRequired,
+    Output,
     RemoteAgent,
     RemoteRefusedError,
     RemoteTaskError,
@@ -358,3 +359,17 @@ def test_short_words_repeated_by_chance_are_kept(said, rest, size):
     result = joined(said, *pieces(rest, size))
     is_restart = rest.startswith(said)
     assert result == (said + rest if not is_restart else max(said, rest, key=len))
+
+
+async def test_texts_and_files_of_an_agent_are_in_order():
+    async def captioned(request):
+        yield TextDelta("Look:")
+        yield Output([File(content=b"cat", media_type="image/png")])
+        yield TextDelta("A cat.")
+
+    async with running(build_app(captioned, name="captioned")) as url:
+        deployment = {"model_name": "captioned", "agent": url, "price": {"input": 0}}
+        async with served(deployments=[deployment]) as agent:
+            reply = await agent.send("hello")
+    assert [type(part) for part in reply.parts] == [Text, File, Text]
+    assert reply.text == "Look:\nA cat."
