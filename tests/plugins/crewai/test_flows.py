@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import (
     Data,
+    File,
     InvalidInputError,
     Output,
     Rejected,
@@ -77,6 +78,28 @@ async def test_questions_in_memory():
         second = await events.asend(request("shorter"))
         assert second.prompt == "Really?\n\nabout cats, shorter"
         assert answer([await events.asend(request("yes"))]) == "about cats, shorter, yes: cats"
+
+
+PICTURE = File(content=b"cat", media_type="image/png", filename="cat.png")
+
+
+@pytest.mark.parametrize("draft", [PICTURE, [Text("Look:"), PICTURE]])
+async def test_files_of_a_draft_are_sent_with_the_question(draft):
+    class Drawing(Silent):
+        @start()
+        @human_feedback(message="Good enough?")
+        def draw(self):
+            return draft
+
+        @listen(draw)
+        def publish(self, reviewed):
+            return f"Published, {reviewed.feedback}."
+
+    async with aclosing(adapt(Drawing).stream(request("a cat"))) as events:
+        asked = await question(events)
+        assert asked.prompt.endswith("(A file: cat.png)")
+        assert asked.parts[1:] == (PICTURE,)
+        assert answer([await events.asend(request("yes"))]) == "Published, yes."
 
 
 async def test_stored_questions(make):

@@ -19,7 +19,7 @@ from crewai.flow.flow_config import flow_config
 from crewai.flow.human_feedback import HumanFeedbackResult
 from crewai.llms.base_llm import BaseLLM
 
-from a2a_adapters import AgentRequest, Data, InputRequired, Part, TargetError
+from a2a_adapters import AgentRequest, Data, File, InputRequired, Part, TargetError, Text
 from a2a_adapters.plugin import as_decision, as_json, as_text, without_reasoning
 from a2a_adapters_crewai.serving.crew_run import current_run
 from a2a_adapters_crewai.serving.output import plain
@@ -53,6 +53,9 @@ def feedback_question(
     """
     draft = plain(getattr(context.method_output, "raw", context.method_output))
     draft = without_reasoning(draft) if isinstance(draft, str) else draft
+    parts = _parts_of(draft)
+    if parts:
+        draft = as_text(parts)
     text = draft if isinstance(draft, str) else as_text([Data(as_json(draft))])
     data = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
     lines = [context.message, text]
@@ -61,7 +64,15 @@ def feedback_question(
         lines.append(f"Reply with {outcomes}, or in your own words.")
         if is_repeated:
             lines.insert(0, f"The answer was not understood. Reply with {outcomes}.")
-    return InputRequired("\n\n".join(lines), (Data(data),))
+    files = [part for part in parts if isinstance(part, File)]
+    return InputRequired("\n\n".join(lines), (Data(data), *files))
+
+
+def _parts_of(draft: object) -> Sequence[Part]:
+    """Return the parts of a draft that consists of them, as an answer with files may."""
+    found = draft if isinstance(draft, list | tuple) else [draft]
+    parts = [part for part in found if isinstance(part, Text | File | Data)]
+    return parts if len(parts) == len(found) else []
 
 
 class Reviewer(SyncHumanInputProvider):
