@@ -8,11 +8,12 @@ import functools
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_langchain import adapt
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, after_agent
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
 
 from a2a_adapters import InputRequired, ServerOptions, build_app
 from a2a_adapters.testing import connect, running, send, user_message
@@ -350,3 +351,37 @@ async def test_a_task_that_begins_without_messages_keeps_what_it_has_shown():
 
     before = ["Look:", CAT]
     assert await dialogue(make, "yes", "yes") == [before, before, [*before, "Done."]]
+
+
+async def test_messages_that_are_not_in_the_output_are_not_sent_with_a_question():
+    class Result(TypedDict):
+        result: str
+
+    class Hidden(MessagesState):
+        result: str
+
+    def publish(state):
+        return {"result": "Published."}
+
+    def make():
+        builder = StateGraph(Hidden, output_schema=Result)
+        builder.add_node("draw", writes("draw", "Look:", CAT))
+        builder.add_node("inner", line(writes("again", DOG), asks(), state=Hidden))
+        builder.add_node("publish", publish)
+        builder.add_edge(START, "draw").add_edge("draw", "inner").add_edge("inner", "publish")
+        return builder.compile()
+
+    assert await dialogue(make, "yes") == [[], ["Published."]]
+
+
+@after_agent
+def ask_at_end(state, runtime):
+    interrupt("Send it?")
+
+
+async def test_a_message_that_was_held_is_sent_in_order_if_it_is_the_last():
+    def make():
+        script = AIMessage(blocks("Look:", CAT, "A cat."))
+        return agent(script, middleware=[ask_at_end, Refusing()])
+
+    assert await dialogue(make, "yes") == [[], ["Look:", CAT, "A cat."]]

@@ -436,6 +436,8 @@ class GraphResult:
         if self._output or isinstance(self._channels, str) or not isinstance(run.values, Mapping):
             return ()
         state = self._state(run.values)
+        if _spoken(run.values) and not _spoken(state):
+            return ()  # the graph keeps its messages to itself
         messages, last = [*self._new_messages(run, state)], [*self._last_messages(run, state)]
         known = {each.id for each in messages_in(run.values)}
         for values in inner:
@@ -576,13 +578,8 @@ def _messages_events(
         transcript: The text that was streamed.
         new: All messages of the task.
     """
-    is_last = {id(each) for each in messages}
-    held = transcript.held(each for each in new if id(each) not in is_last)
-    others = [each for each in messages if not any(each is known for known in new)]
-    unsent = transcript.sent.unsent([*new, *others])
-    found = {id(each): parts for each, parts in unsent}
-    for message in messages:
-        found[id(message)] += calls_of(message)
+    held = transcript.held(new)
+    found = _unsent_parts(messages, transcript, new)
     if len(messages) == 1 and not (held or transcript.has_text):
         return outputs(found[id(messages[0])] or None)
     for message in held:
@@ -590,7 +587,8 @@ def _messages_events(
     said: list[AgentEvent] = []
     extras: list[AgentEvent] = []
     is_behind_files = False
-    for message in messages:
+    is_late = {id(each) for each in held}
+    for message in (each for each in messages if id(each) not in is_late):
         parts = found[id(message)]
         is_new = not transcript.is_earlier(message.id)
         is_behind_files = is_behind_files or (is_new and has_text_behind_files(parts))
@@ -601,6 +599,18 @@ def _messages_events(
             parts = [part for part in parts if not isinstance(part, Text)]
         extras += outputs(parts or None)
     return [*said, *extras]
+
+
+def _unsent_parts(
+    messages: Sequence[BaseMessage], transcript: Transcript, new: Sequence[BaseMessage]
+) -> dict[int, list[Part]]:
+    """Return what was not sent of messages, by their identity, with the calls of the last ones."""
+    others = [each for each in messages if not any(each is known for known in new)]
+    unsent = transcript.sent.unsent([*new, *others])
+    found = {id(message): parts for message, parts in unsent}
+    for message in messages:
+        found[id(message)] += calls_of(message)
+    return found
 
 
 def _inner_values(state: StateSnapshot) -> Iterator[Mapping[str, Any]]:
