@@ -67,9 +67,9 @@ async def run(served):
     return as_answer((await served.run("hello")).output)
 
 
-async def run_twice(served):
+async def run_twice(served, output_type=str):
     """Return the output after the first question is approved."""
-    asked = await served.run("hello", output_type=[str, DeferredToolRequests])
+    asked = await served.run("hello", output_type=[output_type, DeferredToolRequests])
     results = asked.output.build_results(approve_all=True)
     done = await served.run(message_history=asked.all_messages(), deferred_tool_results=results)
     return done.output
@@ -470,6 +470,17 @@ def captioned(*, calls=False, **options):
     return with_tool(drawing) if calls else drawing
 
 
+def asking_with_image(**options):
+    """Return an agent that writes texts and an image before it asks for an approval."""
+    asking = ToolCallPart("book", {"city": "Rome"}, "c1")
+    first = [TextPart("Look:"), IMAGE, TextPart("One."), asking]
+    return made(Drawing(first, [TextPart("Done.")]), tools=[book([])], **options)
+
+
+def upper(text: str) -> str:
+    return text.upper()
+
+
 async def accept(ctx, *, request_context, response):
     return response
 
@@ -769,6 +780,20 @@ PROGRAMS = [
             f"streamed, {calls=}": {},
             f"checked, {calls=}": {"capabilities": [Hooks(after_model_request=accept)]},
         }.items()
+    ),
+    Program(
+        name="an image before an approval of an agent that checks its output",
+        target=lambda: asking_with_image(output_type=TextOutput(upper)),
+        bare=lambda served: run_twice(served, output_type=TextOutput(upper)),
+        messages=("hello", "yes"),
+    ),
+    Program(
+        name="an image before an approval of an agent with a hook",
+        target=lambda: asking_with_image(capabilities=[Hooks(after_model_request=accept)]),
+        bare=run_twice,
+        messages=("hello", "yes"),
+        differs=["Look:", as_answer(IMAGE.content), "One.", "Done."],
+        because="what precedes a question is part of the answer",
     ),
     Program(
         name="images among texts that are checked at the end",

@@ -221,6 +221,8 @@ class RunEvents:
         """Return the text and the files of the output of an agent that checks it."""
         if isinstance(output, BinaryContent):
             return [FilePart(output)]
+        if isinstance(output, DeferredToolRequests):
+            return []  # nothing has checked what precedes a question
         kinds = TextPart | FilePart if isinstance(output, str) and not self.asked else FilePart
         return [part for part in parts if isinstance(part, kinds)]
 
