@@ -51,6 +51,7 @@ from tests.support.answers import Program, check, in_each_way
 BOMB = AnswerContract.blocked
 REFUSAL = "I cannot help."
 PNG = {"format": "png", "source": {"bytes": b"pixels"}}
+PIXELS = File(content=b"pixels", media_type="image/png")
 
 
 def text_of(message):
@@ -514,6 +515,19 @@ PROGRAMS = [
         blocked=BOMB,
         differs=[REFUSAL, "It rains."],
         because="what the agent says before it asks is part of the answer",
+    ),
+    *(
+        Program(
+            name=f"a file before a question, {name}",
+            target=lambda hooks=hooks: agent(
+                ["Look:", calling("confirm")], "It rains.", tools=[confirm], hooks=[draw, *hooks]
+            ),
+            bare=confirmed,
+            messages=("hello", "yes"),
+            differs=["Look:", PIXELS, "It rains.", PIXELS],
+            because="what precedes a question is part of the answer",
+        )
+        for name, hooks in (("with a hook", []), ("with a hook of the run", [rewrite_result]))
     ),
     Program(
         name="middleware rewrites a message",

@@ -48,6 +48,7 @@ class RunEvents:
         self._spoken = Spoken(agent, is_held=is_held)
         self._tools = ToolReports(known, lambda: self._spoken.guards)
         self._thought = ""
+        self._has_responded = False
 
     def take(self, event: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the framework."""
@@ -80,7 +81,8 @@ class RunEvents:
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that waits or has ended."""
         yield from self._spoken.end()
-        if self._spoken.guards.runs and not self.result.interrupts:
+        # The message before an interrupt may be of an earlier turn.
+        if self._spoken.guards.runs and (self._has_responded or not self.result.interrupts):
             yield from files_of(message_of(self.result))
         yield from data_of(self.result)
 
@@ -93,6 +95,7 @@ class RunEvents:
 
     def _responded(self, message: Mapping[str, Any]) -> Iterator[AgentEvent]:
         """Yield the files and the tool calls of a model response."""
+        self._has_responded = True
         if not self._spoken.guards.runs:  # otherwise only the message of the result is checked
             yield from files_of(message)
         if self._wants_progress:
