@@ -15,6 +15,7 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp, event_data
 from a2a_adapters.calling.passing_on import answer_of, passed_on
+from a2a_adapters.calling.reply import LaterText
 from a2a_adapters.calling.transports import rpc_call, rpc_refusal
 from a2a_adapters.contract.dialect_routes import (
     DialectAgent,
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "DialectAgent", "DialectRoutes", "DialectServer", "DialectTransport", "HttpClients",
-    "JsonHttp", "PageRoute", "Room", "agent_message", "agent_url", "answer_of", "artifact_response",
-    "artifact_text", "as_response", "correction", "event_data", "is_busy", "is_corrected",
-    "log_failure", "message_parts", "new_id", "one_line", "passed_on", "quote", "read_json",
-    "rpc_call", "rpc_refusal", "share_of_caller", "status_response", "struct_to_dict",
-    "to_protocol", "to_struct", "user_message",
+    "JsonHttp", "LaterText", "PageRoute", "Room", "agent_message", "agent_url", "answer_of",
+    "artifact_response", "artifact_text", "as_response", "correction", "event_data", "is_busy",
+    "is_corrected", "log_failure", "message_parts", "new_id", "one_line", "passed_on", "quote",
+    "read_json", "rpc_call", "rpc_refusal", "share_of_caller", "status_response",
+    "struct_to_dict", "to_protocol", "to_struct", "user_message",
 ]  # fmt: skip
 
 # Loaded on first use: plugins that call a dialect do not need the server, and vice versa.

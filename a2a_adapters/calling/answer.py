@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from a2a.types import Role, TaskState
 
-from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
+from a2a_adapters.calling.reply import (
+    AgentReply,
+    LaterText,
+    Question,
+    RemoteArtifact,
+    ReplyState,
+)
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     Progress,
@@ -97,6 +103,8 @@ class Answer:
         self._recognises = status_text is None
         self._last_said: Sequence[Part] = ()
         self._speaker = ""
+        self._has_others = False
+        """Whether a file or data has arrived."""
 
     @property
     def is_old_question(self) -> bool:
@@ -167,7 +175,9 @@ class Answer:
         news: list[NewEvent] = []
         for artifact in task.artifacts:
             growing = self._growing(artifact)
-            news += self._say(growing.id, growing.replace(map(from_protocol, artifact.parts)))
+            text = growing.replace(map(from_protocol, artifact.parts))
+            self._has_others = self._has_others or growing.has_others
+            news += self._say(growing.id, text)
         if task.history and task.history[-1].role == Role.ROLE_AGENT:
             self._last_said = message_parts(task.history[-1])
         return news + self._fold_status(task.status)
@@ -186,6 +196,7 @@ class Answer:
             text = growing.append_text(part.text)
         else:
             text = growing.append(map(from_protocol, artifact.parts))
+        self._has_others = self._has_others or growing.has_others
         return self._say(growing.id, text)
 
     def _fold_status(self, status: TaskStatus) -> list[NewEvent]:
@@ -228,6 +239,7 @@ class Answer:
             data = next((part.value for part in parts if isinstance(part, Data)), None)
             return [Progress(join_text(parts), data)]  # type: ignore[arg-type]
         self._message = parts
+        self._has_others = not all(isinstance(part, Text) for part in parts)
         self._state = states.COMPLETED
         self.is_settled = True
         return self._say(message.message_id, join_text(parts))
@@ -270,7 +282,7 @@ class Answer:
         if self._speaker and speaker != self._speaker:
             text = f"\n{text}"
         self._speaker = speaker
-        return [kind(text)]
+        return [LaterText(text) if self._has_others and kind is TextDelta else kind(text)]
 
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
         """Return the events not reported yet, and the complete answer."""
@@ -418,6 +430,9 @@ class PartialArtifact:
         self.extensions: tuple[str, ...] = ()
         self.metadata: Mapping[str, JSON] = {}
         self._known = known
+        self._known_others = _others_in(known)
+        self.has_others = False
+        """Whether the artifact has new parts other than text."""
         self._parts = list(known)
         self._run: list[str] = []
         self._known_text = _text_of(known)
@@ -440,6 +455,7 @@ class PartialArtifact:
             else:
                 self._end_run()
                 self._parts.append(part)
+        self.has_others = _others_in(self._parts) > self._known_others
         self._shown, self._is_shown = shown, False
         return self._news()
 
@@ -510,6 +526,11 @@ class PartialArtifact:
 def _text_of(parts: Iterable[Part]) -> str:
     """Return the text of all text parts, without separators."""
     return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _others_in(parts: Iterable[Part]) -> int:
+    """Return the number of files and data."""
+    return sum(not isinstance(part, Text) for part in parts)
 
 
 def _is_plain(part: Part) -> TypeGuard[Text]:

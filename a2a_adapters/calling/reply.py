@@ -34,6 +34,11 @@ class Question(TextDelta):
     """The agent's question, which ends the text of a stream."""
 
 
+@dataclass(frozen=True, slots=True)
+class LaterText(TextDelta):
+    """Text that arrives behind a file or data, which only the complete answer has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteArtifact:
     """A result of a task. `extensions` are URIs of the extensions that contributed to it."""

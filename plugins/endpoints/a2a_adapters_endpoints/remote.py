@@ -25,7 +25,7 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters.dialects import answer_of, artifact_text, passed_on, struct_to_dict
+from a2a_adapters.dialects import LaterText, answer_of, artifact_text, passed_on, struct_to_dict
 from a2a_adapters.plugin import (
     HELD_TEXT_EXTENSION,
     JSON,
@@ -153,8 +153,8 @@ class _RemoteAdapter(Adapter):
                             yield part
                         for last in _last_events(event, earlier):
                             yield last
-                    elif isinstance(event, Question):
-                        continue  # it is part of the reply
+                    elif isinstance(event, Question | LaterText):
+                        continue  # it is part of the reply, in its place
                     elif isinstance(event, TextDelta) or request.wants_progress:
                         has_said = has_said or isinstance(event, TextDelta)
                         yield event

@@ -19,7 +19,7 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters.dialects import answer_of, artifact_text, is_corrected, passed_on
+from a2a_adapters.dialects import LaterText, answer_of, artifact_text, is_corrected, passed_on
 from a2a_adapters.plugin import AnswerText
 from a2a_adapters_router.calls import (
     Chunk,
@@ -86,7 +86,9 @@ class Agent:
         try:
             async with aclosing(news) as events:
                 async for event in events:
-                    if isinstance(event, TextDelta) and not isinstance(event, Question):
+                    if isinstance(event, Question | LaterText):
+                        continue  # it is part of the reply, in its place
+                    if isinstance(event, TextDelta):
                         said += event.text
                         yield Chunk(event.text)
                     elif isinstance(event, AgentReply):

@@ -143,6 +143,17 @@ async def test_texts_and_files_are_in_order(parts, make, hold_text):
     assert in_order(reply.parts) == in_order(parts)
 
 
+async def test_readers_that_cannot_take_back_text_get_it_once():
+    agent = text_in_order("Look: ", CAT, "A cat.")
+    async with (
+        running(build_app(agent, name="far")) as far,
+        running(served_again(far)) as url,
+        client(f"{url}/v1") as api,
+    ):
+        streamed = joined(await chunks_of(api, "go"))
+    assert (streamed.count("Look:"), streamed.count("A cat.")) == (1, 1)
+
+
 async def test_texts_and_files_before_a_question_are_in_order():
     async with (
         running(build_app(asking("Look:", CAT, "A cat.", DOG), name="far")) as far,

@@ -408,7 +408,7 @@ class GraphResult:
         shows_held: bool = False,
         shows_inner: bool = False,
     ) -> Sequence[AgentEvent]:
-        """Return the corrected text before a question, if the state differs from it.
+        """Return what precedes a question: the corrected text, and messages that were not sent.
 
         Args:
             run: The run.

@@ -23,7 +23,7 @@ from a2a_adapters import (
     TaskMetadata,
     Text,
 )
-from a2a_adapters.dialects import answer_of, passed_on
+from a2a_adapters.dialects import LaterText, answer_of, passed_on
 from a2a_adapters.plugin import Adapter, AgentDescription
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RemoteAdapter(Adapter):
                     if isinstance(event, AgentReply):
                         for each in _ending(event):
                             yield each
-                    elif not isinstance(event, Question):
+                    elif not isinstance(event, Question | LaterText):
                         yield event
         except RemoteAgentError as error:
             yield Rejected(_reason(error))
