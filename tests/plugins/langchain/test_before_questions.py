@@ -121,9 +121,17 @@ def by_model():
     return line(says(script, name="draw"), asks(), says("Sent.", name="publish"))
 
 
-def conversation(model=Scripted):
+class Checking(Scripted):
+    """A model that checks its answers only if it does not stream."""
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return super()._generate(messages, stop, run_manager, **kwargs)
+
+
+def conversation(model=Scripted, *, pictures=True):
     """A model whose messages the caller answers, in a loop."""
     script = [AIMessage(blocks("One.", CAT)), AIMessage(blocks(DOG, "Two.")), AIMessage("Bye.")]
+    script = script if pictures else [AIMessage("One."), AIMessage("Bye.")]
     scripted = model(script=[lambda said: script[len(said) // 2]])
 
     async def speak(state):
@@ -188,6 +196,12 @@ GRAPHS = [
         lambda: conversation(Whole),
         [["One.", CAT], ["One.", CAT, DOG, "Two."], ["One.", CAT, DOG, "Two.", "Bye."]],
     ),
+    (
+        lambda: conversation(Checking),
+        [["One.", CAT], ["One.", CAT, DOG, "Two."], ["One.", CAT, DOG, "Two.", "Bye."]],
+    ),
+    (lambda: conversation(Checking, pictures=False), [["One."], ["One.", "Bye."]]),
+    (lambda: conversation(Whole, pictures=False), [["One."], ["One.", "Bye."]]),
     (streamed_behind, [["Look:", CAT, "A cat."], ["Look:", CAT, "A cat."]]),
     (inner, [[DOG, "Look:", CAT], [DOG, "Look:", CAT, "Published."]]),
 ]

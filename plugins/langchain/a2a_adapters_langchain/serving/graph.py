@@ -140,7 +140,7 @@ class GraphAdapter(Adapter):
         self._guards = guards_of(graph, stream_nodes)
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
-        self._precedes = chosen_filter(stream_nodes)
+        self._precedes, self._answers = chosen_filter(stream_nodes), is_answer
         self._guarding_nodes = guarding_nodes(graph)
         self._chosen_nodes = frozenset(stream_nodes or ())
         self._replaces = self._replacing(graph)
@@ -269,6 +269,7 @@ class GraphAdapter(Adapter):
             guarding_nodes=guarding,
             may_replace=self._replacing(thread.graph) if self._make else self._replaces,
             precedes=self._precedes,
+            answers=self._answers,
         )
 
     def _keeps_all(self, graph: Any, guards: Guards) -> bool:

@@ -99,6 +99,7 @@ class GraphRun:
         guarding_nodes: The nodes with which guardrails inspect messages.
         may_replace: Whether what a node says may be replaced by what another one says later.
         precedes: Whether messages of a task that the graph has finished are sent with questions.
+        answers: Whether the text of a task is the answer, also if none is streamed.
 
     Attributes:
         transcript: The messages of the answer.
@@ -125,6 +126,7 @@ class GraphRun:
         guarding_nodes: Collection[str] = (),
         may_replace: Callable[[str, str], bool] = lambda *_: True,
         precedes: IsAnswer = lambda _: True,
+        answers: IsAnswer | None = None,
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
@@ -150,6 +152,7 @@ class GraphRun:
         self._progress = progress
         self._may_replace = may_replace
         self._precedes = precedes
+        self._answers = answers or is_answer or (lambda _: False)
         self._made = [
             (f"{task.name}:{task.id}", message)
             for task in start.finished
@@ -298,8 +301,7 @@ class GraphRun:
             path = paths.get(message.id or "", "")
             if not isinstance(message, AIMessage) or not self._precedes(path):
                 continue
-            speaks = self._is_answer is not None and self._is_answer(path)
-            is_last = id(message) in last and (speaks or not is_of_model(message))
+            is_last = id(message) in last and (self._answers(path) or not is_of_model(message))
             if is_last or not all(isinstance(part, Text) for part in parts):
                 yield message, parts
 
