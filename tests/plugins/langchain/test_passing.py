@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import logging
+import re
+import time
+from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import tenacity
 from a2a_adapters_langchain import adapt
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -14,9 +21,13 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from langgraph.config import get_stream_writer
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import Command
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command, StreamWriter
+from langsmith import traceable
 
 from a2a_adapters import build_app
 from a2a_adapters.testing import running
@@ -82,6 +93,23 @@ class Desk:
 
     def checked(self, reply):
         return guarded(reply)
+
+
+class Careful(Desk):
+    async def __call__(self, state):
+        self.reply = await self.model.ainvoke(state["messages"])
+        self.check()
+        return {"messages": [self.reply]}
+
+    def check(self):
+        if "bomb" in self.reply.text:
+            self.reply = NO
+
+
+class Derived(Desk):
+    async def __call__(self, state):
+        update = await super().__call__(state)
+        return {"messages": [NO]} if "bomb" in update["messages"][0].text else update
 
 
 class Answered:
@@ -167,13 +195,123 @@ async def with_examples(state):
     return {"messages": [await MODEL.ainvoke([*examples, *state["messages"]])]}
 
 
+async def with_an_error_of_its_own(state):
+    try:
+        reply = await MODEL.ainvoke(state["messages"])
+        logger.info("said %s", reply.text)
+    except ValueError as error:
+        reply = AIMessage(f"The model failed: {error}")
+    return {"messages": [reply]}
+
+
+async def with_attempts(state):
+    for _ in range(3):
+        try:
+            return {"messages": [await MODEL.ainvoke(state["messages"])]}
+        except ConnectionError:
+            logger.warning("again")
+    return {"messages": [AIMessage("Try later.")]}
+
+
+async def in_one_of_several_modes(state):
+    if state["messages"][-1].text == "a":
+        reply = await MODEL.ainvoke(state["messages"])
+    elif state["messages"][-1].text == "b":
+        reply = await ask(state["messages"])
+    else:
+        return {"messages": [AIMessage("Say a or b.")]}
+    return {"messages": [reply]}
+
+
+async def by_a_helper_that_may_fail(state):
+    try:
+        return {"messages": [await ask(state["messages"])]}
+    except ValueError:
+        return {"messages": [AIMessage("Sorry.")]}
+
+
+async def unless_steps_are_used_up(state):
+    reply = cast("AIMessage", await MODEL.ainvoke(state["messages"]))
+    if state.get("is_last_step") and reply.tool_calls:
+        return {"messages": [AIMessage("I have no more steps.", id=reply.id)]}
+    return {"messages": [reply]}
+
+
+async def in_the_state(state):
+    state["messages"].append(await MODEL.ainvoke(f"Answer {state['question']}."))
+    state["count"] = state.get("count", 0) + 1
+    return state
+
+
+async def with_a_writer(state):
+    write = get_stream_writer()
+    text = ""
+    async for chunk in MODEL.astream(state["messages"]):
+        if chunk.text:
+            write({"chunk": chunk.text})
+            text += chunk.text
+    return {"messages": [AIMessage(text)]}
+
+
+async def with_a_runtime(state, runtime: Runtime):
+    reply = await MODEL.ainvoke(state["messages"])
+    runtime.stream_writer({"said": reply.text})
+    reply.pretty_print()
+    return {"messages": [reply]}
+
+
+async def with_a_store(state, writer: StreamWriter, *, store: BaseStore):
+    reply = await MODEL.ainvoke(state["messages"])
+    await store.aput(("said",), "last", {"text": reply.text})
+    writer(reply.text)
+    return {"messages": [reply]}
+
+
+async def named_and_stripped(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    reply.content = reply.content.strip()
+    reply.name = "writer"
+    return {"messages": [reply.model_copy(update={"id": "1"})]}
+
+
+async def until_it_says_something(state):
+    messages = state["messages"]
+    while True:
+        reply = await MODEL.ainvoke(messages)
+        if reply.content or reply.tool_calls:
+            break
+        messages = [*messages, ("user", "Say something.")]
+    return {"messages": [reply]}
+
+
+async def in_blocks(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    if isinstance(reply.content, list):
+        text = "".join(each["text"] for each in reply.content if each.get("type") == "text")
+    else:
+        text = reply.content
+    return {"messages": [AIMessage(text)]}
+
+
 AGENT = StateGraph(MessagesState).add_node(plain).add_edge(START, "plain").compile()
 RETRIEVER = Finds()
+ASK = MODEL.ainvoke
 GUARD = RunnableLambda(guarded)
+REFUSALS = {"how to build a bomb": NO}
 
 PASSING = [
     *(plain, blocking, wrapped, of_an_agent, by_a_helper, with_documents),
     *(in_chunks, in_texts, added_up, counted, with_examples, Desk(), Desk().by_attribute),
+    *(with_an_error_of_its_own, with_attempts, in_one_of_several_modes, in_the_state),
+    *(
+        unless_steps_are_used_up,
+        with_a_writer,
+        with_a_runtime,
+        with_a_store,
+        named_and_stripped,
+        in_blocks,
+    ),
+    *(until_it_says_something, by_a_helper_that_may_fail),
     functools.partial(plain),
     lambda state: {"messages": [MODEL.invoke(state["messages"])]},
 ]
@@ -236,6 +374,34 @@ async def by_a_changed_copy(state):
     return {"messages": [reply.model_copy(update={"content": "I cannot."})]}
 
 
+async def by_a_copy(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [reply.copy(update={"content": "I cannot."})]}
+
+
+async def by_cutting_it(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [AIMessage(reply.text[:3])]}
+
+
+async def by_stripping_words(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [AIMessage(reply.text.strip("two three"))]}  # noqa: B005 - as it is
+
+
+async def by_keeping_it_beside(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [AIMessage("I cannot.", additional_kwargs={"raw": reply.text})]}
+
+
+async def by_a_function_within_that_asks(state):
+    async def say():
+        return await MODEL.ainvoke(state["messages"])
+
+    reply = await say()
+    return {"messages": [NO if "bomb" in reply.text else reply]}
+
+
 async def by_a_context(state):
     with Answered(await MODEL.ainvoke(state["messages"])) as reply:
         return {"messages": [reply]}
@@ -294,6 +460,247 @@ async def by_asking_until_it_is_good(state):
     return {"messages": [reply]}
 
 
+async def by_masking(state):
+    text = (await MODEL.ainvoke(state["messages"])).text
+    for word in ("bomb", "gun"):
+        text = text.replace(word, "****")
+    return {"messages": [AIMessage(text)]}
+
+
+async def by_a_package(state):
+    text = (await MODEL.ainvoke(state["messages"])).text
+    text = re.sub("bomb", "****", text)
+    return {"messages": [AIMessage(text)]}
+
+
+async def by_leaving_messages_out(state):
+    result = await AGENT.ainvoke({"messages": state["messages"]})
+    return {"messages": [each for each in result["messages"] if "bomb" not in each.text]}
+
+
+async def by_leaving_chunks_out(state):
+    texts = []
+    async for chunk in MODEL.astream(state["messages"]):
+        if "bomb" in chunk.text:
+            continue
+        texts.append(chunk.text)
+    return {"messages": [AIMessage("".join(texts))]}
+
+
+async def by_stopping(state):
+    text = ""
+    async for chunk in MODEL.astream(state["messages"]):
+        text += chunk.text
+        if "bomb" in text:
+            text = "I cannot."
+            break
+    return {"messages": [AIMessage(text)]}
+
+
+async def by_how_many_messages(state):
+    result = await AGENT.ainvoke({"messages": state["messages"]})
+    end = -1 if "bomb" in result["messages"][-1].text else None
+    return {"messages": result["messages"][:end]}
+
+
+async def by_choosing_an_item(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [[reply, NO]["bomb" in reply.text]]}
+
+
+async def by_choosing_the_best(state):
+    replies = await MODEL.abatch([state["messages"]] * 2)
+    return {"messages": sorted(replies, key=lambda each: is_harmful(each.text))[:1]}
+
+
+async def by_another_thread(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [await asyncio.to_thread(guarded, reply)]}
+
+
+async def by_an_exception_that_it_catches(state):
+    try:
+        reply = await MODEL.ainvoke(state["messages"])
+        if "bomb" in reply.text:
+            raise ValueError  # noqa: TRY301 - as it is
+    except ValueError:
+        reply = NO
+    return {"messages": [reply]}
+
+
+async def by_an_assertion(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    try:
+        assert "bomb" not in reply.text
+    except AssertionError:
+        return {"messages": [AIMessage("I cannot.")]}
+    return {"messages": [reply]}
+
+
+async def by_a_verdict(state):
+    reply, verdict = await asyncio.gather(MODEL.ainvoke(state["messages"]), MODEL.ainvoke("Good?"))
+    if verdict.text == "no":
+        return {"messages": [AIMessage("I cannot.")]}
+    return {"messages": [reply]}
+
+
+async def by_a_function_within(state):
+    reply = await MODEL.ainvoke(state["messages"])
+
+    def refuse():
+        nonlocal reply
+        reply = NO
+
+    if "bomb" in reply.text:
+        refuse()
+    return {"messages": [reply]}
+
+
+async def by_a_generator(state):
+    return {"messages": [AIMessage("".join([text async for text in harmless_texts(state)]))]}
+
+
+async def harmless_texts(state):
+    async for chunk in MODEL.astream(state["messages"]):
+        yield "****" if "bomb" in chunk.text else chunk.text
+
+
+async def by_a_key_of_an_update(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    update = {"messages": [reply], "raw": reply.text}
+    if "bomb" in reply.text:
+        update["messages"] = [NO]
+    return update
+
+
+async def by_a_message_of_unknown_arguments(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    fields = {"content": "I cannot."}
+    return {"messages": [AIMessage(**fields)], "raw": reply}
+
+
+async def by_attributes(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    setattr(reply, "content", "I cannot.")  # noqa: B010 - as it is
+    return {"messages": [reply]}
+
+
+async def by_blocks(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    reply.content[0]["text"] = "I cannot."
+    return {"messages": [reply]}
+
+
+async def by_a_list_of_findings(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    found = []
+    for word in ("bomb", "gun"):
+        if word in reply.text:
+            found.append(word)  # noqa: PERF401 - as it is
+    return {"messages": [NO]} if found else {"messages": [reply]}
+
+
+async def by_a_method_in_a_variable(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    says = reply.text.count
+    if says("bomb"):
+        return {"messages": [NO]}
+    return {"messages": [reply]}
+
+
+async def by_a_lookup_that_fails(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    try:
+        REFUSALS[reply.text]
+    except KeyError:
+        return {"messages": [reply]}
+    return {"messages": [NO]}
+
+
+async def by_what_follows_a_failure(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    answer = NO
+    with contextlib.suppress(ValueError):
+        reply.text.index("harmless")
+        answer = reply
+    return {"messages": [answer]}
+
+
+async def by_another_name(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    same = reply
+    same.content = "I cannot."
+    return {"messages": [reply]}
+
+
+async def by_another_name_of_a_list(state):
+    update = {"messages": [await MODEL.ainvoke(state["messages"])]}
+    messages = update["messages"]
+    if "bomb" in messages[0].text:
+        messages[0] = NO
+    return update
+
+
+async def by_each_message(state):
+    result = await AGENT.ainvoke({"messages": state["messages"]})
+    for each in result["messages"]:
+        each.content = each.content.replace("bomb", "****")
+    return result
+
+
+async def by_an_update_of_a_command(state):
+    command = Command(update={"messages": [await MODEL.ainvoke(state["messages"])]})
+    if "bomb" in command.update["messages"][0].text:
+        command.update["messages"] = [NO]
+    return command
+
+
+async def by_another_name_of_a_model(state):
+    reply = await ASK(state["messages"])
+    return {"messages": [NO if "bomb" in reply.text else reply]}
+
+
+async def by_events(state):
+    text = ""
+    async for event in MODEL.astream_events(state["messages"], version="v2"):
+        if event["event"] == "on_chat_model_stream":
+            text += event["data"]["chunk"].text
+    return {"messages": [AIMessage(text.replace("bomb", "****"))]}
+
+
+async def by_a_helper_that_fails(state):
+    try:
+        return {"messages": [await ask_strictly(state["messages"])]}
+    except AssertionError:
+        return {"messages": [NO]}
+
+
+async def ask_strictly(messages):
+    reply = await MODEL.ainvoke(messages)
+    assert "bomb" not in reply.text
+    return reply
+
+
+async def by_a_global_variable(state):
+    global last  # noqa: PLW0603 - as it is
+    last = await MODEL.ainvoke(state["messages"])
+    check_last()
+    return {"messages": [last]}
+
+
+def check_last():
+    global last  # noqa: PLW0603 - as it is
+    last = guarded(last)
+
+
+async def in_a_loop_before_it_asks(state):
+    reply = None
+    while True:
+        if reply is not None:
+            return {"messages": [NO if "bomb" in reply.text else reply]}
+        reply = await MODEL.ainvoke(state["messages"])
+
+
 async def by_an_exception_that_it_imports(state):
     from a2a_adapters import BlockedError
 
@@ -344,10 +751,27 @@ def without_source():
 CHECKING = [
     *(by_a_function, by_a_helper_that_checks, by_a_condition, by_a_condition_of_a_function),
     *(by_and_and_or, by_another_return, by_saying_nothing, by_a_message_in_a_variable),
-    *(by_a_change, by_a_changed_copy, by_a_context, by_a_constructor, by_a_map),
+    *(by_a_copy, by_cutting_it, by_stripping_words, by_keeping_it_beside),
+    *(
+        by_a_function_within_that_asks,
+        by_a_change,
+        by_a_changed_copy,
+        by_a_context,
+        by_a_constructor,
+        by_a_map,
+    ),
     *(by_another_value_of_a_variable, by_another_text_of_a_variable, by_an_item, by_removing_it),
     *(by_another_key, by_asking_again, by_asking_until_it_is_good),
     *(by_an_exception_that_it_imports, by_an_unknown_function, with_text_around),
+    *(by_masking, by_a_package, by_leaving_messages_out, by_leaving_chunks_out, by_stopping),
+    *(by_how_many_messages, by_choosing_an_item, by_choosing_the_best, by_another_thread),
+    *(by_an_exception_that_it_catches, by_an_assertion, by_a_verdict, by_a_function_within),
+    *(by_a_generator, by_a_key_of_an_update, by_a_message_of_unknown_arguments),
+    *(by_a_list_of_findings, by_a_method_in_a_variable, by_a_lookup_that_fails),
+    *(by_what_follows_a_failure, by_another_name, by_another_name_of_a_list, by_each_message),
+    *(by_an_update_of_a_command, by_another_name_of_a_model, by_events, by_a_helper_that_fails),
+    Derived(),
+    *(by_attributes, by_blocks, by_a_global_variable, in_a_loop_before_it_asks, Careful()),
     *(by_another_model, by_a_runnable, asks_out_of_sight, without_source()),
     *(checks(plain), Desk().answers_or_not),
     functools.partial(by_a_condition),
@@ -397,3 +821,56 @@ async def test_the_log_names_the_nodes_whose_text_is_held(caplog):
     caplog.set_level(logging.INFO)
     async with running(build_app(graph_of(by_a_function), name="agent")):
         assert "text is held back: the code of speak may change or refuse it" in caplog.text
+
+
+def test_looking_for_code_runs_none():
+    class Lazy(Mapping):
+        """Makes what it has when it is asked for it."""
+
+        def __getitem__(self, key):
+            raise LookupError
+
+        __iter__ = __len__ = __getattr__ = __getitem__
+
+    class Table(dict):
+        def values(self):
+            raise LookupError
+
+    lazy, table = Lazy(), Table(model=MODEL)
+
+    async def speak(state):
+        lazy.note(lazy["question"])
+        return {"messages": [await table["model"].ainvoke(state["messages"])]}
+
+    assert not adapt(graph_of(speak)).holds_text
+
+
+def test_text_of_a_node_whose_file_has_changed_is_held(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text("def speak(state):\n    return {'messages': [MODEL.invoke('Hi')]}\n")
+    known = {"MODEL": MODEL}
+    exec(compile(file.read_text(), file, "exec"), known)
+    file.write_text("'''unfinished\n(")
+    assert adapt(graph_of(known["speak"])).holds_text
+
+
+def test_long_nodes_are_read_in_no_time(tmp_path):
+    file = tmp_path / "own.py"
+    parts = [f"    part{n} = part{n - 1} if state else reply\n" for n in range(1, 300)]
+    body = "".join(["    part0 = reply = MODEL.invoke('Hi')\n", *parts])
+    file.write_text(f"def speak(state):\n{body}    return {{'messages': [part299]}}\n")
+    known = {"MODEL": MODEL}
+    exec(compile(file.read_text(), file, "exec"), known)
+    graph = graph_of(known["speak"])
+    started = time.perf_counter()
+    assert not adapt(graph).holds_text
+    assert time.perf_counter() - started < 1
+
+
+def test_decorators_of_packages_pass_on():
+    @tenacity.retry
+    @traceable
+    async def speak(state):
+        return {"messages": [await MODEL.ainvoke(state["messages"])]}
+
+    assert not adapt(graph_of(speak)).holds_text

@@ -17,14 +17,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from langgraph.constants import END
 
 from a2a_adapters import TargetError
 from a2a_adapters_langchain.serving.packages import is_of_langchain
-from a2a_adapters_langchain.serving.references import names_in, reachable
+from a2a_adapters_langchain.serving.references import code_of, names_in, reachable
 from a2a_adapters_langchain.serving.schema import is_graph, is_remote, local_graphs
 
 IsAnswer: TypeAlias = Callable[[str], bool]
@@ -118,8 +118,8 @@ def _is_answered(graph: Any, name: str) -> bool:
 
 def _asks(graph: Any, name: str) -> bool:
     """Whether a node asks the caller."""
-    codes = (getattr(each, "__code__", None) for each in reachable(graph.nodes[name].bound))
-    asks = any("interrupt" in names_in(code) for code in codes if isinstance(code, CodeType))
+    codes = filter(None, map(code_of, reachable(graph.nodes[name].bound)))
+    asks = any("interrupt" in names_in(code) for code in codes)
     return asks or name in graph.interrupt_before_nodes
 
 

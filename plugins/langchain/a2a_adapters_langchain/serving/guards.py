@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum, auto
 from functools import cache
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -33,6 +33,8 @@ from a2a_adapters_langchain.serving.packages import is_library
 from a2a_adapters_langchain.serving.passing import passes_on
 from a2a_adapters_langchain.serving.references import (
     cells_of,
+    code_of,
+    home_of,
     identity,
     is_function,
     is_of_create_agent,
@@ -181,8 +183,8 @@ def _asks_another(value: object) -> bool:
     if not (own := own_methods(value)):
         return False
     found = [*reachable(value), *reachable(own)]
-    codes = (getattr(each, "__code__", None) for each in found)
-    names = set().union(*(names_in(code) for code in codes if isinstance(code, CodeType)))
+    codes = filter(None, map(code_of, found))
+    names = set().union(*map(names_in, codes))
     is_other = (is_language_model(each) and each is not value for each in found)
     return not names.isdisjoint(_MODEL_CALLS) and any(is_other)
 
@@ -270,7 +272,7 @@ def _passes_on(node: Any, tasks: Collection[str] | None) -> bool:
     own = (each for each in found if is_function(each) and identity(each) not in inner)
     if tasks is not None:
         own = (each for each in own if each.__name__ in tasks)
-    return all(is_library(each.__module__ or "") or passes_on(each) for each in own)
+    return all(is_library(home_of(each)) or passes_on(each) for each in own)
 
 
 def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:

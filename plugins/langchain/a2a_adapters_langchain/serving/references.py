@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import takewhile
 from types import (
+    BuiltinFunctionType,
     CodeType,
     FunctionType,
     GetSetDescriptorType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -40,7 +42,8 @@ _MOST_OBJECTS = 10_000
 _WRAPPERS = (staticmethod, type(lru_cache(repr)))
 """Objects around functions, beside those that are functions themselves."""
 
-_COLLECTIONS = (list, tuple, set, frozenset, deque)
+_COLLECTIONS = (list, tuple, set, frozenset, deque, dict, MappingProxyType)
+"""Collections whose members can be read without code of the user, which other mappings may run."""
 
 _TOOLS_ONLY = "deepagents."
 """Where middleware keeps agents that only its tools call."""
@@ -81,16 +84,22 @@ def _referred(value: Any, *, with_tools: bool) -> Iterable[Any]:  # noqa: PLR091
         return [each for name, each in _variables(value) if name == "model" or is_function(each)]
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, Mapping):
-        return list(value.values())
     if isinstance(value, _COLLECTIONS):
-        return list(value)
+        return _members(value)
     if isinstance(value, Runnable):
         return _parts(value, with_tools=with_tools)
     if isinstance(value, _WRAPPERS):
         return [value.__wrapped__]
     call = _call_of(value)
     return [MethodType(call, value)] if call else ()
+
+
+def _members(collection: Any) -> Iterable[Any]:
+    """Return the members of a collection, or the values of a mapping."""
+    kind = next(each for each in _COLLECTIONS if isinstance(collection, each))
+    if kind in (dict, MappingProxyType):
+        return [*kind.values(collection)]
+    return [*kind.__iter__(collection)]
 
 
 def _of_method(method: MethodType, *, with_tools: bool) -> Iterable[Any]:
@@ -146,6 +155,8 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
         return cells
     names = sorted(names_in(function.__code__))
     found = [owner, *cells, *(function.__defaults__ or ())]
+    if "super" in names:
+        found += [inherited(function, owner, name) for name in names]
     found += [*(function.__kwdefaults__ or {}).values()]
     found += [known[name] for name in names if name in known]
     seen: set[int] = set()
@@ -153,10 +164,8 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
         if id(each) in seen or len(found) > _MOST_OBJECTS:
             continue
         seen.add(id(each))
-        if isinstance(each, Mapping):
-            found += each.values()
-        elif isinstance(each, _COLLECTIONS):
-            found += each
+        if isinstance(each, _COLLECTIONS):
+            found += _members(each)
         elif _has_attributes(each, home):
             found += [attribute(each, name) for name in _present(each, names)]
     return [*cells, *(each for each in found if not _is_foreign(each, home))]
@@ -164,6 +173,27 @@ def _captured(function: Callable[..., Any], owner: object = None) -> list[Any]:
 
 def _variables(function: FunctionType) -> Iterator[tuple[str, object]]:
     return ((name, cell.cell_contents) for name, cell in cells_of(function) if is_set(cell))
+
+
+def code_of(value: object) -> CodeType | None:
+    """Return the code of a function or a method; None for other objects."""
+    function = value.__func__ if isinstance(value, MethodType) else value
+    return function.__code__ if isinstance(function, FunctionType) else None
+
+
+def home_of(value: object) -> str:
+    """Return the module in which a function was written, or the class of an object, or a class.
+
+    A decorator such as `functools.wraps` gives its own function the `__module__` of the user's.
+    """
+    function = value.__func__ if isinstance(value, MethodType) else value
+    if isinstance(function, FunctionType):
+        found = function.__globals__.get("__name__")
+    elif isinstance(value, type | BuiltinFunctionType):
+        found = value.__module__
+    else:
+        found = type(value).__module__
+    return found if isinstance(found, str) else ""
 
 
 def is_function(value: object) -> bool:
@@ -211,8 +241,21 @@ def attribute(owner: object, name: str) -> object:
     return MethodType(found, owner) if is_method else found
 
 
+def inherited(function: FunctionType, owner: object, name: str) -> MethodType | None:
+    """Return the method that a method finds by `super()`, as far as it is known."""
+    place = dict(cells_of(function)).get("__class__")
+    order = type(owner).__mro__
+    if place is None or place.cell_contents not in order:
+        return None
+    after = order[order.index(place.cell_contents) + 1 :]
+    found = next((vars(each)[name] for each in after if name in vars(each)), None)
+    return MethodType(found, owner) if isinstance(found, FunctionType) else None
+
+
 def _is_foreign(value: object, home: str) -> bool:
     """Whether a value is code of an installed package, other than that of a module."""
+    if isinstance(value, MethodType) and isinstance(value.__self__, Runnable):
+        return False  # such as that of a model
     code = value if isinstance(value, FunctionType | MethodType) else _call_of(value)
     if code is None or isinstance(value, Runnable):
         return False
