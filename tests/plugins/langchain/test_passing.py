@@ -402,6 +402,26 @@ async def by_a_function_within_that_asks(state):
     return {"messages": [NO if "bomb" in reply.text else reply]}
 
 
+async def by_a_function_within_that_raises(state):
+    def refuse():
+        if "bomb" in reply.text:
+            raise LookupError
+
+    reply = await MODEL.ainvoke(state["messages"])
+    refuse()
+    return {"messages": [reply]}
+
+
+async def behind_a_function_within(state):
+    reply = await MODEL.ainvoke(state["messages"])
+
+    def nothing():
+        """Do nothing."""
+
+    nothing()
+    return {"messages": [NO], "raw": reply.text}
+
+
 async def by_a_context(state):
     with Answered(await MODEL.ainvoke(state["messages"])) as reply:
         return {"messages": [reply]}

@@ -181,8 +181,11 @@ class Reading:
             case ast.Match(subject=head, cases=cases):
                 asked = self._head(head, has_asked=has_asked)
                 return _any(asked, *(self._run(each.body, has_asked=asked) for each in cases))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():  # it runs later
+                self._head(part, has_asked=True)
+                return has_asked
         asked = self._head(part, has_asked=has_asked)
-        return None if isinstance(part, ast.Return | ast.Raise) else asked and not _is_def(part)
+        return None if isinstance(part, ast.Return | ast.Raise) else asked
 
     def _head(self, part: ast.AST, *, has_asked: bool) -> bool:
         """Note a part that runs as a whole; return whether a model has been asked then."""
