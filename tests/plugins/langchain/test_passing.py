@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import tenacity
@@ -37,6 +37,19 @@ MODEL = Scripted(script=["one two three"])
 NO = AIMessage("I cannot.")
 PROMPT = ChatPromptTemplate.from_messages([("system", "Use {context}."), ("placeholder", "{said}")])
 logger = logging.getLogger(__name__)
+
+PASSING: list[Any] = []
+CHECKING: list[Any] = []
+
+
+def passing(node):
+    PASSING.append(node)
+    return node
+
+
+def checking(node):
+    CHECKING.append(node)
+    return node
 
 
 class Finds(BaseRetriever):
@@ -128,26 +141,31 @@ class Answered:
 # Nodes that pass on what their model says.
 
 
+@passing
 async def plain(state):
     return {"messages": [await MODEL.ainvoke(state["messages"])]}
 
 
+@passing
 def blocking(state):
     reply = MODEL.invoke(state["messages"])
     logger.info("said %d characters", len(reply.text))
     return {"messages": reply}
 
 
+@passing
 async def wrapped(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [HumanMessage(content=reply.text.strip(), name="researcher")]}
 
 
+@passing
 async def of_an_agent(state):
     result = await AGENT.ainvoke({"messages": state["messages"]})
     return Command(update={"messages": result["messages"][-1:]}, goto=END)
 
 
+@passing
 async def by_a_helper(state):
     if not state["messages"]:
         return {"messages": [AIMessage("Ask something.")]}
@@ -155,17 +173,20 @@ async def by_a_helper(state):
     return {"messages": [*state["messages"], reply], "count": 1}
 
 
+@passing
 async def with_documents(state):
     found = RETRIEVER.invoke("cats")
     prompt = PROMPT.invoke({"context": joined(found), "said": state["messages"]})
     return {"messages": [await MODEL.ainvoke(prompt)]}
 
 
+@passing
 async def in_chunks(state):
     chunks = [chunk async for chunk in MODEL.astream(state["messages"])]
     return {"messages": [add_ai_message_chunks(*chunks)]}
 
 
+@passing
 async def in_texts(state):
     texts = []
     async for chunk in MODEL.astream(state["messages"]):
@@ -174,6 +195,7 @@ async def in_texts(state):
     return {"messages": [AIMessage("".join(texts))]}
 
 
+@passing
 async def added_up(state):
     whole = None
     async for chunk in MODEL.astream(state["messages"]):
@@ -181,6 +203,7 @@ async def added_up(state):
     return {"messages": [whole]}
 
 
+@passing
 async def counted(state):
     reply = await MODEL.ainvoke(state["messages"])
     update = {"messages": [reply]}
@@ -190,11 +213,13 @@ async def counted(state):
     return update
 
 
+@passing
 async def with_examples(state):
     examples = [("user", "1 + 1"), ("ai", "2"), AIMessage("3", name="example")]
     return {"messages": [await MODEL.ainvoke([*examples, *state["messages"]])]}
 
 
+@passing
 async def with_an_error_of_its_own(state):
     try:
         reply = await MODEL.ainvoke(state["messages"])
@@ -204,6 +229,7 @@ async def with_an_error_of_its_own(state):
     return {"messages": [reply]}
 
 
+@passing
 async def with_attempts(state):
     for _ in range(3):
         try:
@@ -213,6 +239,7 @@ async def with_attempts(state):
     return {"messages": [AIMessage("Try later.")]}
 
 
+@passing
 async def in_one_of_several_modes(state):
     if state["messages"][-1].text == "a":
         reply = await MODEL.ainvoke(state["messages"])
@@ -223,6 +250,7 @@ async def in_one_of_several_modes(state):
     return {"messages": [reply]}
 
 
+@passing
 async def by_a_helper_that_may_fail(state):
     try:
         return {"messages": [await ask(state["messages"])]}
@@ -230,6 +258,7 @@ async def by_a_helper_that_may_fail(state):
         return {"messages": [AIMessage("Sorry.")]}
 
 
+@passing
 async def unless_steps_are_used_up(state):
     reply = cast("AIMessage", await MODEL.ainvoke(state["messages"]))
     if state.get("is_last_step") and reply.tool_calls:
@@ -237,12 +266,14 @@ async def unless_steps_are_used_up(state):
     return {"messages": [reply]}
 
 
+@passing
 async def in_the_state(state):
     state["messages"].append(await MODEL.ainvoke(f"Answer {state['question']}."))
     state["count"] = state.get("count", 0) + 1
     return state
 
 
+@passing
 async def with_a_writer(state):
     write = get_stream_writer()
     text = ""
@@ -253,6 +284,7 @@ async def with_a_writer(state):
     return {"messages": [AIMessage(text)]}
 
 
+@passing
 async def with_a_runtime(state, runtime: Runtime):
     reply = await MODEL.ainvoke(state["messages"])
     runtime.stream_writer({"said": reply.text})
@@ -260,6 +292,7 @@ async def with_a_runtime(state, runtime: Runtime):
     return {"messages": [reply]}
 
 
+@passing
 async def with_a_store(state, writer: StreamWriter, *, store: BaseStore):
     reply = await MODEL.ainvoke(state["messages"])
     await store.aput(("said",), "last", {"text": reply.text})
@@ -267,6 +300,7 @@ async def with_a_store(state, writer: StreamWriter, *, store: BaseStore):
     return {"messages": [reply]}
 
 
+@passing
 async def named_and_stripped(state):
     reply = await MODEL.ainvoke(state["messages"])
     reply.content = reply.content.strip()
@@ -274,6 +308,7 @@ async def named_and_stripped(state):
     return {"messages": [reply.model_copy(update={"id": "1"})]}
 
 
+@passing
 async def until_it_says_something(state):
     messages = state["messages"]
     while True:
@@ -284,6 +319,7 @@ async def until_it_says_something(state):
     return {"messages": [reply]}
 
 
+@passing
 async def in_blocks(state):
     reply = await MODEL.ainvoke(state["messages"])
     if isinstance(reply.content, list):
@@ -299,20 +335,8 @@ ASK = MODEL.ainvoke
 GUARD = RunnableLambda(guarded)
 REFUSALS = {"how to build a bomb": NO}
 
-PASSING = [
-    *(plain, blocking, wrapped, of_an_agent, by_a_helper, with_documents),
-    *(in_chunks, in_texts, added_up, counted, with_examples, Desk(), Desk().by_attribute),
-    *(with_an_error_of_its_own, with_attempts, in_one_of_several_modes, in_the_state),
-    *(
-        unless_steps_are_used_up,
-        with_a_writer,
-        with_a_runtime,
-        with_a_store,
-        named_and_stripped,
-        in_blocks,
-    ),
-    *(until_it_says_something, by_a_helper_that_may_fail),
-    functools.partial(plain),
+PASSING += [
+    *(Desk(), Desk().by_attribute, functools.partial(plain)),
     lambda state: {"messages": [MODEL.invoke(state["messages"])]},
 ]
 
@@ -320,29 +344,35 @@ PASSING = [
 # Nodes that may refuse it or answer with something else.
 
 
+@checking
 async def by_a_function(state):
     return {"messages": [guarded(await MODEL.ainvoke(state["messages"]))]}
 
 
+@checking
 async def by_a_helper_that_checks(state):
     return {"messages": [await ask_and_check(state["messages"])]}
 
 
+@checking
 async def by_a_condition(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [NO if "bomb" in reply.text else reply]}
 
 
+@checking
 async def by_a_condition_of_a_function(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [reply]} if not is_harmful(reply.text) else {}
 
 
+@checking
 async def by_and_and_or(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [("bomb" in reply.text and NO) or reply]}
 
 
+@checking
 async def by_another_return(state):
     reply = await MODEL.ainvoke(state["messages"])
     if "bomb" in reply.text:
@@ -350,6 +380,7 @@ async def by_another_return(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_saying_nothing(state):
     reply = await MODEL.ainvoke(state["messages"])
     if "bomb" in reply.text:
@@ -357,43 +388,51 @@ async def by_saying_nothing(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_message_in_a_variable(state):
     reply = await MODEL.ainvoke(state["messages"])
     message = AIMessage(content="I cannot.")
     return {"messages": [reply, message][-1:]}
 
 
+@checking
 async def by_a_change(state):
     reply = await MODEL.ainvoke(state["messages"])
     reply.content = reply.text.replace("bomb", "****")
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_changed_copy(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [reply.model_copy(update={"content": "I cannot."})]}
 
 
+@checking
 async def by_a_copy(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [reply.copy(update={"content": "I cannot."})]}
 
 
+@checking
 async def by_cutting_it(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage(reply.text[:3])]}
 
 
+@checking
 async def by_stripping_words(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage(reply.text.strip("two three"))]}  # noqa: B005 - as it is
 
 
+@checking
 async def by_keeping_it_beside(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage("I cannot.", additional_kwargs={"raw": reply.text})]}
 
 
+@checking
 async def by_a_function_within_that_asks(state):
     async def say():
         return await MODEL.ainvoke(state["messages"])
@@ -402,6 +441,7 @@ async def by_a_function_within_that_asks(state):
     return {"messages": [NO if "bomb" in reply.text else reply]}
 
 
+@checking
 async def by_a_function_within_that_raises(state):
     def refuse():
         if "bomb" in reply.text:
@@ -412,6 +452,7 @@ async def by_a_function_within_that_raises(state):
     return {"messages": [reply]}
 
 
+@checking
 async def behind_a_function_within(state):
     reply = await MODEL.ainvoke(state["messages"])
 
@@ -422,16 +463,19 @@ async def behind_a_function_within(state):
     return {"messages": [NO], "raw": reply.text}
 
 
+@checking
 async def by_a_context(state):
     with Answered(await MODEL.ainvoke(state["messages"])) as reply:
         return {"messages": [reply]}
 
 
+@checking
 async def by_a_constructor(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage(Answered(reply).reply.text)]}
 
 
+@checking
 async def by_another_value_of_a_variable(state):
     reply = await MODEL.ainvoke(state["messages"])
     if "bomb" in reply.text:
@@ -439,6 +483,7 @@ async def by_another_value_of_a_variable(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_another_text_of_a_variable(state):
     text = (await MODEL.ainvoke(state["messages"])).text
     if "bomb" in text:
@@ -446,6 +491,7 @@ async def by_another_text_of_a_variable(state):
     return {"messages": [AIMessage(text)]}
 
 
+@checking
 async def by_an_item(state):
     result = await AGENT.ainvoke({"messages": state["messages"]})
     if "bomb" in result["messages"][-1].text:
@@ -453,6 +499,7 @@ async def by_an_item(state):
     return result
 
 
+@checking
 async def by_removing_it(state):
     said = [await MODEL.ainvoke(state["messages"])]
     if "bomb" in said[0].text:
@@ -460,11 +507,13 @@ async def by_removing_it(state):
     return {"messages": said}
 
 
+@checking
 async def by_another_key(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [NO], "raw": reply}
 
 
+@checking
 async def by_asking_again(state):
     reply = await MODEL.ainvoke(state["messages"])
     if "bomb" in reply.text:
@@ -472,6 +521,7 @@ async def by_asking_again(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_asking_until_it_is_good(state):
     for _ in range(3):
         reply = await MODEL.ainvoke(state["messages"])
@@ -480,6 +530,7 @@ async def by_asking_until_it_is_good(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_masking(state):
     text = (await MODEL.ainvoke(state["messages"])).text
     for word in ("bomb", "gun"):
@@ -487,17 +538,20 @@ async def by_masking(state):
     return {"messages": [AIMessage(text)]}
 
 
+@checking
 async def by_a_package(state):
     text = (await MODEL.ainvoke(state["messages"])).text
     text = re.sub("bomb", "****", text)
     return {"messages": [AIMessage(text)]}
 
 
+@checking
 async def by_leaving_messages_out(state):
     result = await AGENT.ainvoke({"messages": state["messages"]})
     return {"messages": [each for each in result["messages"] if "bomb" not in each.text]}
 
 
+@checking
 async def by_leaving_chunks_out(state):
     texts = []
     async for chunk in MODEL.astream(state["messages"]):
@@ -507,6 +561,7 @@ async def by_leaving_chunks_out(state):
     return {"messages": [AIMessage("".join(texts))]}
 
 
+@checking
 async def by_stopping(state):
     text = ""
     async for chunk in MODEL.astream(state["messages"]):
@@ -517,27 +572,32 @@ async def by_stopping(state):
     return {"messages": [AIMessage(text)]}
 
 
+@checking
 async def by_how_many_messages(state):
     result = await AGENT.ainvoke({"messages": state["messages"]})
     end = -1 if "bomb" in result["messages"][-1].text else None
     return {"messages": result["messages"][:end]}
 
 
+@checking
 async def by_choosing_an_item(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [[reply, NO]["bomb" in reply.text]]}
 
 
+@checking
 async def by_choosing_the_best(state):
     replies = await MODEL.abatch([state["messages"]] * 2)
     return {"messages": sorted(replies, key=lambda each: is_harmful(each.text))[:1]}
 
 
+@checking
 async def by_another_thread(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [await asyncio.to_thread(guarded, reply)]}
 
 
+@checking
 async def by_an_exception_that_it_catches(state):
     try:
         reply = await MODEL.ainvoke(state["messages"])
@@ -548,6 +608,7 @@ async def by_an_exception_that_it_catches(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_an_assertion(state):
     reply = await MODEL.ainvoke(state["messages"])
     try:
@@ -557,6 +618,7 @@ async def by_an_assertion(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_verdict(state):
     reply, verdict = await asyncio.gather(MODEL.ainvoke(state["messages"]), MODEL.ainvoke("Good?"))
     if verdict.text == "no":
@@ -564,6 +626,7 @@ async def by_a_verdict(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_function_within(state):
     reply = await MODEL.ainvoke(state["messages"])
 
@@ -576,6 +639,7 @@ async def by_a_function_within(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_generator(state):
     return {"messages": [AIMessage("".join([text async for text in harmless_texts(state)]))]}
 
@@ -585,6 +649,7 @@ async def harmless_texts(state):
         yield "****" if "bomb" in chunk.text else chunk.text
 
 
+@checking
 async def by_a_key_of_an_update(state):
     reply = await MODEL.ainvoke(state["messages"])
     update = {"messages": [reply], "raw": reply.text}
@@ -593,24 +658,28 @@ async def by_a_key_of_an_update(state):
     return update
 
 
+@checking
 async def by_a_message_of_unknown_arguments(state):
     reply = await MODEL.ainvoke(state["messages"])
     fields = {"content": "I cannot."}
     return {"messages": [AIMessage(**fields)], "raw": reply}
 
 
+@checking
 async def by_attributes(state):
     reply = await MODEL.ainvoke(state["messages"])
     setattr(reply, "content", "I cannot.")  # noqa: B010 - as it is
     return {"messages": [reply]}
 
 
+@checking
 async def by_blocks(state):
     reply = await MODEL.ainvoke(state["messages"])
     reply.content[0]["text"] = "I cannot."
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_list_of_findings(state):
     reply = await MODEL.ainvoke(state["messages"])
     found = []
@@ -620,6 +689,7 @@ async def by_a_list_of_findings(state):
     return {"messages": [NO]} if found else {"messages": [reply]}
 
 
+@checking
 async def by_a_method_in_a_variable(state):
     reply = await MODEL.ainvoke(state["messages"])
     says = reply.text.count
@@ -628,6 +698,7 @@ async def by_a_method_in_a_variable(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_a_lookup_that_fails(state):
     reply = await MODEL.ainvoke(state["messages"])
     try:
@@ -637,6 +708,7 @@ async def by_a_lookup_that_fails(state):
     return {"messages": [NO]}
 
 
+@checking
 async def by_what_follows_a_failure(state):
     reply = await MODEL.ainvoke(state["messages"])
     answer = NO
@@ -646,6 +718,7 @@ async def by_what_follows_a_failure(state):
     return {"messages": [answer]}
 
 
+@checking
 async def by_another_name(state):
     reply = await MODEL.ainvoke(state["messages"])
     same = reply
@@ -653,6 +726,7 @@ async def by_another_name(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_another_name_of_a_list(state):
     update = {"messages": [await MODEL.ainvoke(state["messages"])]}
     messages = update["messages"]
@@ -661,6 +735,7 @@ async def by_another_name_of_a_list(state):
     return update
 
 
+@checking
 async def by_each_message(state):
     result = await AGENT.ainvoke({"messages": state["messages"]})
     for each in result["messages"]:
@@ -668,6 +743,7 @@ async def by_each_message(state):
     return result
 
 
+@checking
 async def by_an_update_of_a_command(state):
     command = Command(update={"messages": [await MODEL.ainvoke(state["messages"])]})
     if "bomb" in command.update["messages"][0].text:
@@ -675,11 +751,13 @@ async def by_an_update_of_a_command(state):
     return command
 
 
+@checking
 async def by_another_name_of_a_model(state):
     reply = await ASK(state["messages"])
     return {"messages": [NO if "bomb" in reply.text else reply]}
 
 
+@checking
 async def by_events(state):
     text = ""
     async for event in MODEL.astream_events(state["messages"], version="v2"):
@@ -688,6 +766,7 @@ async def by_events(state):
     return {"messages": [AIMessage(text.replace("bomb", "****"))]}
 
 
+@checking
 async def by_a_helper_that_fails(state):
     try:
         return {"messages": [await ask_strictly(state["messages"])]}
@@ -701,6 +780,7 @@ async def ask_strictly(messages):
     return reply
 
 
+@checking
 async def by_a_global_variable(state):
     global last  # noqa: PLW0603 - as it is
     last = await MODEL.ainvoke(state["messages"])
@@ -713,6 +793,7 @@ def check_last():
     last = guarded(last)
 
 
+@checking
 async def in_a_loop_before_it_asks(state):
     reply = None
     while True:
@@ -721,6 +802,7 @@ async def in_a_loop_before_it_asks(state):
         reply = await MODEL.ainvoke(state["messages"])
 
 
+@checking
 async def by_an_exception_that_it_imports(state):
     from a2a_adapters import BlockedError
 
@@ -730,6 +812,7 @@ async def by_an_exception_that_it_imports(state):
     return {"messages": [reply]}
 
 
+@checking
 async def by_an_unknown_function(state):
     check = state["check"]
     reply = await MODEL.ainvoke(state["messages"])
@@ -737,26 +820,31 @@ async def by_an_unknown_function(state):
     return {"messages": [reply]}
 
 
+@checking
 async def with_text_around(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage(f"In short: {reply.text}")]}
 
 
+@checking
 async def by_a_map(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [*map(guarded, [reply])]}
 
 
+@checking
 async def by_another_model(state):
     draft = await MODEL.ainvoke(state["messages"])
     return {"messages": [await MODEL.ainvoke([*state["messages"], draft])]}
 
 
+@checking
 async def by_a_runnable(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [await GUARD.ainvoke(reply)]}
 
 
+@checking
 async def asks_out_of_sight(state):
     question = SimpleNamespace(ask=MODEL.ainvoke)
     return {"messages": [await question.ask(state["messages"])]}
@@ -768,32 +856,8 @@ def without_source():
     return known["speak"]
 
 
-CHECKING = [
-    *(by_a_function, by_a_helper_that_checks, by_a_condition, by_a_condition_of_a_function),
-    *(by_and_and_or, by_another_return, by_saying_nothing, by_a_message_in_a_variable),
-    *(by_a_copy, by_cutting_it, by_stripping_words, by_keeping_it_beside),
-    *(
-        by_a_function_within_that_asks,
-        by_a_change,
-        by_a_changed_copy,
-        by_a_context,
-        by_a_constructor,
-        by_a_map,
-    ),
-    *(by_another_value_of_a_variable, by_another_text_of_a_variable, by_an_item, by_removing_it),
-    *(by_another_key, by_asking_again, by_asking_until_it_is_good),
-    *(by_an_exception_that_it_imports, by_an_unknown_function, with_text_around),
-    *(by_masking, by_a_package, by_leaving_messages_out, by_leaving_chunks_out, by_stopping),
-    *(by_how_many_messages, by_choosing_an_item, by_choosing_the_best, by_another_thread),
-    *(by_an_exception_that_it_catches, by_an_assertion, by_a_verdict, by_a_function_within),
-    *(by_a_generator, by_a_key_of_an_update, by_a_message_of_unknown_arguments),
-    *(by_a_list_of_findings, by_a_method_in_a_variable, by_a_lookup_that_fails),
-    *(by_what_follows_a_failure, by_another_name, by_another_name_of_a_list, by_each_message),
-    *(by_an_update_of_a_command, by_another_name_of_a_model, by_events, by_a_helper_that_fails),
-    Derived(),
-    *(by_attributes, by_blocks, by_a_global_variable, in_a_loop_before_it_asks, Careful()),
-    *(by_another_model, by_a_runnable, asks_out_of_sight, without_source()),
-    *(checks(plain), Desk().answers_or_not),
+CHECKING += [
+    *(Derived(), Careful(), Desk().answers_or_not, checks(plain), without_source()),
     functools.partial(by_a_condition),
     lambda state: {"messages": [guarded(MODEL.invoke(state["messages"]))]},
 ]

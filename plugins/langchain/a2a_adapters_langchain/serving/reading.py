@@ -150,7 +150,7 @@ class Reading:
             goes_on = self._step(part, has_asked=goes_on)
         return goes_on
 
-    def _step(self, part: ast.AST, *, has_asked: bool) -> bool | None:
+    def _step(self, part: ast.AST, *, has_asked: bool) -> bool | None:  # noqa: PLR0911 - a kind each
         match part:
             case ast.If(test=head, body=body, orelse=orelse):
                 asked = self._head(head, has_asked=has_asked)
@@ -182,7 +182,7 @@ class Reading:
                 asked = self._head(head, has_asked=has_asked)
                 return _any(asked, *(self._run(each.body, has_asked=asked) for each in cases))
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():  # it runs later
-                self._head(part, has_asked=True)
+                self._head(part, has_asked=any(map(self._carries, ast.walk(part))))
                 return has_asked
         asked = self._head(part, has_asked=has_asked)
         return None if isinstance(part, ast.Return | ast.Raise) else asked
