@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import json
+import queue
+import sys
 from collections import deque
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import cycle
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from a2a_adapters_autogen import adapt
@@ -185,6 +191,61 @@ def of_variable():
     return OfVariable()
 
 
+def of_function():
+    """Return an agent that gets another one from a function that keeps it."""
+    other = agent(SAID, name="inner")
+
+    @cache
+    def kept():
+        return other
+
+    class OfFunction(AgentOfOthers):
+        def inner(self):
+            return kept()
+
+    return OfFunction()
+
+
+@dataclass(slots=True)
+class Slotted:
+    content: object
+
+
+class OfPlace(AgentOfOthers):
+    """Has another agent in an attribute of some kind."""
+
+    def __init__(self, place, get):
+        super().__init__()
+        self._place, self._get = place, get
+
+    def inner(self):
+        return self._get(self._place)
+
+
+def filled(pool):
+    pool.put_nowait(agent(SAID, name="inner"))
+    return pool
+
+
+PLACES = {
+    "slots": (Slotted, lambda place: place.content),
+    "a namespace": (lambda other: SimpleNamespace(other=other), lambda place: place.other),
+    "a mapping": (lambda other: MappingProxyType({"it": other}), lambda place: place["it"]),
+    "a method": (lambda other: {"it": other}.__getitem__, lambda place: place("it")),
+    "turns": (lambda other: cycle([other]), next),
+    "a pool": (lambda _: filled(asyncio.Queue()), lambda place: place.get_nowait()),
+    "a queue": (lambda _: filled(queue.Queue()), lambda place: place.get_nowait()),
+    "documents": (
+        lambda other: [list(map(Slotted, range(5_000))), Slotted(Slotted([other]))],
+        lambda place: place[1].content.content[0],
+    ),
+}
+
+
+def of_place(make, get):
+    return OfPlace(make(agent(SAID, name="inner")), get)
+
+
 class ClientOfDependencies(ClientAround):
     """Finds the other client in an attribute of an attribute."""
 
@@ -292,6 +353,11 @@ PROGRAMS = [
     *(
         program(f"an agent around another, {make.__name__}", partial(make), blocked=BOMB)
         for make in (OfQueue, OfLists, OfDependencies, Lazy, Importing, of_class, of_variable)
+    ),
+    program("an agent around another, of a function that keeps it", of_function, blocked=BOMB),
+    *(
+        program(f"an agent around another, in {name}", partial(of_place, *place), blocked=BOMB)
+        for name, place in PLACES.items()
     ),
     program(
         "a client around another, in an attribute of an attribute",
@@ -435,6 +501,79 @@ def test_what_checks_nothing_is_streamed(make):
     made = make()
     adapter = made if hasattr(made, "holds_text") else adapt(made)
     assert not adapter.holds_text
+
+
+class Touchy:
+    """May not be used at all."""
+
+    @property
+    def __class__(self):
+        raise AssertionError
+
+    def _refuse(self, *_):
+        raise AssertionError
+
+    __eq__ = __bool__ = __len__ = __call__ = __getattribute__ = _refuse
+    __hash__ = None
+
+
+class TouchyDict(dict):
+    def values(self):
+        raise AssertionError
+
+
+class TouchyList(list):
+    def __iter__(self):
+        raise AssertionError
+
+
+def lazy_module():
+    """Return a module that is loaded when it is used."""
+    spec = importlib.util.spec_from_file_location("lazy", "missing.py")
+    module = importlib.util.module_from_spec(spec)
+    importlib.util.LazyLoader(spec.loader).exec_module(module)
+    return module
+
+
+@dataclass
+class Holding:
+    it: object
+
+
+class OfAgents(Custom):
+    """Refers to something beside its work."""
+
+    def __init__(self, held):
+        super().__init__(lambda _: LONG)
+        self._held = held
+
+
+class OfModel(AssistantAgent):
+    def __init__(self, held):
+        super().__init__("of_model", model(LONG), model_client_stream=True)
+        self._held = held
+
+
+@pytest.mark.parametrize("kind", [OfAgents, OfModel])
+@pytest.mark.parametrize("around", [Holding, Slotted, lambda held: [held], lambda held: held])
+@pytest.mark.parametrize(
+    "held", [Touchy, lambda: TouchyDict(a=1), lambda: TouchyList([1]), lazy_module]
+)
+def test_no_code_of_what_is_looked_at_is_run(kind, around, held):
+    assert not adapt(lambda: kind(around(held()))).holds_text
+    assert not adapt(lambda: round_robin(kind(around(held())))).holds_text
+
+
+def test_a_lazy_module_is_not_loaded(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lazy", lazy_module())
+
+    class Importing(Custom):
+        async def on_messages_stream(self, messages, cancellation_token):
+            import lazy
+
+            yield lazy.answer()
+
+    assert not adapt(lambda: Importing(lambda _: LONG)).holds_text
 
 
 def test_a_tool_that_streams_what_another_agent_says_may_change_it():

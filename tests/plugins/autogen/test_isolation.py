@@ -247,10 +247,11 @@ class Asking(Noting):
 
 
 class AskingAmong(Asking):
-    """Asks an agent that is in a queue of a mapping."""
+    """Asks an agent that is in a queue of a mapping, and has many documents."""
 
     def __init__(self, inner):
         super().__init__(None)
+        self.documents = [[number] for number in range(5_000)]
         self.queues = {"inner": deque([inner])}
 
     async def on_messages(self, messages, token):

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from a2a_adapters.plugin import overrides
 from a2a_adapters_autogen.serving.references import (
     FRAMEWORK,
+    is_known,
     is_own,
     parts_of,
     refers_to,
@@ -82,6 +83,9 @@ def sees_whole_run(runner: Runner) -> bool:
 
 
 def _changes(part: Any) -> bool:
+    kind: Any = type(part)
+    if not is_known(kind):
+        return False
     match part:
         case FunctionalTermination():
             return True
@@ -89,7 +93,6 @@ def _changes(part: Any) -> bool:
             return is_own(part)
         case CodeExecutorAgent() if part._approval_func is not None:  # noqa: SLF001 - no public name
             return True
-    kind: Any = type(part)
     names = _answering(kind)
     if names and not is_own(part):  # a function may have been set on the object
         names = names & vars(part).keys()
@@ -97,13 +100,14 @@ def _changes(part: Any) -> bool:
 
 
 def _sees(part: Any) -> bool:
+    kind: Any = type(part)
+    if issubclass(kind, type):
+        return is_own(part) and BaseModel in part.__mro__ and not issubclass(part, BaseMessage)
+    if not is_known(kind):
+        return callable(part) and is_own(part)
     match part:
         case ChatCompletionClient():
             return _wraps(part, "create")
-        case type():
-            return (
-                issubclass(part, BaseModel) and not issubclass(part, BaseMessage) and is_own(part)
-            )
         case ChatAgent() | Team() | Memory() | ChatCompletionContext():
             return is_own(part)
     return callable(part) and is_own(part)

@@ -1,16 +1,30 @@
 """Finds what agents, teams and custom objects refer to.
 
-Nothing is called: attributes are read from objects and classes, and names from the code of
-functions.
+No code of the user is run: attributes are read from objects and classes, and names from the code of
+functions. `isinstance` is asked only of objects of AutoGen's classes, as others may compute theirs.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import queue
 import sys
 from collections import deque
-from functools import cached_property, partial
-from itertools import islice
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
+from functools import cached_property, lru_cache, partial
+from itertools import cycle, islice
+from types import (
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    NoneType,
+    SimpleNamespace,
+)
 from typing import TYPE_CHECKING, Any
 
 from autogen_agentchat.tools import AgentTool, TeamTool
@@ -21,7 +35,7 @@ from autogen_core.models import ChatCompletionClient
 from autogen_core.tools import BaseTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from autogen_agentchat.base import ChatAgent, Team
 
@@ -31,10 +45,13 @@ FRAMEWORK = ("autogen_agentchat.", "autogen_core.", "autogen_ext.", "a2a_adapter
 OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 """Attributes of teams that belong to an event loop."""
 
-_COLLECTIONS = (list, tuple, set, frozenset, deque)
-_WRAPPERS = (MethodType, cached_property, classmethod, partial, property, staticmethod)
-_WRAPPED = ("__func__", "__self__", "args", "fget", "func", "keywords")
-"""Attributes of wrappers by which they refer to functions and their arguments."""
+_COLLECTIONS = (dict, list, tuple, set, frozenset, deque)
+_HOLDERS: tuple[type, ...] = (
+    BuiltinMethodType, MappingProxyType, MethodType, MethodWrapperType, SimpleNamespace,
+    asyncio.Queue, cached_property, classmethod, cycle, partial, property, queue.Queue,
+    staticmethod, type(iter([])), type(lru_cache(repr)),
+)  # fmt: skip
+"""Classes of Python whose objects are looked into, as they hold functions or objects of others."""
 _PLAIN = frozenset({NoneType, bool, bytes, float, int, str})
 _MOST_OBJECTS = 2_000
 """The most objects to look at, and the most of each collection."""
@@ -42,8 +59,20 @@ _MOST_OBJECTS = 2_000
 
 def is_own(part: object) -> bool:
     """Whether something is a function or a class that is not AutoGen's, or of such a class."""
-    owner = part if isinstance(part, type | FunctionType | MethodType) else type(part)
+    kind: Any = type(part)
+    owner: Any = part if issubclass(kind, (type, FunctionType, MethodType)) else kind
     return not (owner.__module__ or "").startswith(FRAMEWORK)
+
+
+def is_known(kind: type) -> bool:
+    """Whether a class is AutoGen's, or derived from one."""
+    return any(each.__module__.startswith(FRAMEWORK) for each in kind.__mro__)
+
+
+def is_a(part: object, kinds: tuple[type, ...]) -> bool:
+    """Whether something is of one of these classes of AutoGen."""
+    kind: Any = type(part)
+    return is_known(kind) and issubclass(kind, kinds)
 
 
 def contents(value: object) -> list[Any]:
@@ -52,7 +81,7 @@ def contents(value: object) -> list[Any]:
 
 
 def parts_of(runner: ChatAgent | Team) -> list[Any]:
-    """Return a runner, and all that it has by attributes of AutoGen's classes, nearest first.
+    """Return a runner, and all that it has by attributes of AutoGen's classes.
 
     What a tool has is left out, except for an agent or a team behind it, and so is what is kept in
     contexts and memories.
@@ -62,39 +91,49 @@ def parts_of(runner: ChatAgent | Team) -> list[Any]:
 
 def refers_to(part: object, kinds: tuple[type, ...]) -> bool:
     """Whether an object or its code refers to another object of these classes, or to a class."""
-    home = _package(type(part).__module__)
-    bases = type(part).__mro__
-    found = _grown(part, lambda each: _named(each, home))
+    kind: Any = type(part)
+    home = _package(kind.__module__)
+    known = {id(part), *map(id, kind.__mro__)}
+    others = (
+        each for each in _grown(part, lambda each: _named(each, home)) if id(each) not in known
+    )
     return any(
-        isinstance(each, kinds) or (isinstance(each, type) and issubclass(each, kinds))
-        for each in found
-        if each is not part and each not in bases
+        is_a(each, kinds)
+        or (issubclass(type(each), type) and is_known(each) and issubclass(each, kinds))
+        for each in others
     )
 
 
 def _grown(start: object, refer: Callable[[Any], Iterable[Any]]) -> list[Any]:
-    """Return an object, and all that can be reached from it, also in collections."""
+    """Return an object, and all that can be reached from it, also in collections.
+
+    One object after another is taken from each place, so that none of them uses up the limit.
+    """
     found: dict[int, Any] = {}
-    waiting = [start]
-    for each in waiting:  # which grows
-        if len(found) == _MOST_OBJECTS:
-            break
-        if type(each) not in _PLAIN and id(each) not in found:
-            found[id(each)] = each
-            waiting += islice(_items(each) or refer(each), _MOST_OBJECTS)
+    places = deque([iter([start])])
+    while places and len(found) < _MOST_OBJECTS:
+        place = places.popleft()
+        for each in place:
+            if type(each) not in _PLAIN and id(each) not in found:
+                found[id(each)] = each
+                within = _items(each) if issubclass(type(each), _COLLECTIONS) else refer(each)
+                places += iter(list(islice(within, _MOST_OBJECTS))), place
+                break
     return list(found.values())
 
 
 def _items(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, _COLLECTIONS) else ()
+    """Yield what is in a collection, whose class may override its methods."""
+    if issubclass(type(value), dict):
+        return dict.values(value)
+    return next(each for each in _COLLECTIONS if issubclass(type(value), each)).__iter__(value)
 
 
 def _parts(value: Any) -> Iterable[Any]:
     """Return the parts of an object of a class of AutoGen, or of one derived from it."""
-    is_known = any(each.__module__.startswith(FRAMEWORK) for each in type(value).__mro__)
-    attributes = getattr(value, "__dict__", {}) if is_known else {}
+    if not is_known(type(value)):
+        return ()
+    attributes = getattr(value, "__dict__", {})
     match value:
         case ChatCompletionContext() | Memory():
             return ()
@@ -102,34 +141,41 @@ def _parts(value: Any) -> Iterable[Any]:
             return ()
         case ChatCompletionClient():
             inner = (ChatCompletionClient, CacheStore)
-            return [each for each in attributes.values() if isinstance(each, inner)]
+            return [each for each in attributes.values() if is_a(each, inner)]
     return [each for name, each in attributes.items() if name not in OF_RUNS]
 
 
 def _named(value: Any, home: str) -> Iterable[Any]:
     """Return what an object refers to, with its class and code, unless another package has it."""
-    if isinstance(value, _WRAPPERS):
-        return [getattr(value, name, None) for name in _WRAPPED]
-    if isinstance(value, FunctionType):
+    kind: Any = type(value)
+    if issubclass(kind, _HOLDERS):
+        return gc.get_referents(value)
+    if issubclass(kind, FunctionType):
         return _in_code(value) if _is_near(value.__module__, home) else ()
-    kind = value if isinstance(value, type) else type(value)
-    if isinstance(value, ModuleType) or not _is_near(kind.__module__, home):
-        return ()
-    own = [each for each in kind.__mro__ if _is_near(each.__module__, home)]
-    spaces = [getattr(value, "__dict__", {}), *map(vars, own)]
-    return [each for space in spaces for each in space.values()]
+    if issubclass(kind, type):
+        near = (each for each in value.__mro__ if _is_near(each.__module__, home))
+        return [each for kind in near for each in list(vars(kind).values())]
+    is_seen = _is_near(kind.__module__, home) and not issubclass(kind, ModuleType)
+    return gc.get_referents(value) if is_seen else ()
 
 
 def _in_code(function: FunctionType) -> Iterator[Any]:
     """Yield the variables and modules that a function names, and what it names in these modules."""
     yield from map(_content, function.__closure__ or ())
     yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
     names = _names(function.__code__)
     for name in names:
         found = function.__globals__.get(name, sys.modules.get(name))
         yield found
-        if isinstance(found, ModuleType):
-            yield from (vars(found)[each] for each in names if each in vars(found))
+        variables = _variables(found)
+        yield from (variables[each] for each in names if each in variables)
+
+
+def _variables(module: object) -> Mapping[str, Any]:
+    """Return the variables of a module, also of one that would be loaded when it is used."""
+    is_module = issubclass(type(module), ModuleType)
+    return object.__getattribute__(module, "__dict__") if is_module else {}
 
 
 def _names(code: CodeType) -> set[str]:
@@ -149,7 +195,7 @@ def _is_near(module: str | None, home: str) -> bool:
     package = _package(module or "builtins")
     if package == home or package in sys.stdlib_module_names:
         return package == home
-    file = getattr(sys.modules.get(module or ""), "__file__", None)
+    file = _variables(sys.modules.get(module or "")).get("__file__")
     return "-packages" not in (file or "")
 
 
