@@ -221,6 +221,15 @@ def encoding(code, **options):
     return coding(code, executor=LocalPythonExecutor(["base64"], **options))
 
 
+def knowing(code, *lines):
+    """Return an agent whose executor has variables, and has run some code."""
+    made = coding(code)
+    made.python_executor.send_variables({"rates": {"EUR": 7}})
+    for line in lines:
+        made.python_executor(line)
+    return made
+
+
 def repeat(text):
     return f"{text} {text}"
 
@@ -450,6 +459,11 @@ PROGRAMS = [
             (
                 "imports",
                 lambda: encoding("import base64\nfinal_answer(base64.b64encode(b'x').decode())"),
+            ),
+            ("variables", lambda: knowing("rates['EUR'] += 1\nfinal_answer(rates['EUR'])")),
+            (
+                "code",
+                lambda: knowing("final_answer(double(2))", "def double(x):\n    return 2 * x"),
             ),
             (
                 "functions",

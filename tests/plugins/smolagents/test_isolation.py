@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from smolagents import FinalAnswerStep, ToolCallingAgent, tool
+from smolagents import CodeAgent, FinalAnswerStep, ToolCallingAgent, tool
+from smolagents.monitoring import LogLevel
 
 from tests.plugins.smolagents.support import Fake, calling, made, results, said
 from tests.support.agents.isolation import check_apart
@@ -77,6 +78,18 @@ def with_state():
     return agent
 
 
+def with_variables():
+    """Return an agent whose executor has a list, to which its model's code adds words."""
+    agent = CodeAgent(tools=[], model=Fake(adding), verbosity_level=LogLevel.OFF)
+    agent.python_executor.send_variables({"words": []})
+    agent.python_executor("def add(word):\n    words.append(word)\n    return str(words)")
+    return agent
+
+
+def adding(messages):
+    return f"<code>\nfinal_answer(add({said(messages)[-1]!r}))\n</code>"
+
+
 def renaming():
     """Return an agent whose callback changes its tools and instructions."""
 
@@ -92,7 +105,7 @@ def renaming():
     return agent
 
 
-@pytest.mark.parametrize("make", [noting, managing, with_state, renaming])
+@pytest.mark.parametrize("make", [noting, managing, with_state, with_variables, renaming])
 async def test_what_a_run_keeps_is_its_own(make):
     await check_apart(make())
 

@@ -132,12 +132,8 @@ def _begin(made: MultiStepAgent, copies: Copies) -> None:
             registry.register(kind, copies.of(each))
     made.step_callbacks = registry
     made.interrupt_switch = False
-    if isinstance(made, CodeAgent):
-        if isinstance(made.python_executor, LocalPythonExecutor):
-            made.python_executor.state = {"__name__": "__main__"}
-            made.python_executor.custom_tools = {}
-        else:
-            made.python_executor = made.create_python_executor()
+    if isinstance(made, CodeAgent) and not isinstance(made.python_executor, LocalPythonExecutor):
+        made.python_executor = made.create_python_executor()
 
 
 def _nowhere() -> Console:
