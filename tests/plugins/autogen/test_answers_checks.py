@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import cycle
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 
 import pytest
 from a2a_adapters_autogen import adapt
@@ -227,7 +227,21 @@ def filled(pool):
     return pool
 
 
+class Registry(dict):
+    """Has an entry, and a default in an attribute."""
+
+    def __init__(self, default):
+        super().__init__(none=None)
+        self.default = default
+
+
+def spoken_by(other):
+    yield other
+
+
 PLACES = {
+    "a registry": (Registry, lambda place: place.default),
+    "a generator": (spoken_by, next),
     "slots": (Slotted, lambda place: place.content),
     "a namespace": (lambda other: SimpleNamespace(other=other), lambda place: place.other),
     "a mapping": (lambda other: MappingProxyType({"it": other}), lambda place: place["it"]),
@@ -240,6 +254,37 @@ PLACES = {
         lambda place: place[1].content.content[0],
     ),
 }
+
+
+RELATIVE = """
+class OfModule(AgentOfOthers):
+    def inner(self):
+        from .agents import other
+        return other
+"""
+NESTED = """
+import app.agents
+
+class OfModule(AgentOfOthers):
+    def inner(self):
+        return app.agents.other
+"""
+
+
+def of_module(monkeypatch, code):
+    """Return an agent that finds another one in a module of its package."""
+    package, agents, main = map(ModuleType, ["app", "app.agents", "app.main"])
+    package.agents, agents.other = agents, agent(SAID, name="inner")
+    main.AgentOfOthers, main.__package__ = AgentOfOthers, "app"
+    for module in (package, agents, main):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(code, vars(main))
+    return main.OfModule()
+
+
+@pytest.mark.parametrize("code", [RELATIVE, NESTED])
+def test_an_agent_of_a_module_is_found(monkeypatch, code):
+    assert adapt(lambda: of_module(monkeypatch, code)).holds_text
 
 
 def of_place(make, get):

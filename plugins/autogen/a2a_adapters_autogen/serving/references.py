@@ -11,13 +11,14 @@ import gc
 import queue
 import sys
 from collections import deque
-from functools import cached_property, lru_cache, partial
-from itertools import cycle, islice
+from functools import cached_property, lru_cache, partial, partialmethod, singledispatchmethod
+from itertools import chain, cycle, islice
 from types import (
     BuiltinMethodType,
     CellType,
     CodeType,
     FunctionType,
+    GeneratorType,
     MappingProxyType,
     MethodType,
     MethodWrapperType,
@@ -47,9 +48,10 @@ OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 
 _COLLECTIONS = (dict, list, tuple, set, frozenset, deque)
 _HOLDERS: tuple[type, ...] = (
-    BuiltinMethodType, MappingProxyType, MethodType, MethodWrapperType, SimpleNamespace,
-    asyncio.Queue, cached_property, classmethod, cycle, partial, property, queue.Queue,
-    staticmethod, type(iter([])), type(lru_cache(repr)),
+    BuiltinMethodType, GeneratorType, MappingProxyType, MethodType, MethodWrapperType,
+    SimpleNamespace, asyncio.Queue, cached_property, classmethod, cycle, partial, partialmethod,
+    property, queue.Queue, singledispatchmethod, staticmethod, type(iter([])),
+    type(lru_cache(repr)),
 )  # fmt: skip
 """Classes of Python whose objects are looked into, as they hold functions or objects of others."""
 _PLAIN = frozenset({NoneType, bool, bytes, float, int, str})
@@ -116,17 +118,18 @@ def _grown(start: object, refer: Callable[[Any], Iterable[Any]]) -> list[Any]:
         for each in place:
             if type(each) not in _PLAIN and id(each) not in found:
                 found[id(each)] = each
-                within = _items(each) if issubclass(type(each), _COLLECTIONS) else refer(each)
-                places += iter(list(islice(within, _MOST_OBJECTS))), place
+                within = chain(islice(_items(each), _MOST_OBJECTS), refer(each))
+                places += iter(list(within)), place
                 break
     return list(found.values())
 
 
 def _items(value: Any) -> Iterable[Any]:
     """Yield what is in a collection, whose class may override its methods."""
-    if issubclass(type(value), dict):
-        return dict.values(value)
-    return next(each for each in _COLLECTIONS if issubclass(type(value), each)).__iter__(value)
+    for kind in _COLLECTIONS:
+        if issubclass(type(value), kind):
+            return dict.values(value) if kind is dict else kind.__iter__(value)
+    return ()
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -160,16 +163,28 @@ def _named(value: Any, home: str) -> Iterable[Any]:
 
 
 def _in_code(function: FunctionType) -> Iterator[Any]:
-    """Yield the variables and modules that a function names, and what it names in these modules."""
+    """Yield what a function has, and the variables that it names: its own and those of modules."""
     yield from map(_content, function.__closure__ or ())
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     names = _names(function.__code__)
-    for name in names:
-        found = function.__globals__.get(name, sys.modules.get(name))
-        yield found
-        variables = _variables(found)
-        yield from (variables[each] for each in names if each in variables)
+    modules = _imported(function.__globals__.get("__package__") or "", names)
+    spaces = [function.__globals__, *map(_variables, modules)]
+    seen = set(map(id, spaces))
+    for variables in spaces:  # which grows
+        found = [variables[name] for name in names if name in variables]
+        yield from found
+        inner = {id(within): within for within in map(_variables, found) if id(within) not in seen}
+        seen.update(inner)
+        spaces += inner.values()
+
+
+def _imported(package: str, names: Iterable[str]) -> list[ModuleType]:
+    """Return the modules with these names, which may be relative to a package."""
+    parts = package.split(".")
+    places = ["", *(".".join([*parts[:end], ""]) for end in range(1, len(parts) + 1))]
+    found = (sys.modules.get(place + name) for place in places for name in names)
+    return [each for each in found if each is not None]
 
 
 def _variables(module: object) -> Mapping[str, Any]:
