@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.callbacks import CallbackManager, EventPayload
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 from llama_index.core.llms import ChatMessage, CompletionResponse
 from llama_index.core.llms.callbacks import llm_chat_callback
 from workflows import Context, Workflow, step
-from workflows.events import HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
+from workflows.events import Event, HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent
 from workflows.retry_policy import retry_policy, stop_after_attempt, wait_fixed
 
 from a2a_adapters import BlockedError, Data, TextDelta
@@ -99,6 +99,35 @@ class Searching(FunctionAgent):
 
     async def _call_tool(self, ctx, tool, tool_input):
         return await super()._call_tool(ctx, tool, {"query": "cats"})
+
+
+class Audit(Event):
+    """Asks for a look at an answer."""
+
+
+class Speaking(FunctionAgent):
+    """Only has more fields and methods of its own."""
+
+    persona: str = "pirate"
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.system_prompt = self.introduction()
+
+    def introduction(self):
+        return f"You are a {self.persona}."
+
+
+class SpeakingTeam(AgentWorkflow):
+    """Has a name."""
+
+
+class Auditing(FunctionAgent):
+    """Has a step of its own."""
+
+    @step
+    async def audit(self, ev: Audit) -> StopEvent:
+        return StopEvent(result=REFUSAL)
 
 
 class Retrying(Workflow):
@@ -376,6 +405,7 @@ PROGRAMS = [
             ("nothing", lambda: Flow(silenced)),
         )
     ],
+    Program(name="a class with fields", target=lambda: guarded(Speaking, "Ahoy!"), bare=bare),
     Program(name="a step is tried again", target=Retrying, bare=bare),
     Program(
         name="data",
@@ -412,8 +442,11 @@ async def test_answers_are_those_of_the_call(program, ways, tmp_path, caplog):
 
 def test_text_is_held_where_it_may_change():
     targets = [guarded(Guarded, "x"), guarded(ReActAgent, "x"), team(guarded(Guarded, "x"))]
-    targets += [agent("x"), team(agent("x")), Checked("x", refuse)]
-    assert [adapt(each).holds_text for each in targets] == [True] * 3 + [False] * 3
+    targets += [guarded(Auditing, "x"), team(guarded(Auditing, "x"))]
+    assert all(adapt(each).holds_text for each in targets)
+    targets = [agent("x"), team(agent("x")), Checked("x", refuse), guarded(Speaking, "x")]
+    targets += [team(guarded(Speaking, "x")), SpeakingTeam([agent("x")], root_agent="helper")]
+    assert not any(adapt(each).holds_text for each in targets)
 
 
 async def test_agents_that_are_made_with_a_guard_later_stream_nothing_unchecked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from workflows import Workflow
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MODES = ("text/plain", "application/json")
 _AGENTS = "llama_index.core.agent.workflow"
 _TOOLS = "llama_index.core.tools"
+_METHODS = (FunctionType, classmethod, property, staticmethod)
 _CONVERSATIONS = {
     "llama_index.core.memory.types": "BaseMemory",
     "llama_index.core.chat_engine.types": "BaseChatEngine",
@@ -45,14 +47,14 @@ def changes_text(workflow: Workflow) -> bool:
     """Whether an agent may answer with another text than its model has streamed.
 
     Agents of LlamaIndex that call functions answer with the text of the model's last response. The
-    others extract the answer from it, and classes derived from them may do anything. Custom
+    others extract the answer from it, and derived classes that do more may do anything. Custom
     callback handlers get a response when it is complete, and may refuse it.
     """
-    framework: Any = sys.modules.get(_AGENTS)
     agents = agents_of(workflow)
-    known = {framework.FunctionAgent, framework.AgentWorkflow} if agents else set()
-    kinds = map(type, (*agents, *([workflow] if agents else [])))
-    return any(each not in known for each in kinds) or any(map(_has_own_handlers, agents))
+    framework: Any = sys.modules.get(_AGENTS)
+    known = [framework.FunctionAgent, framework.AgentWorkflow] if agents else []
+    is_other = any(_nearest(type(each)) not in known for each in agents)
+    return is_other or has_own_agents(workflow) or any(map(_has_own_handlers, agents))
 
 
 def _has_own_handlers(agent: Any) -> bool:
@@ -63,10 +65,26 @@ def _has_own_handlers(agent: Any) -> bool:
 
 def has_own_agents(workflow: Workflow) -> bool:
     """Whether a class derived from an agent of LlamaIndex may check what its model has said."""
-    kinds = map(type, (workflow, *agents_of(workflow)))
-    return is_agent(workflow) and any(
-        not each.__module__.startswith("llama_index.") for each in kinds
+    agents = agents_of(workflow)
+    return any(_does_more(type(each)) for each in (*agents, *([workflow] if agents else [])))
+
+
+def _does_more(kind: type) -> bool:
+    """Whether custom code adds a step to a class of LlamaIndex, or overrides one of its methods."""
+    theirs = _nearest(kind).__mro__
+    return any(
+        isinstance(value, _METHODS)
+        and (hasattr(value, "_step_config") or any(name in vars(each) for each in theirs))
+        for own in kind.__mro__
+        if own not in theirs
+        for name, value in vars(own).items()
+        if not name.startswith("__")
     )
+
+
+def _nearest(kind: type) -> type:
+    """Return the class of LlamaIndex from which a class is derived, or the class itself."""
+    return next(each for each in kind.__mro__ if each.__module__.startswith("llama_index."))
 
 
 def speaking_steps(workflow: Workflow) -> frozenset[str]:
