@@ -289,7 +289,7 @@ class AutoGenAdapter(Adapter):
             wants_progress=turn.request.wants_progress,
             ending=ending,
             is_checked=is_checked,
-            streams=self.holds_text or not is_checked,
+            streams=not is_checked or self.holds_text,
             usage=question.usage if question else (0, 0),
         )
         turn.translator.catch_up(said)

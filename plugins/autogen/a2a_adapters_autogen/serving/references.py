@@ -66,7 +66,8 @@ def is_own(part: object) -> bool:
     return not (owner.__module__ or "").startswith(FRAMEWORK)
 
 
-def is_known(kind: type) -> bool:
+@lru_cache(1000)
+def is_known(kind: Any) -> bool:
     """Whether a class is AutoGen's, or derived from one."""
     return any(each.__module__.startswith(FRAMEWORK) for each in kind.__mro__)
 
@@ -134,7 +135,8 @@ def _items(value: Any) -> Iterable[Any]:
 
 def _parts(value: Any) -> Iterable[Any]:
     """Return the parts of an object of a class of AutoGen, or of one derived from it."""
-    if not is_known(type(value)):
+    kind: Any = type(value)
+    if not is_known(kind):
         return ()
     attributes = getattr(value, "__dict__", {})
     match value:
