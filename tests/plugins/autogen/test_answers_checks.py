@@ -508,6 +508,18 @@ class Asking(Custom):
         self._client = model(LONG)
 
 
+class OfProvider(Custom):
+    """Streams what a provider says; its attribute has the name of a function here."""
+
+    def __init__(self):
+        super().__init__(lambda _: LONG)
+        self.agent = "gpt-5"
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        yield ModelClientStreamingChunkEvent(content=self.agent, source=self.name)
+        yield await self.on_messages(messages, cancellation_token)
+
+
 class Named(AssistantAgent):
     """Has a client for something else, and methods that change no answer."""
 
@@ -530,6 +542,7 @@ class Named(AssistantAgent):
         lambda: guarded(AssistantAgent, ChatCompletionCache(model(LONG))),
         lambda: Custom(lambda _: LONG),
         Asking,
+        OfProvider,
         lambda: Named("named"),
         lambda: round_robin(agent(LONG), UserProxyAgent("two", input_func=refuse_input)),
         lambda: adapt(

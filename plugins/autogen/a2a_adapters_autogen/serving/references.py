@@ -11,6 +11,7 @@ import gc
 import queue
 import sys
 from collections import deque
+from dis import get_instructions
 from functools import cached_property, lru_cache, partial, partialmethod, singledispatchmethod
 from itertools import chain, cycle, islice
 from types import (
@@ -54,6 +55,8 @@ _HOLDERS: tuple[type, ...] = (
     type(lru_cache(repr)),
 )  # fmt: skip
 """Classes of Python whose objects are looked into, as they hold functions or objects of others."""
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
+_IMPORTS = ("IMPORT_FROM", "IMPORT_NAME")
 _PLAIN = frozenset({NoneType, bool, bytes, float, int, str})
 _MOST_OBJECTS = 2_000
 """The most objects to look at, and the most of each collection."""
@@ -169,16 +172,16 @@ def _in_code(function: FunctionType) -> Iterator[Any]:
     yield from map(_content, function.__closure__ or ())
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    names = _names(function.__code__)
-    modules = _imported(function.__globals__.get("__package__") or "", names)
-    spaces = [function.__globals__, *map(_variables, modules)]
-    seen = set(map(id, spaces))
-    for variables in spaces:  # which grows
-        found = [variables[name] for name in names if name in variables]
-        yield from found
-        inner = {id(within): within for within in map(_variables, found) if id(within) not in seen}
-        seen.update(inner)
-        spaces += inner.values()
+    code, own = function.__code__, function.__globals__
+    found = [own[name] for name in _names(code, _GLOBALS) if name in own]
+    found += _imported(own.get("__package__") or "", _names(code, _IMPORTS))
+    seen = set(map(id, found))
+    for each in found:  # which grows
+        yield each
+        variables = _variables(each)
+        inner = [variables[name] for name in _names(code) if name in variables]
+        found += (within for within in inner if id(within) not in seen)
+        seen.update(map(id, inner))
 
 
 def _imported(package: str, names: Iterable[str]) -> list[ModuleType]:
@@ -195,9 +198,14 @@ def _variables(module: object) -> Mapping[str, Any]:
     return object.__getattribute__(module, "__dict__") if is_module else {}
 
 
-def _names(code: CodeType) -> set[str]:
+@lru_cache(1000)
+def _names(code: CodeType, operations: tuple[str, ...] = ()) -> set[str]:
+    """Return the names in some code that these operations use, or all names."""
     within = (each for each in code.co_consts if isinstance(each, CodeType))
-    return set(code.co_names).union(*map(_names, within))
+    named = (each.argval for each in get_instructions(code) if each.opname in operations)
+    return set(named if operations else code.co_names).union(
+        *(_names(each, operations) for each in within)
+    )
 
 
 def _content(cell: CellType) -> Any:
