@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from a2a_adapters_autogen import adapt
@@ -255,8 +257,32 @@ class AskingAmong(Asking):
         self.queues = {"inner": deque([inner])}
 
     async def on_messages(self, messages, token):
-        self.helpers["inner"] = self.queues["inner"][0]
+        self.helpers["inner"] = self.inner()
         return await super().on_messages(messages, token)
+
+    def inner(self):
+        return self.queues["inner"][0]
+
+
+class Crew:
+    def __init__(self, inner):
+        self.inner = inner
+
+
+@dataclass(slots=True)
+class SlottedCrew:
+    inner: object
+
+
+class AskingOne(AskingAmong):
+    """Asks an agent that is an attribute of some object."""
+
+    def __init__(self, crew):
+        super().__init__(None)
+        self.crews = {"first": crew}
+
+    def inner(self):
+        return self.crews["first"].inner
 
 
 class Heard(TerminationCondition):
@@ -348,6 +374,9 @@ def remembering():
         a_noting_team,
         lambda: Asking(listener()),
         lambda: AskingAmong(listener()),
+        lambda: AskingOne(Crew(listener())),
+        lambda: AskingOne(SlottedCrew(listener())),
+        lambda: AskingOne(SimpleNamespace(inner=listener())),
         an_asking_team,
         remembering,
     ],

@@ -81,9 +81,10 @@ def is_a(part: object, kinds: tuple[type, ...]) -> bool:
     return is_known(kind) and issubclass(kind, kinds)
 
 
-def contents(value: object) -> list[Any]:
-    """Return a collection, and all that is in it and in those within it; or only an object."""
-    return _grown(value, lambda _: ())
+def held_by(owner: object) -> list[Any]:
+    """Return what an object has in its attributes, and in custom objects and collections there."""
+    home = _package(type(owner).__module__)
+    return _grown(vars(owner), lambda each: _attributes(each, home))
 
 
 def parts_of(runner: ChatAgent | Team) -> list[Any]:
@@ -150,21 +151,25 @@ def _parts(value: Any) -> Iterable[Any]:
         case ChatCompletionClient():
             inner = (ChatCompletionClient, CacheStore)
             return [each for each in attributes.values() if is_a(each, inner)]
-    return [each for name, each in attributes.items() if name not in OF_RUNS]
+    return [each for name, each in list(attributes.items()) if name not in OF_RUNS]
 
 
 def _named(value: Any, home: str) -> Iterable[Any]:
     """Return what an object refers to, with its class and code, unless another package has it."""
     kind: Any = type(value)
-    if issubclass(kind, _HOLDERS):
-        return gc.get_referents(value)
     if issubclass(kind, FunctionType):
         return _in_code(value) if _is_near(value.__module__, home) else ()
     if issubclass(kind, type):
         near = (each for each in value.__mro__ if _is_near(each.__module__, home))
         return [each for kind in near for each in list(vars(kind).values())]
-    is_seen = _is_near(kind.__module__, home) and not issubclass(kind, ModuleType)
-    return gc.get_referents(value) if is_seen else ()
+    return _attributes(value, home)
+
+
+def _attributes(value: Any, home: str) -> Iterable[Any]:
+    """Return what an object has, and its class, unless another package has made it."""
+    kind: Any = type(value)
+    is_seen = _is_near(kind.__module__, home) and not issubclass(kind, (ModuleType, type))
+    return gc.get_referents(value) if is_seen or issubclass(kind, _HOLDERS) else ()
 
 
 def _in_code(function: FunctionType) -> Iterator[Any]:

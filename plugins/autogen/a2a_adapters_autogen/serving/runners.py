@@ -31,7 +31,7 @@ from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import Part, TargetError
 from a2a_adapters.plugin import SavedAttributes
-from a2a_adapters_autogen.serving.references import OF_RUNS, contents, is_a, is_own
+from a2a_adapters_autogen.serving.references import OF_RUNS, held_by, is_a, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -370,7 +370,7 @@ def with_attached(runner: Runner) -> list[Runner]:
         if id(each) not in found:
             found[id(each)] = each
             waiting += [*_covered(each), *_uncovered(each)]
-            held = contents(vars(each)) if is_own(each) else ()
+            held = held_by(each) if is_own(each) else ()
             waiting += (other for other in held if is_a(other, (ChatAgent, Team)))
     return list(found.values())
 
