@@ -247,6 +247,7 @@ PLACES = {
     "a mapping": (lambda other: MappingProxyType({"it": other}), lambda place: place["it"]),
     "a method": (lambda other: {"it": other}.__getitem__, lambda place: place("it")),
     "turns": (lambda other: cycle([other]), next),
+    "turns of a mapping": (lambda other: cycle({"it": other}.values()), next),
     "a pool": (lambda _: filled(asyncio.Queue()), lambda place: place.get_nowait()),
     "a queue": (lambda _: filled(queue.Queue()), lambda place: place.get_nowait()),
     "documents": (

@@ -48,11 +48,12 @@ OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 """Attributes of teams that belong to an event loop."""
 
 _COLLECTIONS = (dict, list, tuple, set, frozenset, deque)
+_ITERATED: tuple[Iterable[Any], ...] = ([], (), {}.values(), set())
 _HOLDERS: tuple[type, ...] = (
     BuiltinMethodType, GeneratorType, MappingProxyType, MethodType, MethodWrapperType,
     SimpleNamespace, asyncio.Queue, cached_property, classmethod, cycle, partial, partialmethod,
-    property, queue.Queue, singledispatchmethod, staticmethod, type(iter([])),
-    type(lru_cache(repr)),
+    property, queue.Queue, singledispatchmethod, staticmethod, type(lru_cache(repr)),
+    *(type(iter(each)) for each in _ITERATED),
 )  # fmt: skip
 """Classes of Python whose objects are looked into, as they hold functions or objects of others."""
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
