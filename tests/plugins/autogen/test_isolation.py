@@ -285,6 +285,26 @@ class AskingOne(AskingAmong):
         return self.crews["first"].inner
 
 
+class Platform:
+    """Has agents of its own."""
+
+    def __init__(self):
+        self.agents = [listener()]
+
+    def log(self, text): ...
+
+
+def test_a_function_may_give_its_agents_a_method_of_what_has_others():
+    platform = Platform()
+
+    def make():
+        made = Noting()
+        made.log = platform.log
+        return made
+
+    assert adapt(make)
+
+
 class Heard(TerminationCondition):
     """Ends a team with all that it has heard."""
 

@@ -50,12 +50,15 @@ OF_RUNS = ("_initialized", "_is_running", "_output_message_queue", "_runtime")
 _COLLECTIONS = (dict, list, tuple, set, frozenset, deque)
 _ITERATED: tuple[Iterable[Any], ...] = ([], (), {}.values(), set())
 _HOLDERS: tuple[type, ...] = (
-    BuiltinMethodType, GeneratorType, MappingProxyType, MethodType, MethodWrapperType,
-    SimpleNamespace, asyncio.Queue, cached_property, classmethod, cycle, partial, partialmethod,
-    property, queue.Queue, singledispatchmethod, staticmethod, type(lru_cache(repr)),
+    MappingProxyType, SimpleNamespace, asyncio.Queue, cycle, queue.Queue,
     *(type(iter(each)) for each in _ITERATED),
 )  # fmt: skip
-"""Classes of Python whose objects are looked into, as they hold functions or objects of others."""
+"""Classes of Python whose objects hold others."""
+_WRAPPERS: tuple[type, ...] = (
+    BuiltinMethodType, GeneratorType, MethodType, MethodWrapperType, cached_property, classmethod,
+    partial, partialmethod, property, singledispatchmethod, staticmethod, type(lru_cache(repr)),
+)  # fmt: skip
+"""Classes of Python whose objects run functions, with what these belong to."""
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _IMPORTS = ("IMPORT_FROM", "IMPORT_NAME")
 _PLAIN = frozenset({NoneType, bool, bytes, float, int, str})
@@ -163,7 +166,7 @@ def _named(value: Any, home: str) -> Iterable[Any]:
     if issubclass(kind, type):
         near = (each for each in value.__mro__ if _is_near(each.__module__, home))
         return [each for kind in near for each in list(vars(kind).values())]
-    return _attributes(value, home)
+    return gc.get_referents(value) if issubclass(kind, _WRAPPERS) else _attributes(value, home)
 
 
 def _attributes(value: Any, home: str) -> Iterable[Any]:
