@@ -521,6 +521,29 @@ class OfProvider(Custom):
         yield await self.on_messages(messages, cancellation_token)
 
 
+class OfOtherProvider(OfProvider):
+    """Does the work of another class of one's own in another way."""
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        yield await self.on_messages(messages, cancellation_token)
+
+
+class CheckedProvider(OfProvider):
+    """Checks what another class of one's own says."""
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in super().on_messages_stream(messages, cancellation_token):
+            yield event
+
+
+class NamedProvider(OfProvider):
+    """Checks what another class of one's own says, which it names."""
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        async for event in OfProvider.on_messages_stream(self, messages, cancellation_token):
+            yield event
+
+
 class Named(AssistantAgent):
     """Has a client for something else, and methods that change no answer."""
 
@@ -544,6 +567,7 @@ class Named(AssistantAgent):
         lambda: Custom(lambda _: LONG),
         Asking,
         OfProvider,
+        OfOtherProvider,
         lambda: Named("named"),
         lambda: round_robin(agent(LONG), UserProxyAgent("two", input_func=refuse_input)),
         lambda: adapt(
@@ -560,6 +584,11 @@ def test_what_checks_nothing_is_streamed(make):
     made = make()
     adapter = made if hasattr(made, "holds_text") else adapt(made)
     assert not adapter.holds_text
+
+
+@pytest.mark.parametrize("kind", [CheckedProvider, NamedProvider])
+def test_a_class_that_calls_another_one_may_change_its_answer(kind):
+    assert adapt(kind()).holds_text
 
 
 class Touchy:

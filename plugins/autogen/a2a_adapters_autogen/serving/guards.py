@@ -28,6 +28,7 @@ from a2a_adapters_autogen.serving.references import (
     FRAMEWORK,
     is_known,
     is_own,
+    may_call,
     parts_of,
     refers_to,
 )
@@ -147,4 +148,13 @@ def _wraps(owner: object, name: str, unless: Collection[str] = ()) -> bool:
     """Whether custom code overrides a method of a class that does the whole work."""
     # The streaming of `BaseChatAgent` only calls `on_messages`, which is abstract.
     interfaces = (*_INTERFACES, *([BaseChatAgent] if "messages" in name else ()))
-    return overrides(owner, name, FRAMEWORK, interfaces=interfaces, unless=unless)
+    is_over = overrides(owner, name, FRAMEWORK, interfaces=interfaces, unless=unless)
+    return is_over and not _is_alone(owner, name, interfaces)
+
+
+def _is_alone(owner: object, name: str, interfaces: Collection[type]) -> bool:
+    """Whether a method takes the place of those of custom classes only, and calls none of them."""
+    defining = [each for each in type(owner).__mro__ if name in vars(each)]
+    newest, *older = [each for each in defining if each not in interfaces]
+    is_replaced = name not in vars(owner) and all(map(is_own, older))
+    return is_replaced and not may_call(vars(newest)[name], older)

@@ -115,6 +115,13 @@ def refers_to(part: object, kinds: tuple[type, ...]) -> bool:
     )
 
 
+def may_call(method: object, classes: Iterable[type]) -> bool:
+    """Whether a method may call its older definitions in some classes."""
+    if not isinstance(method, FunctionType) or method.__closure__:  # as a decorator or `super` has
+        return True
+    return not _names(method.__code__).isdisjoint({"super", *(each.__name__ for each in classes)})
+
+
 def _grown(start: object, refer: Callable[[Any], Iterable[Any]]) -> list[Any]:
     """Return an object, and all that can be reached from it, also in collections.
 
