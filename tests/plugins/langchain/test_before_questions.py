@@ -271,7 +271,34 @@ def asking_in_node(*first):
     return in_node(beside_call(*first), tools=[ask_person], after=[asks(), publish])
 
 
+def in_turn(first):
+    """A node, an agent that a question follows, and one that asks before another question."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("write", writes("write", "Written."))
+    one = agent(first, tools=[ask_person], middleware=[Refusing()])
+    two = agent(beside_call("Look:", COW), tools=[ask_person], middleware=[Refusing()])
+    builder.add_node("one", one).add_node("approve", asks()).add_node("two", two)
+    builder.add_node("end", asks("end")).add_edge(START, "write").add_edge("write", "one")
+    builder.add_edge("one", "approve").add_edge("approve", "two").add_edge("two", "end")
+    return builder.compile()
+
+
+ACCEPTED_FIRST = functools.partial(in_turn, AIMessage(blocks("First:", CAT)))
+ASKING_FIRST = functools.partial(in_turn, beside_call("First:", CAT))
+FIRST, FOUND = ["First:", CAT], ["Look:", COW, "Done."]
+
 GUARDED = [
+    (ACCEPTED_FIRST, [FIRST, FIRST, [*FIRST, *FOUND], [*FIRST, *FOUND]]),
+    (
+        ASKING_FIRST,
+        [
+            ["Written."],
+            ["Written.", *FIRST, "Done."],
+            ["Written.", *FIRST, "Done."],
+            ["Written.", *FIRST, "Done.", *FOUND],
+            ["Written.", *FIRST, "Done.", *FOUND],
+        ],
+    ),
     (accepted, [["Look:", CAT, "A cat."], ["Look:", CAT, "A cat.", "Published."]]),
     (refused, [[], ["Published."]]),
     (
@@ -296,6 +323,14 @@ async def test_what_a_guard_has_not_accepted_waits(make, expected, stored, tmp_p
     storage = new_database(tmp_path / "tasks.db") if stored else "memory:"
     replies = ["yes"] * (len(expected) - 1)
     assert await dialogue(make, *replies, storage=storage) == expected
+
+
+@pytest.mark.parametrize(("make", "questions"), [(ACCEPTED_FIRST, 3), (ASKING_FIRST, 4)])
+async def test_text_that_was_not_held_is_not_repeated_with_its_picture(make, questions):
+    *_, asked, end = await dialogue(make, *["yes"] * questions, hold_text="never")
+    assert asked == end
+    assert end[-3:] == FOUND
+    assert "".join(end).count("Look:") == 1
 
 
 async def test_a_question_does_not_tell_what_a_guard_may_refuse():

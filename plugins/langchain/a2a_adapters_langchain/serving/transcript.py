@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -214,10 +215,7 @@ class Transcript:
         digests = {
             each: "" if each in self._removed else _digest(said) for each, said in texts.items()
         }
-        finals = state.finals({**self._earlier.streamed, **digests})
-        self._earlier_texts = {key: finals[key] or "" for key in self._earlier.streamed}
-        found = self._earlier_texts.items()
-        self._copied_texts = [text for key, text in found if text and not state.has(key)]
+        finals = self._finals(state, digests)
         changed = False
         for message_id, said in texts.items():
             final = finals[message_id]
@@ -277,7 +275,10 @@ class Transcript:
             is_changed = self.settle(proofs, waiting)
             texts = self._said()
         added = dict(filter(None, (self._added(*each) for each in whole)))
+        earlier: dict[str, str] = {}
         if added:
+            if any(each in self._earlier.held for each in added):
+                earlier = self._earlier_texts
             self.arrange()
             self.sent.add(part for parts in added.values() for part in parts)
             self._held = [each for each in self._held if each not in added]
@@ -286,7 +287,10 @@ class Transcript:
             for key in self._messages
             if key in added or texts.get(key)
         }
-        return _in_order([*contents.values()]) if is_changed or added else []
+        if not (is_changed or added):
+            return []
+        before = [[Text(text)] for key, text in earlier.items() if key not in added]
+        return _in_order([*before, *contents.values()], of_task=bool(earlier))
 
     def hold(self, messages: Iterable[BaseMessage]) -> None:
         """Note whole messages before a question of which nothing is sent yet."""
@@ -311,7 +315,16 @@ class Transcript:
         self._state = state = self._texts(proofs)
         said = {each: _digest(text) for each, text in self._said().items()}
         ended = {key: each for key, each in said.items() if not self._is_of(key, waiting)}
-        return {key: text for key, text in state.finals(ended).items() if text}
+        finals = self._finals(state, ended)
+        return {key: text for key in ended if (text := finals[key])}
+
+    def _finals(self, state: _Texts, digests: Mapping[str, str]) -> dict[str, str | None]:
+        """Return what the state has of messages, and note what it has of those of earlier runs."""
+        finals = state.finals({**self._earlier.streamed, **digests})
+        self._earlier_texts = {key: finals[key] or "" for key in self._earlier.streamed}
+        found = self._earlier_texts.items()
+        self._copied_texts = [text for key, text in found if text and not state.has(key)]
+        return finals
 
     def _added(
         self, message: BaseMessage, parts: Sequence[Part]
@@ -363,8 +376,8 @@ class Transcript:
         lists = {key: value for key, value in first_values.items() if is_message_list(value)}
         before = {key: messages[-1].id for key, messages in lists.items()}
         said = self._said()
+        state = self._texts(proofs)
         if self._is_guarded:
-            state = self._texts(proofs)
             counted = {
                 message_id: _digest(text)
                 for message_id, text in said.items()
@@ -372,10 +385,14 @@ class Transcript:
             }
             said = {key: text or "" for key, text in state.finals(counted).items()}
         streamed = {message_id: _digest(text) for message_id, text in said.items()}
+        if self._held:  # messages of nodes that have not ended are not in the state yet
+            streamed = {**dict.fromkeys(self._held, _digest("")), **streamed}
+            places = {key: state.place(key, digest) for key, digest in streamed.items()}
+            streamed = dict(sorted(streamed.items(), key=lambda each: places[each[0]] or inf))
         return TaskSoFar(
             earlier.before if earlier.has_begun else before,
             {*earlier.written, *written},
-            {**dict.fromkeys(self._held, _digest("")), **earlier.streamed, **streamed},
+            {**earlier.streamed, **streamed},
             self.sent.digests,
             self._held,
         )
