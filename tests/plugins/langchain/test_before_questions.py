@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware, after_agent
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from a2a_adapters import InputRequired, ServerOptions, build_app
@@ -174,7 +174,18 @@ def inner():
     return builder.compile()
 
 
+def alike():
+    """Equal messages of nodes beside one another."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("draw", writes("draw", "Look:", CAT))
+    builder.add_node("approve", asks())
+    builder.add_conditional_edges(START, lambda state: [Send("draw", state)] * 2, ["draw"])
+    builder.add_edge("draw", "approve")
+    return builder.compile()
+
+
 GRAPHS = [
+    (alike, [["Look:", CAT] * 2, ["Look:", CAT] * 2]),
     (approved, [[CAT], [CAT]]),
     (published, [["Look:", CAT, "A cat."], ["Look:", CAT, "A cat.", "Published."]]),
     (

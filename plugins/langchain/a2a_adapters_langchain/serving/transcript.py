@@ -274,7 +274,8 @@ class Transcript:
         else:
             is_changed = self.settle(proofs, waiting)
             texts = self._said()
-        added = dict(filter(None, (self._added(*each) for each in whole)))
+        said = self._said()
+        added = dict(filter(None, (self._added(*each, said) for each in whole)))
         earlier: dict[str, str] = {}
         if added:
             if any(each in self._earlier.held for each in added):
@@ -327,29 +328,31 @@ class Transcript:
         return finals
 
     def _added(
-        self, message: BaseMessage, parts: Sequence[Part]
+        self, message: BaseMessage, parts: Sequence[Part], said: dict[str, str]
     ) -> tuple[str, Sequence[Part]] | None:
-        """Add a whole message, and return its key and what is to be sent; None if it was sent."""
+        """Add a whole message, and return its key and what is to be sent; None if it was sent.
+
+        Args:
+            message: The message.
+            parts: What of it may not have been sent.
+            said: The texts that the run has streamed. One that is that of a message under another
+                id is taken out.
+        """
         if self._state and self._state.is_refused(message.id):
             return None
         if self.is_earlier(message.id) and message.id not in self._held:
             parts = [part for part in parts if not isinstance(part, Text)]
         text = _text_of(parts)
         is_text = all(isinstance(part, Text) for part in parts)
-        key = self._key_of(message, text)
+        alike = (each for each in said if text and said[each].strip() == text.strip())
+        key = message.id if message.id in self._messages else next(alike, "")
+        said.pop(key, None)
         if not parts or (is_text and key):
             return None
         if not key:
             key = message.id or self._new_key()
             self._messages[key] = [text]
         return key, parts
-
-    def _key_of(self, message: BaseMessage, text: str) -> str:
-        """Return the key of a message that the run has streamed, under its id or another one."""
-        if message.id in self._messages:
-            return message.id
-        said = self._said().items()
-        return next((key for key, each in said if text and each.strip() == text.strip()), "")
 
     def has_said(self, text: str) -> bool:
         """Whether a message of the task has this text."""
