@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -41,9 +41,9 @@ class TaskSoFar:
     Attributes:
         before: The id of the last message before the task, by the key of its list.
         written: The keys of the state that the task has written.
-        streamed: A digest of each message that the task has streamed, by the message's id.
+        streamed: A digest of the text that the task has sent of each message, by the message's id.
+            That of "" is of a message that was held, or withdrawn.
         sent: Digests of the files and data that it has sent.
-        held: The ids of messages before a question of which nothing was sent yet.
         has_begun: Whether there are any.
     """
 
@@ -51,7 +51,6 @@ class TaskSoFar:
     written: Collection[str] = ()
     streamed: Mapping[str, str] = field(default_factory=dict)
     sent: Sequence[str] = ()
-    held: Collection[str] = ()
     has_begun: bool = False
 
     @classmethod
@@ -64,9 +63,8 @@ class TaskSoFar:
                 "streamed": list(streamed),
                 **others,
             }:
-                known: Mapping[Any, Any] = others
-                sent, held = known.get("sent", ()), known.get("held", ())
-                return cls(before, written, dict(streamed), sent, held, has_begun=True)
+                sent = cast("Sequence[str]", others.get("sent", ()))
+                return cls(before, written, dict(streamed), sent, has_begun=True)
             case _:
                 return cls()
 
@@ -77,9 +75,12 @@ class TaskSoFar:
             "written": sorted(self.written),
             "streamed": [[*each] for each in self.streamed.items()],  # Struct keeps no order
             "sent": [*self.sent],
-            "held": [*self.held],
         }
         return {_SO_FAR: kept}  # type: ignore[dict-item]
+
+    def lacks(self, message_id: str | None) -> bool:
+        """Whether the text of a message was held, or withdrawn."""
+        return self.streamed.get(message_id or "") == _NOTHING
 
 
 class Transcript:
@@ -121,13 +122,14 @@ class Transcript:
         """The ids of messages by the other id that their chunks also have."""
         self._writing: dict[str, str] = {}
         """The id of the message that each task of the graph is writing."""
-        self._held = [*earlier.held]
+        self._held: list[str] = []
+        """The messages before a question of which nothing is sent with it."""
         self._earlier_texts: dict[str, str] = {}
         """The messages of the earlier runs as the final state has them."""
         self._copied_texts: list[str] = []
         """Those of them that it has under another id."""
         self._late: dict[str, Sequence[Part]] = {}
-        """The parts of held messages of earlier runs."""
+        """The parts of messages of earlier runs that were held."""
         self._removed: set[str | None] = set()
         self.called: set[str] = set()
         """The tool calls that tools have answered."""
@@ -278,11 +280,10 @@ class Transcript:
         added = dict(filter(None, (self._added(*each, said) for each in whole)))
         earlier: dict[str, str] = {}
         if added:
-            if any(each in self._earlier.held for each in added):
+            if any(map(self._earlier.lacks, added)):
                 earlier = self._earlier_texts
             self.arrange()
             self.sent.add(part for parts in added.values() for part in parts)
-            self._held = [each for each in self._held if each not in added]
         contents = {
             key: added.get(key) or [Text(texts[key])]
             for key in self._messages
@@ -295,17 +296,15 @@ class Transcript:
 
     def hold(self, messages: Iterable[BaseMessage]) -> None:
         """Note whole messages before a question of which nothing is sent yet."""
-        ids = dict.fromkeys(each.id for each in messages if each.id)
-        self._held += [each for each in ids if each not in self._held]
+        self._held += [each.id for each in messages if each.id and not self.is_earlier(each.id)]
 
     def held(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-        """Return the held messages of earlier runs that no guardrail has refused."""
-        state = self._state
-        return [
-            each
-            for each in messages
-            if each.id in self._held and not (state and state.is_refused(each.id))
-        ]
+        """Return the messages of earlier runs that were held, and no guardrail has refused."""
+        found = (each for each in messages if self._earlier.lacks(each.id))
+        return [each for each in found if not self._is_refused(each)]
+
+    def _is_refused(self, message: BaseMessage) -> bool:
+        return self._state is not None and self._state.is_refused(message.id)
 
     def send_late(self, message: BaseMessage, parts: Sequence[Part]) -> None:
         """Send a held message in its place among the texts of earlier runs."""
@@ -338,9 +337,9 @@ class Transcript:
             said: The texts that the run has streamed. One that is that of a message under another
                 id is taken out.
         """
-        if self._state and self._state.is_refused(message.id):
+        if self._is_refused(message):
             return None
-        if self.is_earlier(message.id) and message.id not in self._held:
+        if self.is_earlier(message.id) and not self._earlier.lacks(message.id):
             parts = [part for part in parts if not isinstance(part, Text)]
         text = _text_of(parts)
         is_text = all(isinstance(part, Text) for part in parts)
@@ -389,7 +388,7 @@ class Transcript:
             said = {key: text or "" for key, text in state.finals(counted).items()}
         streamed = {message_id: _digest(text) for message_id, text in said.items()}
         if self._held:  # messages of nodes that have not ended are not in the state yet
-            streamed = {**dict.fromkeys(self._held, _digest("")), **streamed}
+            streamed |= dict.fromkeys(self._held, _NOTHING)
             places = {key: state.place(key, digest) for key, digest in streamed.items()}
             streamed = dict(sorted(streamed.items(), key=lambda each: places[each[0]] or inf))
         return TaskSoFar(
@@ -397,7 +396,6 @@ class Transcript:
             {*earlier.written, *written},
             {**earlier.streamed, **streamed},
             self.sent.digests,
-            self._held,
         )
 
     def _said(self) -> dict[str, str]:
@@ -569,3 +567,6 @@ def _text_of(parts: Iterable[Part]) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:16]
+
+
+_NOTHING = _digest("")
