@@ -5,7 +5,8 @@
 | `adapt`                                        | chooses the adapter of a target                 |
 | `runnable`; `graph`, `remote`                  | the adapters                                    |
 | `input`, `config`; `content`                   | a request as the input of a run; parts          |
-| `graph_run`, `transcript`; `progress`, `watch` | a run as events, and the answer from its state  |
+| `graph_run`, `progress`, `watch`               | a run as events                                 |
+| `result`, `transcript`, `sent`                 | the answer from its state, and what was sent    |
 | `answer_nodes`, `guards`, `checked`            | which text is the answer, and when it is sent   |
 | `schema`, `references`, `packages`             | the parts of a target                           |
 | `thread`, `memory`, `checkpointer`             | conversations                                   |

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from a2a_adapters_langchain.serving.schema import Schema
 
+MESSAGES = "messages"
+"""The key of the messages in a state, unless it has others."""
+
 _MEDIA = ("image", "audio", "video")
 _FILES = (*_MEDIA, "file")
 _NO_FILES = {"text", "reasoning", "thinking", "tool_use", "tool_call_chunk", "input_json_delta"}
@@ -89,7 +92,7 @@ def has_text_behind_files(parts: Sequence[Part]) -> bool:
 
 def message_extras(message: BaseMessage) -> list[Part]:
     """Return the files, the data of a remote agent and the tool calls of a message."""
-    return [*_files(message), *_data(message), *calls_of(message)]
+    return [part for part in message_parts(message) if not isinstance(part, Text)]
 
 
 def calls_of(message: BaseMessage) -> list[Data]:
@@ -114,12 +117,6 @@ def _data(message: BaseMessage) -> list[Data]:
 def _is_data(block: Mapping[str, Any]) -> bool:
     value = block.get("value")
     return isinstance(value, Mapping) and value.get("type") == "data"
-
-
-def _files(message: BaseMessage) -> list[File]:
-    if _has_no_files(message):
-        return []
-    return [file for block in message.content_blocks if (file := from_block(dict(block)))]
 
 
 def is_of_model(message: AIMessage) -> bool:
@@ -171,6 +168,12 @@ def from_block(block: dict[str, Any]) -> File | None:
 def is_message_list(value: object) -> TypeGuard[list[BaseMessage]]:
     """Whether this is a list of one or more messages."""
     return isinstance(value, list) and bool(value) and isinstance(value[-1], BaseMessage)
+
+
+def spoken(state: Mapping[str, Any]) -> str:
+    """Return the key of the messages that contain the answer; "" if a state has none."""
+    lists = [key for key, value in state.items() if is_message_list(value)]
+    return MESSAGES if MESSAGES in lists else next(iter(lists), "")
 
 
 def outputs(value: object, schema: Schema | None = None) -> list[Output]:

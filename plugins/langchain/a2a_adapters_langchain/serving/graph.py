@@ -29,7 +29,7 @@ from a2a_adapters_langchain.serving.config import (
     run_config,
     step_limit,
 )
-from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
+from a2a_adapters_langchain.serving.graph_run import GraphRun
 from a2a_adapters_langchain.serving.guards import (
     Guards,
     changes_text,
@@ -54,6 +54,7 @@ from a2a_adapters_langchain.serving.recovery import (
     has_run_nodes,
     resumed_start,
 )
+from a2a_adapters_langchain.serving.result import GraphResult
 from a2a_adapters_langchain.serving.schema import checks_whole_answers, output_schema
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch
@@ -305,16 +306,13 @@ class GraphAdapter(Adapter):
                 await thread.repair()
             raise
 
-    def _before_question(
-        self, run: GraphRun, graph: Any, state: StateSnapshot
-    ) -> Sequence[AgentEvent]:
+    def _preceding(self, run: GraphRun, graph: Any, state: StateSnapshot) -> Sequence[AgentEvent]:
         """Return what precedes a question; held text only if all its checks have run."""
         if not run.transcript.is_held:
-            return self._result.pause(run, state)
+            return self._result.preceding(run, state)
         checking = [*map(holds_itself, graphs_in(graph))]
-        return self._result.pause(
-            run, state, shows_held=not checking[0], shows_inner=not any(checking)
-        )
+        shows_outer, shows_inner = not checking[0], not any(checking)
+        return self._result.preceding(run, state, shows_outer=shows_outer, shows_inner=shows_inner)
 
     async def _end(
         self, run: GraphRun, thread: GraphThread, watch: RunWatch
@@ -324,10 +322,9 @@ class GraphAdapter(Adapter):
             if thread.graph.checkpointer is False:
                 raise TargetError("a graph needs a checkpointer to ask its caller")
             state, position = await thread.state(subgraphs=True), await thread.position()
-            corrected = self._before_question(run, thread.graph, state)
+            preceding = self._preceding(run, thread.graph, state)
             metadata = self._result.so_far(run).as_metadata()
-            asked = question(state, watch.usage, run.complaint, position, metadata)
-            return [*corrected, *self._result.events(run, asked)]
+            return [*preceding, question(state, watch.usage, run.complaint, position, metadata)]
         self._threads.tidy(thread)
         return self._result.events(run)
 

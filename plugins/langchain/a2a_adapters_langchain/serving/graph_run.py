@@ -1,50 +1,33 @@
-"""Converts one run of a graph to events: its stream, and the rest of the answer from its state.
-
-| the graph's output has    | the answer is                                                        |
-|---------------------------|----------------------------------------------------------------------|
-| `structured_response`     | that, as data with its schema                                        |
-| messages                  | the task's last message, and those that other nodes wrote beside it: |
-|                           | their text, unless it was streamed, and files                        |
-| other keys                | those that the task has written; a single text is sent as text       |
-"""
+"""Converts one run of a graph to events, and notes what its answer is read from."""
 
 from __future__ import annotations
 
-import base64
 import functools
-import mimetypes
 from collections.abc import (
     AsyncGenerator,
     Callable,
     Collection,
-    Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import aclosing
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
-    HumanMessage,
     RemoveMessage,
     ToolMessage,
 )
-from langgraph.types import StateSnapshot
 
-from a2a_adapters import AgentEvent, File, InputRequired, Output, Part, Text
+from a2a_adapters import AgentEvent, Part, Text
 from a2a_adapters_langchain.serving.checked import checked_stream
 from a2a_adapters_langchain.serving.content import (
-    calls_of,
-    has_text_behind_files,
     is_message_list,
     is_of_model,
-    outputs,
+    spoken,
 )
 from a2a_adapters_langchain.serving.progress import INTERRUPT, messages_in
 from a2a_adapters_langchain.serving.transcript import TaskSoFar, Transcript
@@ -56,7 +39,6 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.serving.answer_nodes import IsAnswer
     from a2a_adapters_langchain.serving.progress import GraphProgress, Namespace
     from a2a_adapters_langchain.serving.recovery import RunStart
-    from a2a_adapters_langchain.serving.schema import Schema
 
 
 _INTERNAL_CALL = "lc_internal_call"
@@ -64,9 +46,6 @@ _INTERNAL_CALL = "lc_internal_call"
 
 _OF_MODEL = "ls_model_type"
 """Key in the metadata of chunks that a model writes; nodes may also return messages as chunks."""
-
-FILES = "files"
-"""The key of the files in a graph's state, as in deepagents."""
 
 
 class _Write(NamedTuple):
@@ -284,7 +263,7 @@ class GraphRun:
         elif call_id not in self.transcript.called and call_id not in _answered(self.first_values):
             self.transcript.refuse(call_id)
 
-    def preceding(
+    def unsent(
         self, messages: Sequence[BaseMessage], last: Collection[int]
     ) -> Iterator[tuple[BaseMessage, list[Part]]]:
         """Yield the messages that a question needs, and what of each was not sent, in order.
@@ -314,22 +293,23 @@ class GraphRun:
         is_input = isinstance(self._given, Mapping) and value is self._given.get(key)
         return (key in self._written or key in self.earlier.written) and not is_input
 
-    def new_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        """Leave out the messages that a list had before the task."""
-        before = self.earlier.before.get(key)
-        first = self.first_values.get(key)
-        if not self.earlier.has_begun and is_message_list(first):
-            before = first[-1].id
+    def new_messages(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """Return the messages of a state, without those from before the task."""
+        key = spoken(state)
+        messages: Sequence[BaseMessage] = state.get(key, ())
+        before = self._before(key)
         ids = [message.id for message in messages]
         is_known = before is not None and before in ids
         return messages[ids.index(before) + 1 :] if is_known else messages
 
-    def last_messages(self, key: str, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        """Return the last message of a list, if the task made it, and those written beside it.
+    def last_messages(self, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
+        """Return the last message of a state, if the task made it, and those written beside it.
 
         A message from a cache has the id of an earlier one, whose place it takes.
         """
-        if not (last := self.last_message(key, messages)):
+        if not (messages := state.get(spoken(state))):
+            return ()
+        if not (last := self.last_message(state)):
             return self._repeated()
         endings = self._endings()
         return [
@@ -347,307 +327,24 @@ class GraphRun:
             return [last]
         return ()
 
-    def last_message(self, key: str, messages: Sequence[BaseMessage]) -> BaseMessage | None:
-        """Return the last message of a list, if the task made it."""
-        last = messages[-1]
-        if (before := self.earlier.before.get(key)) is not None:
-            return None if last.id == before else last
-        lists = self.first_values.get(key)
-        if self.earlier.has_begun or not is_message_list(lists):
-            return last
-        known = lists[-1]
-        is_known = last is known or (last.id is not None and last.id == known.id)
-        return None if is_known else last
+    def last_message(self, state: Mapping[str, Any]) -> BaseMessage | None:
+        """Return the last message of a state, if the task made it."""
+        key = spoken(state)
+        last: BaseMessage = state[key][-1]
+        first = () if self.earlier.has_begun else self.first_values.get(key)
+        is_first = is_message_list(first) and last is first[-1]  # it may have no id
+        is_known = last.id is not None and last.id == self._before(key)
+        return None if is_first or is_known else last
+
+    def _before(self, key: str) -> str | None:
+        """Return the id of the last message that a list had before the task."""
+        first = self.first_values.get(key)
+        if self.earlier.has_begun or not is_message_list(first):
+            return self.earlier.before.get(key)
+        return first[-1].id
 
 
 def _answered(values: object) -> set[str]:
     """Return the ids of the tool calls that a state has answers to."""
     messages = messages_in(values)
     return {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
-
-
-_STRUCTURED = "structured_response"
-_MESSAGES = "messages"
-
-
-def _holds_messages(key: str, value: object) -> bool:
-    return is_message_list(value) or (key == _MESSAGES and value == [])  # all were removed
-
-
-def _spoken(state: Mapping[str, Any]) -> str:
-    """Return the key of the messages that contain the answer; "" if a state has none."""
-    lists = [key for key, value in state.items() if is_message_list(value)]
-    return _MESSAGES if _MESSAGES in lists else next(iter(lists), "")
-
-
-class GraphResult:
-    """Reads the answer from the last state of a graph.
-
-    Args:
-        channels: The keys of the state that are the output; None for all.
-        schema: The schema of the output; empty if it is unknown.
-        output: Makes the answer from the output, in place of the rules above.
-        files: Patterns for the paths of files in the state that are artifacts.
-    """
-
-    def __init__(
-        self,
-        channels: str | Sequence[str] | None,
-        schema: Schema,
-        output: Callable[[Any], object] | None,
-        files: Collection[str],
-    ) -> None:
-        self._channels = channels
-        self._schema = schema
-        self._output = output
-        self._patterns = files
-
-    def pause(
-        self,
-        run: GraphRun,
-        state: StateSnapshot,
-        *,
-        shows_held: bool = False,
-        shows_inner: bool = False,
-    ) -> Sequence[AgentEvent]:
-        """Return what precedes a question: the corrected text, and messages that were not sent.
-
-        Args:
-            run: The run.
-            state: The state of the graph.
-            shows_held: Whether to return text that was held, of nodes that have ended.
-            shows_inner: Whether those are also nodes of graphs within the graph.
-        """
-        waiting = tuple(f"{task.name}:{task.id}" for task in state.tasks)
-        inner = [*_inner_values(state)]
-        whole = [*self._preceding(run, inner)]
-        if shows_inner or not run.transcript.is_held:
-            waiting = () if shows_inner else waiting
-            return run.transcript.pause([self._proofs(run), *inner], waiting, whole)
-        outer = {id(each) for each in messages_in(run.values)} if shows_held else ()
-        run.transcript.hold(each for each, _ in whole if id(each) not in outer)
-        if not shows_held:
-            return []
-        ended = [each for each in whole if id(each[0]) in outer]
-        return run.transcript.pause(self._proofs(run), waiting, ended)
-
-    def _preceding(
-        self, run: GraphRun, inner: Sequence[Mapping[str, Any]]
-    ) -> Iterable[tuple[BaseMessage, list[Part]]]:
-        """Return the whole messages that precede a question, see `GraphRun.preceding`."""
-        if self._output or isinstance(self._channels, str) or not isinstance(run.values, Mapping):
-            return ()
-        state = self._state(run.values)
-        if _spoken(run.values) and not _spoken(state):
-            return ()  # the graph keeps its messages to itself
-        messages, last = [*self._new_messages(run, state)], [*self._last_messages(run, state)]
-        known = {each.id for each in messages_in(run.values)}
-        for values in inner:
-            new = _behind_known(values, known)
-            known.update(each.id for each in new)
-            messages += new
-            last += new[-1:]
-        return run.preceding(messages, {id(each) for each in last})
-
-    def so_far(self, run: GraphRun) -> TaskSoFar:
-        """Return the runs of a task up to a question."""
-        return run.so_far(self._proofs(run))
-
-    def events(self, run: GraphRun, asked: InputRequired | None = None) -> Sequence[AgentEvent]:
-        """Return the new files and the question, or the rest of the answer and the new files."""
-        files = self._new_files(run)
-        if asked:
-            return [*files, asked]
-        run.transcript.settle(self._proofs(run, is_final=True))
-        answer = self._answer(run)
-        run.transcript.arrange()
-        return [*run.transcript.corrected(answer), *files]
-
-    def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
-        values = run.values
-        if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            value = self._output(values) if self._output else _messages_or(values)
-            return self._unless_sent(value, run.transcript)
-        state = self._state(values)
-        if self._output:
-            return outputs(self._output(state))
-        properties = self._schema.get("properties", {})
-        if (structured := state.get(_STRUCTURED)) is not None:
-            schema = properties.get(_STRUCTURED)
-            definitions = {"$defs": self._schema.get("$defs", {})}
-            return outputs(structured, {**schema, **definitions} if schema else None)
-        if last := self._last_messages(run, state):
-            return _messages_events(last, run.transcript, self._new_messages(run, state))
-        made = {
-            key: value
-            for key, value in state.items()
-            if run.has_made(key, value) and not _holds_messages(key, value)
-        }
-        if len(made) == 1:
-            (value,) = made.values()
-            if isinstance(value, str | BaseMessage):
-                return self._unless_sent(value, run.transcript)
-        said = run.transcript
-        new = {key: value for key, value in made.items() if not _is_sent(value, said)}
-        is_complete = new.keys() == properties.keys()
-        return outputs(new, self._schema if is_complete else None) if new else []
-
-    def _new_messages(self, run: GraphRun, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
-        """Return the messages of the task."""
-        key = _spoken(state)
-        return run.new_messages(key, state[key]) if key else ()
-
-    def _last_messages(self, run: GraphRun, state: Mapping[str, Any]) -> Sequence[BaseMessage]:
-        """Return the messages that are the answer; none if the task has made none."""
-        key = _spoken(state)
-        return run.last_messages(key, state[key]) if key else ()
-
-    def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the output of a graph."""
-        channels = values if self._channels is None else self._channels
-        hidden = {FILES} if self._patterns else set()
-        return {key: values[key] for key in channels if key in values and key not in hidden}
-
-    def _proofs(self, run: GraphRun, *, is_final: bool = False) -> object:
-        """Return the parts of the state that may contain the messages of the answer."""
-        values = run.values
-        if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            result = _messages_or(values)
-            return result if not is_final or _is_text(result) else ()
-        state = self._state(values)
-        if not (key := _spoken(state)):
-            return _texts(state) if is_final and not self._output else state
-        speaks = is_final and run.speaks and run.last_message(key, state[key]) is not None
-        messages = run.new_messages(key, state.pop(key))
-        # Those that the answer is from come last: what another key has under their ids is a copy.
-        others = _texts(state) if is_final and not self._output else state
-        return messages if speaks or run.is_guarded else {**others, key: messages}
-
-    def _new_files(self, run: GraphRun) -> list[Output]:
-        """Return an artifact, named by its path, for each selected file that has changed."""
-        if not self._patterns:
-            return []
-        before, now = _files(run.first_values), _files(run.values)
-        return [
-            Output([_file(path, record)], name=path)
-            for path, record in now.items()
-            if record != before.get(path) and any(fnmatchcase(path, p) for p in self._patterns)
-        ]
-
-    def _unless_sent(self, value: object, transcript: Transcript) -> Sequence[AgentEvent]:
-        if is_message_list(value):
-            value = value[-1]
-        if isinstance(value, BaseMessage):
-            return _messages_events([value], transcript)
-        if isinstance(value, str):
-            return _text_events(value, transcript)
-        return outputs(value, None if self._output else self._schema)
-
-
-def _messages_or(result: object) -> object:
-    """Return the messages in the result of a workflow; the result if it has none."""
-    messages = result.get(_MESSAGES) if isinstance(result, Mapping) else None
-    return messages if is_message_list(messages) else result
-
-
-def _is_text(value: object) -> bool:
-    """Whether a value is sent as text; texts in lists and mappings are sent as data."""
-    return isinstance(value, str | BaseMessage) or is_message_list(value)
-
-
-def _texts(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the texts of a state."""
-    return {key: each for key, each in state.items() if _is_text(each)}
-
-
-def _is_sent(value: object, transcript: Transcript) -> bool:
-    return isinstance(value, str) and transcript.has_said(value)
-
-
-def _text_events(text: str, transcript: Transcript) -> Sequence[AgentEvent]:
-    return transcript.say(text) if transcript.has_text else outputs(text)
-
-
-def _messages_events(
-    messages: Sequence[BaseMessage],
-    transcript: Transcript,
-    new: Sequence[BaseMessage] = (),
-) -> Sequence[AgentEvent]:
-    """Return the events of the messages that are the answer.
-
-    Args:
-        messages: The messages.
-        transcript: The text that was streamed.
-        new: All messages of the task.
-    """
-    held = transcript.held(new)
-    found = _unsent_parts(messages, transcript, new)
-    if len(messages) == 1 and not (held or transcript.has_text):
-        return outputs(found[id(messages[0])] or None)
-    for message in held:
-        transcript.send_late(message, found[id(message)])
-    said: list[AgentEvent] = []
-    extras: list[AgentEvent] = []
-    is_behind_files = False
-    is_late = {id(each) for each in held}
-    for message in (each for each in messages if id(each) not in is_late):
-        parts = found[id(message)]
-        is_new = not transcript.is_earlier(message.id)
-        is_behind_files = is_behind_files or (is_new and has_text_behind_files(parts))
-        if is_behind_files and is_new:
-            transcript.take_out(message)
-        else:
-            said += transcript.say(str(message.text), message.id)
-            parts = [part for part in parts if not isinstance(part, Text)]
-        extras += outputs(parts or None)
-    return [*said, *extras]
-
-
-def _unsent_parts(
-    messages: Sequence[BaseMessage], transcript: Transcript, new: Sequence[BaseMessage]
-) -> dict[int, list[Part]]:
-    """Return what was not sent of messages, by their identity, with the calls of the last ones."""
-    others = [each for each in messages if not any(each is known for known in new)]
-    unsent = transcript.sent.unsent([*new, *others])
-    found = {id(message): parts for message, parts in unsent}
-    for message in messages:
-        found[id(message)] += calls_of(message)
-    return found
-
-
-def _inner_values(state: StateSnapshot) -> Iterator[Mapping[str, Any]]:
-    """Yield the states of the graphs within a graph that have not ended, the outer ones first."""
-    for inner in (task.state for task in state.tasks):
-        if isinstance(inner, StateSnapshot):
-            if isinstance(inner.values, Mapping):
-                yield inner.values
-            yield from _inner_values(inner)
-
-
-def _behind_known(values: Mapping[str, Any], known: Collection[str | None]) -> list[BaseMessage]:
-    """Return the messages of an inner graph behind those of its caller and of earlier runs."""
-    messages: list[BaseMessage] = values.get(_spoken(values), [])
-    given = [
-        place
-        for place, message in enumerate(messages, 1)
-        if isinstance(message, HumanMessage) or message.id in known
-    ]
-    return messages[given[-1] :] if given else messages
-
-
-def _files(values: Any) -> Mapping[str, Any]:
-    files = values.get(FILES) if isinstance(values, Mapping) else None
-    return files if isinstance(files, Mapping) else {}
-
-
-def _file(path: str, record: Any) -> File:
-    """Convert a file of the state: a string, or an object whose `content` is text or lines."""
-    is_binary = isinstance(record, Mapping) and record.get("encoding") == "base64"
-    content = record["content"] if isinstance(record, Mapping) else record
-    text = content if isinstance(content, str) else "\n".join(content)
-    guess, _ = mimetypes.guess_type(path)
-    return File(
-        content=base64.b64decode(text) if is_binary else text.encode("utf-8", "replace"),
-        filename=PurePosixPath(path).name,
-        media_type=guess or ("application/octet-stream" if is_binary else "text/plain"),
-    )

@@ -23,11 +23,12 @@ from a2a_adapters.plugin import (
 from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
-from a2a_adapters_langchain.serving.graph_run import GraphResult, GraphRun
+from a2a_adapters_langchain.serving.graph_run import GraphRun
 from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.interrupts import first_input, question
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import RunStart
+from a2a_adapters_langchain.serving.result import GraphResult
 from a2a_adapters_langchain.serving.thread import RemoteThread, with_messages
 from a2a_adapters_langchain.serving.transcript import TaskSoFar
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
@@ -128,13 +129,13 @@ class RemoteGraphAdapter(Adapter):
         for event in run.transcript.rest():
             yield event
         state = await thread.state() if run.is_paused else None
-        asked = None
-        if state and state.tasks:
-            for event in self._result.pause(run, state):
+        if state is None or not state.tasks:
+            for event in self._result.events(run):
                 yield event
-            asked = question(state, None, metadata=self._result.so_far(run).as_metadata())
-        for event in self._result.events(run, asked):
+            return
+        for event in self._result.preceding(run, state):
             yield event
+        yield question(state, None, metadata=self._result.so_far(run).as_metadata())
 
     async def _answer_filter(self) -> IsAnswer:
         async with self._reading():

@@ -134,7 +134,7 @@ class Transcript:
         self.called: set[str] = set()
         """The tool calls that tools have answered."""
         self._refused_calls: set[str] = set()
-        self._state: _Texts | None = None
+        self._state = _Texts((), (), None, ())
         self._is_corrected = False
 
     @property
@@ -212,12 +212,12 @@ class Transcript:
             waiting: The paths of the tasks that the graph has not finished. Their messages are not
                 in its state yet.
         """
-        self._state = state = self._texts(proofs)
+        self._state = self._texts(proofs)
         texts = self._said()
         digests = {
             each: "" if each in self._removed else _digest(said) for each, said in texts.items()
         }
-        finals = self._finals(state, digests)
+        finals = self._finals(digests)
         changed = False
         for message_id, said in texts.items():
             final = finals[message_id]
@@ -248,7 +248,7 @@ class Transcript:
         for message_id, chunks in self._messages.items():
             said = without_reasoning("".join(chunks))
             digest = _digest(said) if said else ""
-            place = self._state.place(message_id, digest) if self._state else None
+            place = self._state.place(message_id, digest)
             if place is not None:
                 places[message_id] = place
         ordered = iter(sorted(places, key=places.__getitem__))
@@ -261,38 +261,33 @@ class Transcript:
         self,
         proofs: object,
         waiting: tuple[str, ...],
-        whole: Iterable[tuple[BaseMessage, Sequence[Part]]] = (),
+        whole: Iterable[tuple[BaseMessage, Sequence[Part]]],
     ) -> list[AgentEvent]:
         """Return what precedes a question: the corrected text, and whole messages, in order.
 
         Args:
             proofs: As for `settle`. Held text is sent if they have it.
-            waiting: The tasks that the graph has not finished, whose text stays held.
+            waiting: The tasks that the graph has not finished.
             whole: The messages of which something may not have been sent, and their parts.
         """
         if self.is_held:
-            texts = self._accepted(proofs, waiting)
+            texts = self._accepted(proofs)
             is_changed = bool(texts)
         else:
             is_changed = self.settle(proofs, waiting)
             texts = self._said()
         said = self._said()
         added = dict(filter(None, (self._added(*each, said) for each in whole)))
-        earlier: dict[str, str] = {}
+        if not (added or is_changed):
+            return []
         if added:
-            if any(map(self._earlier.lacks, added)):
-                earlier = self._earlier_texts
             self.arrange()
             self.sent.add(part for parts in added.values() for part in parts)
-        contents = {
-            key: added.get(key) or [Text(texts[key])]
-            for key in self._messages
-            if key in added or texts.get(key)
-        }
-        if not (is_changed or added):
-            return []
-        before = [[Text(text)] for key, text in earlier.items() if key not in added]
-        return _in_order([*before, *contents.values()], of_task=bool(earlier))
+        is_late = any(map(self._earlier.lacks, added))
+        earlier = self._earlier_texts.items() if is_late else ()
+        before = [[Text(text)] for key, text in earlier if key not in added]
+        now = [added.get(key) or [Text(texts.get(key, ""))] for key in self._messages]
+        return _in_order([*before, *now], of_task=is_late)
 
     def hold(self, messages: Iterable[BaseMessage]) -> None:
         """Note whole messages before a question of which nothing is sent yet."""
@@ -301,29 +296,25 @@ class Transcript:
     def held(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return the messages of earlier runs that were held, and no guardrail has refused."""
         found = (each for each in messages if self._earlier.lacks(each.id))
-        return [each for each in found if not self._is_refused(each)]
-
-    def _is_refused(self, message: BaseMessage) -> bool:
-        return self._state is not None and self._state.is_refused(message.id)
+        return [each for each in found if not self._state.is_refused(each.id)]
 
     def send_late(self, message: BaseMessage, parts: Sequence[Part]) -> None:
         """Send a held message in its place among the texts of earlier runs."""
         self._late[message.id or ""] = parts
 
-    def _accepted(self, proofs: object, waiting: tuple[str, ...]) -> dict[str, str]:
-        """Return the held texts of messages of tasks that the graph has finished; see `settle`."""
-        self._state = state = self._texts(proofs)
-        said = {each: _digest(text) for each, text in self._said().items()}
-        ended = {key: each for key, each in said.items() if not self._is_of(key, waiting)}
-        finals = self._finals(state, ended)
-        return {key: text for key in ended if (text := finals[key])}
+    def _accepted(self, proofs: object) -> dict[str, str]:
+        """Return the texts of messages that the state has; see `settle`."""
+        self._state = self._texts(proofs)
+        digests = {each: _digest(text) for each, text in self._said().items()}
+        finals = self._finals(digests)
+        return {key: text for key in digests if (text := finals[key])}
 
-    def _finals(self, state: _Texts, digests: Mapping[str, str]) -> dict[str, str | None]:
+    def _finals(self, digests: Mapping[str, str]) -> dict[str, str | None]:
         """Return what the state has of messages, and note what it has of those of earlier runs."""
-        finals = state.finals({**self._earlier.streamed, **digests})
+        finals = self._state.finals({**self._earlier.streamed, **digests})
         self._earlier_texts = {key: finals[key] or "" for key in self._earlier.streamed}
         found = self._earlier_texts.items()
-        self._copied_texts = [text for key, text in found if text and not state.has(key)]
+        self._copied_texts = [text for key, text in found if text and not self._state.has(key)]
         return finals
 
     def _added(
@@ -337,7 +328,7 @@ class Transcript:
             said: The texts that the run has streamed. One that is that of a message under another
                 id is taken out.
         """
-        if self._is_refused(message):
+        if self._state.is_refused(message.id):
             return None
         if self.is_earlier(message.id) and not self._earlier.lacks(message.id):
             parts = [part for part in parts if not isinstance(part, Text)]
