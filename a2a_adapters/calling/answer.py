@@ -430,7 +430,6 @@ class PartialArtifact:
         self.extensions: tuple[str, ...] = ()
         self.metadata: Mapping[str, JSON] = {}
         self._known = known
-        self._known_others = _others_in(known)
         self.has_others = False
         """Whether the artifact has new parts other than text."""
         self._parts = list(known)
@@ -455,7 +454,8 @@ class PartialArtifact:
             else:
                 self._end_run()
                 self._parts.append(part)
-        self.has_others = _others_in(self._parts) > self._known_others
+        others = (part for part in self._parts if not isinstance(part, Text))
+        self.has_others = any(part not in self._known for part in others)
         self._shown, self._is_shown = shown, False
         return self._news()
 
@@ -526,11 +526,6 @@ class PartialArtifact:
 def _text_of(parts: Iterable[Part]) -> str:
     """Return the text of all text parts, without separators."""
     return "".join(part.text for part in parts if isinstance(part, Text))
-
-
-def _others_in(parts: Iterable[Part]) -> int:
-    """Return the number of files and data."""
-    return sum(not isinstance(part, Text) for part in parts)
 
 
 def _is_plain(part: Part) -> TypeGuard[Text]:

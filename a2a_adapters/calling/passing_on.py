@@ -38,16 +38,13 @@ def passed_on(
 
 
 def answer_of(reply: AgentReply) -> list[RemoteArtifact]:
-    """Return the artifacts of an answer, and one for each other text and for files beside them."""
-    artifacts = [*reply.artifacts]
+    """Return the artifacts of an answer, and one for each other part."""
     if reply.is_question:
-        return artifacts
-    sent = [part for artifact in artifacts for part in artifact.parts]
-    for is_text, group in groupby(reply.parts[len(sent) :], lambda part: isinstance(part, Text)):
-        parts = [part for part in group if is_text or part not in sent]
-        found = [[part] for part in parts] if is_text else [parts]
-        artifacts += [RemoteArtifact(id="", parts=each) for each in found if each]
-    return artifacts
+        return [*reply.artifacts]
+    sent = [part for artifact in reply.artifacts for part in artifact.parts]
+    others = reply.parts[len(sent) :]
+    new = [part for part in others if isinstance(part, Text) or part not in sent]
+    return [*reply.artifacts, *(RemoteArtifact(id="", parts=[part]) for part in new)]
 
 
 def _text_of(artifacts: Iterable[RemoteArtifact]) -> str:
