@@ -48,15 +48,7 @@ def answer_filter(graph: Any, stream_nodes: Collection[str] | None) -> IsAnswer 
     known = {name for each in local_graphs(graph) for name in each.nodes}
     if hasattr(graph, "builder") and (unknown := sorted(names - known)):
         raise TargetError(f"stream_nodes: the graph has no node {', '.join(unknown)}")
-    return chosen_filter(names) if names else None
-
-
-def chosen_filter(stream_nodes: Collection[str] | None) -> IsAnswer:
-    """Return the predicate for tasks of these nodes; for all tasks if it is None."""
-    if stream_nodes is None:
-        return lambda _: True
-    names = frozenset(stream_nodes)
-    return lambda task: not names.isdisjoint(names_of(task))
+    return (lambda task: not names.isdisjoint(names_of(task))) if names else None
 
 
 def _can_be_last(graph: Any, path: _Path) -> bool:

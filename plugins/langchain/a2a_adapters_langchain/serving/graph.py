@@ -21,7 +21,7 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters.plugin import Adapter, AgentDescription, CancelFlag, check_arguments
-from a2a_adapters_langchain.serving.answer_nodes import answer_filter, chosen_filter, leads_to
+from a2a_adapters_langchain.serving.answer_nodes import answer_filter, leads_to
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import (
     MakeConfig,
@@ -141,7 +141,7 @@ class GraphAdapter(Adapter):
         self._guards = guards_of(graph, stream_nodes)
         is_answer = answer_filter(graph, stream_nodes)
         self._is_answer = None if output or self._guards is Guards.WHOLE else is_answer
-        self._precedes, self._answers = chosen_filter(stream_nodes), is_answer
+        self._answers = is_answer
         self._guarding_nodes = guarding_nodes(graph)
         self._chosen_nodes = frozenset(stream_nodes or ())
         self._replaces = self._replacing(graph)
@@ -269,8 +269,8 @@ class GraphAdapter(Adapter):
             is_checked=guards is Guards.STREAMED and is_answer is not None,
             guarding_nodes=guarding,
             may_replace=self._replacing(thread.graph) if self._make else self._replaces,
-            precedes=self._precedes,
             answers=self._answers,
+            has_chosen=self._stream_nodes is not None,
         )
 
     def _keeps_all(self, graph: Any, guards: Guards) -> bool:

@@ -77,8 +77,8 @@ class GraphRun:
         is_checked: Whether the graph's middleware checks its stream.
         guarding_nodes: The nodes with which guardrails inspect messages.
         may_replace: Whether what a node says may be replaced by what another one says later.
-        precedes: Whether messages of a task that the graph has finished are sent with questions.
-        answers: Whether the text of a task is the answer, also if none is streamed.
+        answers: Selects the tasks whose text is the answer, also if none is streamed.
+        has_chosen: Whether other tasks have no part in the answer.
 
     Attributes:
         transcript: The messages of the answer.
@@ -104,8 +104,8 @@ class GraphRun:
         is_checked: bool = False,
         guarding_nodes: Collection[str] = (),
         may_replace: Callable[[str, str], bool] = lambda *_: True,
-        precedes: IsAnswer = lambda _: True,
         answers: IsAnswer | None = None,
+        has_chosen: bool = False,
     ) -> None:
         self._is_checked = is_checked
         self._guarding_nodes = guarding_nodes
@@ -130,8 +130,8 @@ class GraphRun:
         self._held: dict[str, list[str]] = {}
         self._progress = progress
         self._may_replace = may_replace
-        self._precedes = precedes
         self._answers = answers or is_answer or (lambda _: False)
+        self._has_chosen = has_chosen
         self._made = [
             (f"{task.name}:{task.id}", message)
             for task in start.finished
@@ -277,16 +277,20 @@ class GraphRun:
         """
         paths = {message.id: path for path, message in self._made if message.id}
         for message, parts in self.transcript.sent.unsent(messages):
-            path = paths.get(message.id or "", "")
-            if not isinstance(message, AIMessage) or not self._precedes(path):
+            is_answer = self._answers(paths.get(message.id or "", ""))
+            if not isinstance(message, AIMessage) or (self._has_chosen and not is_answer):
                 continue
-            is_last = id(message) in last and (self._answers(path) or not is_of_model(message))
+            is_last = id(message) in last and (is_answer or not is_of_model(message))
             if is_last or not all(isinstance(part, Text) for part in parts):
                 yield message, parts
 
     def so_far(self, proofs: object) -> TaskSoFar:
-        """Return the runs of the task up to now, for a question; see `Transcript`."""
-        return self.transcript.so_far(self.first_values, self._written, proofs)
+        """Return the runs of the task up to a question; see `Transcript.digests`."""
+        earlier, sent = self.earlier, self.transcript.sent.digests
+        lists = (key for key, value in self.first_values.items() if is_message_list(value))
+        before = earlier.before if earlier.has_begun else {key: self._before(key) for key in lists}
+        written = {*earlier.written, *self._written}
+        return TaskSoFar(before, written, self.transcript.digests(proofs), sent)
 
     def has_made(self, key: str, value: object) -> bool:
         """Whether the task wrote a key of the state, other than its own input."""

@@ -114,7 +114,7 @@ class RemoteGraphAdapter(Adapter):
             progress,
             earlier=TaskSoFar.of(request),
             keeps_all=self._has_chosen_nodes,
-            precedes=is_answer if self._has_chosen_nodes else lambda _: True,
+            has_chosen=self._has_chosen_nodes,
         )
         context = self._make_context(request) if self._make_context else None
         events = run.events(self._graph, config, _parsed, context=context, on_disconnect="cancel")

@@ -14,13 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from a2a_adapters import AgentEvent, Output, Part, Text, TextDelta
 from a2a_adapters.plugin import AnswerText, Speech, without_reasoning
-from a2a_adapters_langchain.serving.content import is_message_list
 from a2a_adapters_langchain.serving.sent import SentParts
 
 if TYPE_CHECKING:
@@ -358,16 +357,11 @@ class Transcript:
         messages = [self._late.get(key) or [Text(text)] for key, text in texts]
         return [*_in_order(messages, of_task=bool(self._earlier.streamed)), *others]
 
-    def so_far(
-        self, first_values: Mapping[str, Any], written: Collection[str], proofs: object
-    ) -> TaskSoFar:
-        """Return the runs of the task up to a question; see `settle`.
+    def digests(self, proofs: object) -> dict[str, str]:
+        """Return digests of the messages of the task up to a question; see `TaskSoFar.streamed`.
 
-        With guardrails, it does not depend on text that these have not accepted.
+        With guardrails, they do not depend on text that these have not accepted.
         """
-        earlier = self._earlier
-        lists = {key: value for key, value in first_values.items() if is_message_list(value)}
-        before = {key: messages[-1].id for key, messages in lists.items()}
         said = self._said()
         state = self._texts(proofs)
         if self._is_guarded:
@@ -382,12 +376,7 @@ class Transcript:
             streamed |= dict.fromkeys(self._held, _NOTHING)
             places = {key: state.place(key, digest) for key, digest in streamed.items()}
             streamed = dict(sorted(streamed.items(), key=lambda each: places[each[0]] or inf))
-        return TaskSoFar(
-            earlier.before if earlier.has_begun else before,
-            {*earlier.written, *written},
-            {**earlier.streamed, **streamed},
-            self.sent.digests,
-        )
+        return {**self._earlier.streamed, **streamed}
 
     def _said(self) -> dict[str, str]:
         """Return the texts of the messages, without those that have none, such as data."""
