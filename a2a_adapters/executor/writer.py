@@ -253,7 +253,7 @@ class TaskWriter:
                 rest, remaining = sent, before
             texts += [remaining, *[""] * (len(earlier) - len(texts) - 1)]
         for artifact_id, said, new in zip([*self._earlier], earlier, texts, strict=True):
-            if said != new:
+            if said not in (new, new.lstrip("\n")):  # behind a file, it has no blank lines
                 self._earlier[artifact_id] = new
                 await self._replace(artifact_id, new)
                 self.replaced.append((said, new))

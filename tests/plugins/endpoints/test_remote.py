@@ -168,6 +168,25 @@ async def test_texts_and_files_before_a_question_are_in_order():
     assert in_order(task.parts) == [*before, "Done.", b"cat", "Bye."]
 
 
+async def test_blank_lines_behind_a_file_do_not_repeat_the_text_with_the_next_answer():
+    parts = [Text("Look:"), CAT, Text("So:")], [DOG], "\n\nA dog."
+
+    async def agent(request):
+        for part in parts:
+            yield TextDelta(part) if isinstance(part, str) else Output(part)
+        yield InputRequired("Go on?")
+        yield TextDelta("Done.")
+
+    async with (
+        running(build_app(agent, name="far")) as far,
+        running(build_app(RemoteA2AAgent(far), name="near")) as url,
+        RemoteAgent(url) as near,
+    ):
+        asked = await near.send("go")
+        reply = await near.send("yes", task_id=asked.task_id)
+    assert in_order(reply.parts) == ["Done."]
+
+
 def in_order(parts):
     """Return texts, and the contents of files."""
     texts = (each.text if isinstance(each, Text) else each for each in parts)
