@@ -1077,6 +1077,15 @@ async def test_a_node_that_wraps_what_its_model_says_streams():
     assert len(deltas(events)) > 1
 
 
+async def test_models_take_options_of_any_name():
+    model = Scripted(script=["one two three"]).bind(model="large", decide=True, options={})
+
+    async def speak(state):
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    assert len(deltas(await ask(adapt(line(speak)), "go"))) > 1
+
+
 def test_text_waits_for_checks_of_models_that_a_run_chooses(monkeypatch):
     make = "langchain.chat_models.base._init_chat_model_helper"
     monkeypatch.setattr(make, lambda *_, **__: Scripted(script=[BOMB]))

@@ -39,13 +39,11 @@ def _wrap_decisions() -> None:
 
 def _unless_checked(decide: Callable[..., bool]) -> Callable[..., bool]:
     @functools.wraps(decide)
-    def decide_unless_checked(
-        model: BaseChatModel, *, run_manager: Any = None, **options: Any
-    ) -> bool:
-        if not decide(model, run_manager=run_manager, **options):
+    def decide_unless_checked(model: BaseChatModel, /, **options: Any) -> bool:
+        if not decide(model, **options):
             return False
-        handlers = run_manager.handlers if run_manager else ()
-        is_served = any(isinstance(each, AsksWhole) for each in handlers)
+        run = options.get("run_manager")
+        is_served = run and any(isinstance(each, AsksWhole) for each in run.handlers)
         return not (is_served and checks_whole_answers(model))
 
     return decide_unless_checked
