@@ -474,7 +474,7 @@ def _without_prefix(text: str, prefix: str, following: str) -> str | None:
     if not text.startswith(prefix):
         return None
     rest = text.removeprefix(prefix)
-    if following and rest.startswith(following):
+    if following and rest.startswith(following) and not _begin_of(following, text):
         return rest
     return rest.removeprefix(BLANK_LINE) if not rest or rest.startswith(BLANK_LINE) else None
 

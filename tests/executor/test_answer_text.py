@@ -422,6 +422,11 @@ MAP = Output((Text("a map"),))
         ),
         ([TextDelta("A"), MAP, TextDelta("\n\nB")], "A", ["A", "a map", "Sent."]),
         (
+            [TextDelta("4"), MAP, TextDelta("\n\n2")],
+            "42\n\n2",
+            ["42", "a map", "2", "Sent."],
+        ),
+        (
             [TextDelta("Rome."), AnswerText(""), MAP, AnswerText("Rome.")],
             "Rome.",
             ["", "a map", "Rome.", "Sent."],
