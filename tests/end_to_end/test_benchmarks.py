@@ -13,8 +13,8 @@ pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
-    "`SendMessage` to a function": 66,
-    "`SendMessage` to a graph": 131,
+    "`SendMessage` to a function": 67,
+    "`SendMessage` to a graph": 140,
     "a stream of two chunks": 96,
     "`A2AChatModel.ainvoke`": 69,
 }
