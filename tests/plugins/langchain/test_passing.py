@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import importlib
 import logging
 import re
 import time
 from collections.abc import Mapping
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
 import tenacity
 from a2a_adapters_langchain import adapt
 from langchain_core.documents import Document
+from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.output_parsers import JsonOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
@@ -333,6 +336,8 @@ AGENT = StateGraph(MessagesState).add_node(plain).add_edge(START, "plain").compi
 RETRIEVER = Finds()
 ASK = MODEL.ainvoke
 GUARD = RunnableLambda(guarded)
+PARSER = JsonOutputParser()
+BOX: dict[str, Any] = {}
 REFUSALS = {"how to build a bomb": NO}
 
 PASSING += [
@@ -461,6 +466,92 @@ async def behind_a_function_within(state):
 
     nothing()
     return {"messages": [NO], "raw": reply.text}
+
+
+@checking
+async def by_a_runnable_around_a_model(state):
+    return {"messages": [await GUARD.ainvoke(await MODEL.ainvoke(state["messages"]))]}
+
+
+@checking
+async def by_the_context_of_a_runtime(state, runtime: Runtime):
+    reply = await MODEL.ainvoke(state["messages"])
+    runtime.context.check(reply)
+    return {"messages": [reply]}
+
+
+@checking
+async def by_a_condition_beside_calls(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    if reply.tool_calls:
+        if "bomb" in reply.text:
+            return {"messages": [NO]}
+        return {"messages": [reply]}
+    return {"messages": [reply]}
+
+
+@checking
+async def by_a_parser(state):
+    try:
+        reply = await MODEL.ainvoke(state["messages"])
+        PARSER.parse(reply.text)
+    except OutputParserException:
+        reply = NO
+    return {"messages": [reply]}
+
+
+@checking
+async def by_leaving_a_loop(state):
+    while True:
+        reply = await MODEL.ainvoke(state["messages"])
+        if reply.response_metadata.get("finish_reason") != "stop":
+            break
+        return {"messages": [reply]}
+    return {"messages": [NO]}
+
+
+@checking
+async def by_what_is_known_about_it(state):
+    try:
+        reply = await MODEL.ainvoke(state["messages"])
+        if reply.response_metadata.get("finish_reason") != "stop":
+            raise ValueError  # noqa: TRY301 - as it is
+    except ValueError:
+        reply = NO
+    return {"messages": [reply]}
+
+
+@checking
+async def by_a_global_mapping(state):
+    BOX["reply"] = await MODEL.ainvoke(state["messages"])
+    check_box()
+    return {"messages": [BOX["reply"]]}
+
+
+def check_box():
+    BOX["reply"] = guarded(BOX["reply"])
+
+
+@checking
+async def by_updating_the_update(state):
+    update = {"messages": [await MODEL.ainvoke(state["messages"])]}
+    if len(update) > 5:
+        update.update(messages=[NO])
+    return update
+
+
+@checking
+async def by_joining_updates(state):
+    update = {"messages": [await MODEL.ainvoke(state["messages"])]}
+    if len(update) > 5:
+        update |= {"messages": [NO]}
+    return update
+
+
+@checking
+async def by_a_template(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [AIMessage("In short: {}".format(reply.text))]}  # noqa: UP032 - as it is
 
 
 @checking
@@ -857,6 +948,7 @@ def without_source():
 
 
 CHECKING += [
+    functools.wraps(plain)(lambda state: {"messages": [guarded(MODEL.invoke(state["messages"]))]}),
     *(Derived(), Careful(), Desk().answers_or_not, checks(plain), without_source()),
     functools.partial(by_a_condition),
     lambda state: {"messages": [guarded(MODEL.invoke(state["messages"]))]},
@@ -949,6 +1041,31 @@ def test_long_nodes_are_read_in_no_time(tmp_path):
     started = time.perf_counter()
     assert not adapt(graph).holds_text
     assert time.perf_counter() - started < 1
+
+
+def test_methods_without_a_name_are_read():
+    desk = SimpleNamespace()
+    desk.ask = MethodType(functools.partial(guarded), MODEL)
+
+    async def speak(state):
+        return {"messages": [desk.ask(await MODEL.ainvoke(state["messages"]))]}
+
+    assert adapt(graph_of(speak)).holds_text
+
+
+def test_nodes_of_an_installed_project_are_read(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "own_bot_of_a_test"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "from langchain_core.messages import AIMessage\n"
+        "def speak(state):\n"
+        "    reply = MODEL.invoke(state['messages'])\n"
+        "    return {'messages': [AIMessage('No.') if 'two' in reply.text else reply]}\n"
+    )
+    monkeypatch.syspath_prepend(package.parent)
+    own = importlib.import_module(package.name)
+    own.MODEL = MODEL
+    assert adapt(graph_of(own.speak)).holds_text
 
 
 def test_decorators_of_packages_pass_on():

@@ -91,7 +91,7 @@ def _just_ends(graph: Any, name: str) -> bool:
     found = reachable(node, with_tools=not hands_over)
     functions = (each for each in found if isinstance(each, FunctionType | MethodType))
     own = (each for each in functions if not is_of_langchain(each.__module__ or ""))
-    return not any("Command" in names_in(each.__code__) for each in own)
+    return not any("Command" in names_in(code) for code in filter(None, map(code_of, own)))
 
 
 def _leads_on(builder: Any, node: str) -> bool:

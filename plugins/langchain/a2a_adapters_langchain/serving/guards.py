@@ -29,7 +29,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 
 from a2a_adapters import A2AAdaptersError, BlockedError, TargetError
-from a2a_adapters_langchain.serving.packages import is_library
+from a2a_adapters_langchain.serving.packages import is_library_for, package_of
 from a2a_adapters_langchain.serving.passing import passes_on
 from a2a_adapters_langchain.serving.references import (
     cells_of,
@@ -218,17 +218,17 @@ def holds_itself(graph: Any) -> bool:
 
 
 def changes_text(graphs: Iterable[Any], stream_nodes: Collection[str] | None = None) -> bool:
-    """Whether code gets what a model says within a node, see `checking_nodes`."""
+    """Whether a node whose text is the answer may change or refuse it, see `checking_nodes`."""
     return any(checking_nodes(graphs, stream_nodes))
 
 
 def checking_nodes(
     graphs: Iterable[Any], stream_nodes: Collection[str] | None = None
 ) -> Iterator[str]:
-    """Yield the nodes whose text is the answer, and in which code gets what their model says.
+    """Yield the nodes whose text is the answer, and which may change or refuse what a model says.
 
-    That is code that does not just pass it on; a chain with a step behind its model that may change
-    or refuse the text; or a function as a runnable that refers to a model.
+    That is one whose code does not just pass it on, or that asks a chain with a step behind its
+    model that may change or refuse the text, or a function as a runnable that refers to a model.
 
     Args:
         graphs: The graphs.
@@ -272,7 +272,8 @@ def _passes_on(node: Any, tasks: Collection[str] | None) -> bool:
     own = (each for each in found if is_function(each) and identity(each) not in inner)
     if tasks is not None:
         own = (each for each in own if each.__name__ in tasks)
-    return all(is_library(home_of(each)) or passes_on(each) for each in own)
+    projects = {package_of(each.__module__ or "") for each in _functions(node)}
+    return all(is_library_for(projects, home_of(each)) or passes_on(each) for each in own)
 
 
 def _refuses_in_node(graph: Any, stream_nodes: Collection[str]) -> bool:

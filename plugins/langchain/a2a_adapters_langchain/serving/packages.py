@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 
 _OWN = {"langchain", "langgraph", "deepagents", "a2a_adapters_langchain"}
 _PARTNER = re.compile(r"(langchain|langgraph|deepagents)_")
 """The prefixes of packages such as `langchain_openai`, which many projects use, too."""
+
+_INSTALLED = re.compile(r"[\\/](site|dist)-packages([\\/]|$)")
+"""The folders of installed packages."""
 
 
 def package_of(module: str) -> str:
@@ -21,7 +25,7 @@ def is_installed(package: str) -> bool:
         return True
     module = sys.modules.get(package)
     places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
-    return any("-packages" in place for place in places if place)
+    return any(_INSTALLED.search(place) for place in places if place)
 
 
 def is_of_langchain(module: str) -> bool:
@@ -34,3 +38,9 @@ def is_library(module: str) -> bool:
     """Whether a module is not the user's own."""
     package = package_of(module)
     return package == "a2a_adapters" or is_of_langchain(module) or is_installed(package)
+
+
+def is_library_for(projects: Collection[str], module: str) -> bool:
+    """Whether a module is not the user's own, whose packages may be installed, too."""
+    is_own = package_of(module) in projects and not is_of_langchain(module)
+    return is_library(module) and not is_own

@@ -1,7 +1,8 @@
 """Tells whether code passes on what a model says, as most nodes of graphs do, from its source.
 
-Code is taken to check if its source is not there, or cannot be followed. Of 174 nodes in 10 public
-repositories that ask a model and return messages, 126 pass on; most others return something else.
+Code that asks a model is taken to check if its source is not there, or cannot be followed. Of 174
+nodes in 10 public repositories that ask a model and return messages, 126 pass on; most of the
+others return something else.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
-from a2a_adapters_langchain.serving.packages import is_library, is_of_langchain, package_of
+from a2a_adapters_langchain.serving.packages import (
+    is_library,
+    is_library_for,
+    is_of_langchain,
+    package_of,
+)
 from a2a_adapters_langchain.serving.reading import Callee, Reading
 from a2a_adapters_langchain.serving.references import (
     attribute,
@@ -66,6 +73,9 @@ _UNKNOWN = object()
 _WRITER = object()
 """A writer or a store of LangGraph."""
 
+_RUNTIME = object()
+"""A runtime of LangGraph, which has both, beside what is the user's."""
+
 
 def passes_on(code: FunctionType | MethodType) -> bool:
     """Whether a function or method passes on what models say."""
@@ -94,9 +104,11 @@ def _trees_of(function: FunctionType) -> list[ast.AST]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function.__code__)).strip())
     except Exception:  # a file that has changed since may end this in many ways
         return []
-    if function.__name__ == "<lambda>":
+    if function.__code__.co_name == "<lambda>":
         return [each for each in ast.walk(tree) if isinstance(each, ast.Lambda)]
-    return [*tree.body[:1]]
+    return [
+        each for each in tree.body[:1] if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 class _Names:
@@ -110,29 +122,31 @@ class _Names:
             self._known[name] = cell.cell_contents if is_set(cell) else _UNKNOWN
         if owner is not None and code.co_varnames:
             self._known[code.co_varnames[0]] = owner
-        self._known |= dict.fromkeys(self._writers(tree), _WRITER)
+        self._known |= dict(self._writers(tree))
         self._function, self._owner = function, owner
+        self._project = package_of(home_of(function))
 
-    def _writers(self, tree: ast.AST) -> Iterator[str]:
-        """Yield parameters and variables that are writers or stores of LangGraph."""
+    def _writers(self, tree: ast.AST) -> Iterator[tuple[str, object]]:
+        """Yield the parameters and variables that are writers, stores or runtimes of LangGraph."""
         for each in ast.walk(tree):
             match each:
                 case (
                     ast.arg(arg=name, annotation=ast.Name(id=kind))
+                    | ast.arg(arg=name, annotation=ast.Subscript(value=ast.Name(id=kind)))
                     | ast.Assign(
                         targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))
                     )
                 ) if kind in _WRITERS and is_library(home_of(self._known.get(kind))):
-                    yield name
+                    yield name, _RUNTIME if kind == "Runtime" else _WRITER
 
     def kind_of(self, called: ast.expr) -> Callee:
         """Return what an expression calls."""
         match called:
             case ast.Attribute(value=asked, attr=name) if name in ASKING:
                 return _kind_of_runnable(self._found(asked))
-            case ast.Attribute(value=ast.Constant()):
+            case ast.Attribute(value=ast.Constant(), attr="join"):
                 return Callee.PACKING  # such as `"".join(texts)`
-        return _kind_of(self._found(called))
+        return _kind_of(self._found(called), self._project)
 
     def _found(self, name: ast.expr) -> Any:
         match name:
@@ -142,6 +156,8 @@ class _Names:
                 return inherited(self._function, self._owner, simple) or _UNKNOWN
             case ast.Attribute(value=owner, attr=simple):
                 held = self._found(owner)
+                if held is _RUNTIME:
+                    return _WRITER if simple in ("stream_writer", "store") else _UNKNOWN
                 if held is _UNKNOWN or held is _WRITER:
                     return held
                 found = attribute(held, simple)
@@ -155,7 +171,14 @@ def _kind_of_runnable(asked: object) -> Callee:
     return Callee.OTHER if isinstance(asked, BaseRetriever | BaseTool) else Callee.MODEL
 
 
-def _kind_of(called: Any) -> Callee:
+def _kind_of_method(method: MethodType) -> Callee:
+    """Return what a method of a runnable is; a parser may refuse what it gets."""
+    is_asking = getattr(method, "__name__", "") in ASKING
+    is_prompt = isinstance(method.__self__, BasePromptTemplate)
+    return _kind_of_runnable(method.__self__) if is_asking or is_prompt else Callee.OTHER
+
+
+def _kind_of(called: Any, project: str) -> Callee:
     while isinstance(called, functools.partial):
         called = called.func
     if called is _UNKNOWN:
@@ -166,8 +189,8 @@ def _kind_of(called: Any) -> Callee:
         return Callee.SHOWING
     if isinstance(called, type) and issubclass(called, BaseMessage):
         return Callee.SPEAKING if issubclass(called, AIMessage) else Callee.PACKING
-    if isinstance(called, MethodType) and called.__name__ in ASKING:
-        return _kind_of_runnable(called.__self__)
+    if isinstance(called, MethodType) and isinstance(called.__self__, Runnable):
+        return _kind_of_method(called)
     if any(called is each for each in _PACKING) or is_of_langchain(home):
         return Callee.PACKING
-    return Callee.MODEL if not is_library(home) and asks(called) else Callee.OTHER
+    return Callee.MODEL if not is_library_for([project], home) and asks(called) else Callee.OTHER

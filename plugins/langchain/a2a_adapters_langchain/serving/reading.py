@@ -69,6 +69,7 @@ class Reading:
         self._kinds = {id(call): kind_of(call.func) for call in calls}
         asking = {each.name for each in self._parts[1:] if _is_def(each) and self._asks(each)}
         self._kinds |= {id(call): Callee.MODEL for call in calls if _name_of(call.func) in asking}
+        self._local = {*_local_names(self._parts)}
         self._said: set[str] = set()
         """The variables, and attributes of objects, that have what a model said."""
         self._late: set[int] = set()
@@ -154,9 +155,10 @@ class Reading:
         match part:
             case ast.If(test=head, body=body, orelse=orelse):
                 asked = self._head(head, has_asked=has_asked)
-                # A message that calls tools most often has no text.
-                inner = asked and not _is_of_calls(head)
-                return _any(self._run(body, has_asked=inner), self._run(orelse, has_asked=asked))
+                ends = [self._run(each, has_asked=asked) for each in (body, orelse)]
+                if _is_of_calls(head):  # a message that calls tools most often has no text
+                    self._late -= self._answers_in(body)
+                return _any(*ends)
             case (
                 ast.While(test=head, body=body, orelse=orelse)
                 | ast.For(iter=head, body=body, orelse=orelse)
@@ -164,14 +166,16 @@ class Reading:
             ):
                 asked = self._head(head, has_asked=has_asked)
                 end = self._run(body, has_asked=asked)
+                end = end or self._has_late(body, ast.Break, ast.Continue)
                 if end and not asked:
                     self._run(body, has_asked=True)
                 return self._run(orelse, has_asked=bool(_any(asked, end)))
             case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
                 end = self._run(body, has_asked=has_asked)
+                failed = has_asked or self._has_late(body, ast.Raise)
                 end = end if end is None else self._run(orelse, has_asked=end)
                 # A model that fails has not said anything; nothing else here fails by what it said.
-                ends = [end, *(self._run(each.body, has_asked=has_asked) for each in handlers)]
+                ends = [end, *(self._run(each.body, has_asked=failed) for each in handlers)]
                 self._run(final, has_asked=True)
                 return _any(*ends)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
@@ -195,11 +199,25 @@ class Reading:
             self._late |= {id(each) for each in ast.walk(part)} - given
         return has_asked or asks
 
+    def _answers_in(self, body: Sequence[ast.stmt]) -> set[int]:
+        """Return the identities of what code returns, and of the messages that it makes."""
+        parts = (each for part in body for each in ast.walk(part))
+        return {
+            id(each)
+            for each in parts
+            if isinstance(each, ast.Return) or self._is(each, Callee.SPEAKING)
+        }
+
+    def _has_late(self, body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
+        """Whether code has statements of some kinds that may run after a model was asked."""
+        parts = (each for part in body for each in ast.walk(part))
+        return any(isinstance(each, kinds) and id(each) in self._late for each in parts)
+
     def _questions(self, part: ast.AST) -> set[int]:
         """Return the identities of what models are asked in a part of the code."""
         calls = [each for each in ast.walk(part) if self._is(each, Callee.MODEL)]
         given = [arg for each in calls if isinstance(each, ast.Call) for arg in _given(each)]
-        return {id(each) for arg in given for each in ast.walk(arg)}
+        return {id(each) for arg in given if not self._asks(arg) for each in ast.walk(arg)}
 
     def _checks(self, part: ast.AST) -> bool:  # noqa: PLR0911 - a kind each
         """Whether a part of the code may check what a model said."""
@@ -217,9 +235,13 @@ class Reading:
         match part:
             case ast.Return(value=value) | ast.Yield(value=value):
                 return not self._carries(value)
+            case ast.Call(func=ast.Attribute(value=owner, attr="update")) if self._carries(owner):
+                return not any(map(self._carries, _given(part)))
             case ast.Call():  # other code may find what is kept in attributes
-                is_kept = any("." in name for name in self._said)
+                is_kept = any("." in name or name not in self._local for name in self._said)
                 return self._is(part, Callee.SPEAKING) or (is_kept and self._is(part, Callee.OTHER))
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                return name in self._said and not self._carries(value)
         found = _assigned([part])
         return any(
             not self._carries(value) and not self._said.isdisjoint(_variables(target))
@@ -300,9 +322,19 @@ def _contents(value: ast.AST | None) -> Sequence[ast.expr]:
         case ast.Dict(keys=keys, values=parts):
             pairs = zip(keys, parts, strict=True)
             return [part for key, part in pairs if key and _is_key(key, _ANSWERS)] or parts
-        case ast.BinOp(left=left, right=right) if not (_is_text(left) or _is_text(right)):
+        case ast.BinOp(left=left, op=ast.Add(), right=right) if not (
+            _is_text(left) or _is_text(right)
+        ):
             return [left, right]
     return ()
+
+
+def _local_names(parts: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the parameters and the variables that code sets."""
+    for part in parts:
+        match part:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
 
 
 def _texts_of(message: ast.Call) -> list[ast.expr]:
