@@ -54,7 +54,7 @@ def test_workers_report_failures_deaths_and_skips(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     for said in ("shown of worker-", "died with exit code 3", "no need", "assert (1 + 1) == 3"):
-        assert said in done.stdout
+        assert said in done.stdout, done.stdout
     assert "not shown" not in done.stdout
     assert "2 failed, 1 passed, 1 skipped" in done.stdout
 
