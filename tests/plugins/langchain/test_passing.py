@@ -549,6 +549,12 @@ async def by_joining_updates(state):
 
 
 @checking
+async def by_its_length(state):
+    reply = await MODEL.ainvoke(state["messages"])
+    return {"messages": [[reply, NO][len(reply.text) > 5]]}
+
+
+@checking
 async def by_a_template(state):
     reply = await MODEL.ainvoke(state["messages"])
     return {"messages": [AIMessage("In short: {}".format(reply.text))]}  # noqa: UP032 - as it is

@@ -30,7 +30,7 @@ from langchain_core.tools import BaseTool
 
 from a2a_adapters import A2AAdaptersError, BlockedError, TargetError
 from a2a_adapters_langchain.serving.packages import is_library_for, package_of
-from a2a_adapters_langchain.serving.passing import passes_on
+from a2a_adapters_langchain.serving.passing import ASKING_METHODS, passes_on
 from a2a_adapters_langchain.serving.references import (
     cells_of,
     code_of,
@@ -79,12 +79,6 @@ _TOOL_HANDLERS = ("_wrap_tool_call", "_awrap_tool_call")
 
 _SILENT = (BasePromptTemplate, BaseRetriever, BaseTool)
 """Runnables whose result differs from the text of a model in them."""
-
-_MODEL_CALLS = {
-    *("invoke", "ainvoke", "stream", "astream", "batch", "abatch"),
-    *("generate", "agenerate", "generate_prompt", "agenerate_prompt"),
-}
-"""The methods of a model that report its tokens to callbacks."""
 
 _BLOCKING = {"PIIDetectionError", "OpenAIModerationError"}
 """The exceptions by which middleware of LangChain's packages ends a run."""
@@ -186,7 +180,7 @@ def _asks_another(value: object) -> bool:
     codes = filter(None, map(code_of, found))
     names = set().union(*map(names_in, codes))
     is_other = (is_language_model(each) and each is not value for each in found)
-    return not names.isdisjoint(_MODEL_CALLS) and any(is_other)
+    return not names.isdisjoint(ASKING_METHODS) and any(is_other)
 
 
 def has_strict_callbacks(config: RunnableConfig) -> bool:

@@ -1,8 +1,6 @@
 """Tells whether code passes on what a model says, as most nodes of graphs do, from its source.
 
-Code that asks a model is taken to check if its source is not there, or cannot be followed. Of 174
-nodes in 10 public repositories that ask a model and return messages, 126 pass on; most of the
-others return something else.
+Code that asks a model is taken to check if its source is not there, or cannot be followed.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import inspect
 import textwrap
 import typing
 from collections.abc import Iterator
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -43,7 +41,7 @@ from a2a_adapters_langchain.serving.references import (
     reachable,
 )
 
-ASKING = frozenset(
+ASKING_METHODS = frozenset(
     (
         *("invoke", "ainvoke", "stream", "astream", "batch", "abatch", "generate", "agenerate"),
         *("generate_prompt", "agenerate_prompt", "batch_as_completed", "abatch_as_completed"),
@@ -53,12 +51,12 @@ ASKING = frozenset(
 """The methods by which code asks a model, or something that asks one."""
 
 _PACKING = (
-    *(dict, enumerate, frozenset, list, reversed, set, str, tuple, zip, getattr, iter, next),
+    *(dict, enumerate, frozenset, list, reversed, set, str, tuple, zip, getattr, iter, len, next),
     *(typing.cast, asyncio.gather, asyncio.wait_for),
 )
 """Functions of Python whose result has what they get."""
 
-_KIND_ONLY = (bool, callable, hasattr, isinstance, len, print, type)
+_KIND_ONLY = (bool, callable, hasattr, isinstance, print, type)
 """Functions of Python that do not look at what a text says."""
 
 _LOGGING = ("logging", "loguru", "structlog", "rich", "warnings", "pprint")
@@ -85,7 +83,7 @@ def passes_on(code: FunctionType | MethodType) -> bool:
     if is_model or not isinstance(function, FunctionType) or not asks(code):
         return True
     try:
-        trees = _trees_of(function)
+        trees = _trees_of(function.__code__)
         found = (Reading(tree, _Names(function, owner, tree).kind_of) for tree in trees)
         return bool(trees) and all(each.passes_on() for each in found)
     except RecursionError:  # an expression is too long to be followed
@@ -95,20 +93,23 @@ def passes_on(code: FunctionType | MethodType) -> bool:
 def asks(code: object) -> bool:
     """Whether a function may ask a model, itself or by another function that it refers to."""
     found = map(code_of, reachable(code))
-    return any(code is not None and not ASKING.isdisjoint(names_in(code)) for code in found)
+    return any(code is not None and not ASKING_METHODS.isdisjoint(names_in(code)) for code in found)
 
 
-def _trees_of(function: FunctionType) -> list[ast.AST]:
-    """Return the syntax tree of a function, or those of the lambdas in its lines."""
+@functools.lru_cache(1000)
+def _trees_of(code: CodeType) -> list[ast.AST]:
+    """Return the syntax tree of a function, or those of the lambdas in its lines.
+
+    Graphs that are made for each run have the same code.
+    """
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function.__code__)).strip())
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)).strip())
     except Exception:  # a file that has changed since may end this in many ways
         return []
-    if function.__code__.co_name == "<lambda>":
+    if code.co_name == "<lambda>":
         return [each for each in ast.walk(tree) if isinstance(each, ast.Lambda)]
-    return [
-        each for each in tree.body[:1] if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [each for each in tree.body[:1] if isinstance(each, functions)]
 
 
 class _Names:
@@ -142,7 +143,7 @@ class _Names:
     def kind_of(self, called: ast.expr) -> Callee:
         """Return what an expression calls."""
         match called:
-            case ast.Attribute(value=asked, attr=name) if name in ASKING:
+            case ast.Attribute(value=asked, attr=name) if name in ASKING_METHODS:
                 return _kind_of_runnable(self._found(asked))
             case ast.Attribute(value=ast.Constant(), attr="join"):
                 return Callee.PACKING  # such as `"".join(texts)`
@@ -173,7 +174,7 @@ def _kind_of_runnable(asked: object) -> Callee:
 
 def _kind_of_method(method: MethodType) -> Callee:
     """Return what a method of a runnable is; a parser may refuse what it gets."""
-    is_asking = getattr(method, "__name__", "") in ASKING
+    is_asking = getattr(method, "__name__", "") in ASKING_METHODS
     is_prompt = isinstance(method.__self__, BasePromptTemplate)
     return _kind_of_runnable(method.__self__) if is_asking or is_prompt else Callee.OTHER
 

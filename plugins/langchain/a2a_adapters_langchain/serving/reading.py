@@ -78,7 +78,7 @@ class Reading:
     def passes_on(self) -> bool:
         """Whether the code passes on what models say."""
         if not self._asks(self._code):
-            return False  # it does where nobody can see it
+            return False  # the call that asks is not in this code
         if all(self._note() for _ in range(_MOST_ROUNDS)):
             return False  # it is too long to be followed
         body = getattr(self._code, "body", [])
@@ -373,7 +373,7 @@ def _is_text(key: ast.expr) -> bool:
 
 
 def _is_key(key: ast.expr, names: Collection[str]) -> bool:
-    return isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value in names
+    return isinstance(key, ast.Constant) and _is_text(key) and key.value in names
 
 
 def _name_of(called: ast.expr) -> str:
