@@ -48,7 +48,7 @@ from a2a_adapters_langchain.serving.interrupts import first_input, question, usa
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphProgress
 from a2a_adapters_langchain.serving.recovery import (
-    ASKING,
+    ASKS_AGAIN,
     FINISHED,
     RunStart,
     has_run_nodes,
@@ -225,8 +225,8 @@ class GraphAdapter(Adapter):
             if isinstance(start.given, Rejected | InputRequired):
                 yield start.given
                 return
-            run.is_paused = start.given is ASKING
-            if start.given is not ASKING and start.given is not FINISHED:
+            run.is_paused = start.given is ASKS_AGAIN
+            if start.given is not ASKS_AGAIN and start.given is not FINISHED:
                 events = run.events(
                     thread.graph,
                     thread.config,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FINISHED = object()
 """Takes the place of a graph's input if there is nothing left to run."""
 
-ASKING = object()
+ASKS_AGAIN = object()
 """Takes the place of a graph's input if it waits for a reply."""
 
 
@@ -96,7 +96,7 @@ async def resumed_start(value: object, request: AgentRequest, thread: GraphThrea
     elif not now.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
         given = FINISHED
     elif await thread.is_interrupted():
-        given = ASKING
+        given = ASKS_AGAIN
     start = RunStart(given, now.values)
     asked_in, _, _ = asked_at(request).partition(":")
     async for state in thread.history():
